@@ -4,12 +4,11 @@ import type {
   Claim,
   ClaimedMessage,
   ClaimRequest,
-  Format,
-  Json,
   MessageQueue,
   MessageResult,
   NothingDue,
 } from '../queue.ts';
+import { Batcher } from './batcher.ts';
 import {
   fromEscaped,
   type StateJson,
@@ -18,6 +17,7 @@ import {
   toWhole,
   updateJson,
 } from './conversions.ts';
+import { messagesOf } from './copy-out.ts';
 import type { CounterFlusher } from './counter-flusher.ts';
 import type { Database } from './database.ts';
 import { isLockTimeout } from './failure.ts';
@@ -31,101 +31,127 @@ interface ClaimName {
   readonly claim: number;
 }
 
-/** What the schema's `claim` returns: a claim, or when to ask again. */
-type ClaimAnswer = { readonly hasDeltas: boolean } & (
-  | ({ readonly application: string; readonly nowMs: number } & StateJson & ClaimName)
-  | { readonly claim?: never; readonly dueIn: number | null }
-);
+/** A claim as the schema's `claim` returns it. */
+interface ClaimRow extends ClaimName, StateJson {
+  readonly application: string;
+  readonly nowMs: number;
+}
+
+interface ClaimAnswer {
+  readonly claims: readonly ClaimRow[];
+  /** Time until something is due, if fewer claims were made than wanted. */
+  readonly dueIn: number | null;
+  /** Counter deltas can change what is due. */
+  readonly hasDeltas: boolean;
+}
+
+/** One claim in a call of the schema's `settle`. Without results it is released. */
+type SettleCall = ClaimName & { readonly messages: number; readonly args: object | undefined };
+
+/** Messages of the calls that share a transaction, and as how many each call counts at least. */
+const MAX_MESSAGES = 1000;
+const MIN_CALL_MESSAGES = 50;
 
 export interface ClaimsParts {
   readonly database: Database;
   readonly flusher: CounterFlusher;
+  readonly maxConnections: number;
   readonly callTimeoutMs: number;
   readonly monotonicMs: () => number;
 }
 
 export class Claims {
   readonly #parts: ClaimsParts;
+  readonly #claiming: Batcher<ClaimRequest, Claim | NothingDue>;
+  readonly #settling: Batcher<SettleCall, number | null>;
   /** When the lease of each claim ends that is not settled, by its id. Oldest lease first. */
   readonly #leases = new Map<string, number>();
+  /** Messages in a recent claim: large ones do not share a transaction. */
+  #claimSize = MAX_MESSAGES;
 
   constructor(parts: ClaimsParts) {
     this.#parts = parts;
+    const { maxConnections: maxBatches, callTimeoutMs, monotonicMs } = parts;
+    const common = { maxSize: MAX_MESSAGES, maxBatches, callTimeoutMs, monotonicMs };
+    this.#claiming = new Batcher({
+      ...common,
+      run: (requests, timeoutMs) => this.#claimAll(requests, timeoutMs),
+      sizeOf: () => Math.max(MIN_CALL_MESSAGES, this.#claimSize),
+      keyOf: (request) => request,
+      isGathering: true,
+    });
+    this.#settling = new Batcher({
+      ...common,
+      run: (calls, timeoutMs) => settleAll(parts.database, calls, timeoutMs),
+      sizeOf: ({ messages }) => Math.max(MIN_CALL_MESSAGES, messages),
+    });
   }
 
   async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
-    const { flusher, callTimeoutMs, monotonicMs } = this.#parts;
-    const endsAt = monotonicMs() + callTimeoutMs;
-    const attempt = () => this.#attempt(request, Math.max(1, endsAt - monotonicMs()));
-    // A flush locks applications, and a claim skips locked ones: they would lose their turn.
-    await flusher.done();
-    let { claimed, hasDeltas } = await attempt();
-    if (hasDeltas) {
-      flusher.request(false);
-      if (!('messages' in claimed)) {
-        await flusher.done();
-        ({ claimed, hasDeltas } = await attempt());
-      }
-    }
-    if ('messages' in claimed) this.#keep(claimed.id, request.leaseMs);
+    const claimed = await this.#claiming.run(request);
+    if ('id' in claimed) this.#keep(claimed.id, request.leaseMs);
     return claimed;
   }
 
-  /** `hasDeltas`: counter deltas can change what is due. */
-  async #attempt(
-    { tiers, maxMessages, maxBytes, leaseMs }: ClaimRequest,
+  /** Makes as many claims as there are requests, which are all the same. */
+  async #claimAll(
+    requests: readonly ClaimRequest[],
     timeoutMs: number,
-  ): Promise<{ readonly claimed: Claim | NothingDue; readonly hasDeltas: boolean }> {
-    const limits = { maxMessages: toWhole(maxMessages), maxBytes: toWhole(maxBytes) };
-    const request = { tiers, ...limits, leaseMs: toDuration(leaseMs) };
-    const answer = (await this.#parts.database
-      .call('claim', request, { timeoutMs })
-      .catch((error: unknown) => {
-        if (isLockTimeout(error)) return { dueIn: 0, hasDeltas: false };
-        throw error;
-      })) as ClaimAnswer;
-    const { hasDeltas } = answer;
-    if (answer.claim !== undefined) {
-      return { claimed: await this.#messagesOf(answer, timeoutMs), hasDeltas };
-    }
-    const { dueIn } = answer;
-    if (dueIn === null && !hasDeltas) return { claimed: {}, hasDeltas };
-    const isSoon = hasDeltas || dueIn === null || dueIn <= 0;
-    return { claimed: { dueInMs: isSoon ? SOON_MS : dueIn }, hasDeltas };
-  }
-
-  /** Reads the messages of a claim. Releases it if that fails: nothing of it was sent. */
-  async #messagesOf(
-    answer: Extract<ClaimAnswer, ClaimName>,
-    timeoutMs: number,
-  ): Promise<Claim | NothingDue> {
-    const { number, claim, nowMs } = answer;
-    const { database } = this.#parts;
+  ): Promise<(Claim | NothingDue)[]> {
+    const { flusher, monotonicMs } = this.#parts;
+    const endsAt = monotonicMs() + timeoutMs;
+    const remainingMs = (): number => Math.max(1, endsAt - monotonicMs());
+    const rows: ClaimRow[] = [];
     try {
-      const copied = await database.copy('claimed_messages', [number, claim, nowMs], timeoutMs);
-      const messages = messagesOf(copied);
-      const [first] = messages;
-      // Its lease has expired.
-      if (first === undefined) return { dueInMs: SOON_MS };
-      return {
-        id: `${number}-${claim}`,
-        applicationId: fromEscaped(answer.application),
-        format: first.stored.format,
-        state: stateOf(answer),
-        nowMs,
-        messages,
-      };
+      for (let isRepeated = false; ; isRepeated = true) {
+        // A flush locks applications, and a claim skips locked ones: they would lose their turn.
+        await flusher.done();
+        const wanted = requests.slice(rows.length);
+        const { claims, dueIn, hasDeltas } = await this.#ask(wanted, remainingMs());
+        rows.push(...claims);
+        if (hasDeltas) flusher.request(false);
+        if (hasDeltas && !isRepeated && rows.length < requests.length) continue;
+        const claimed = await this.#read(rows, remainingMs());
+        const nothing = nothingDue(dueIn, hasDeltas);
+        return requests.map((_, index) => claimed[index] ?? nothing);
+      }
     } catch (error) {
-      await database.call('settle', { number, claim }, { timeoutMs }).catch(() => {});
+      // Nothing of these was sent.
+      const unsent = rows.map((row) => ({ ...row, messages: 0, args: undefined }));
+      if (unsent.length > 0) {
+        await settleAll(this.#parts.database, unsent, remainingMs()).catch(() => {});
+      }
       throw error;
     }
   }
 
+  async #ask(requests: readonly ClaimRequest[], timeoutMs: number): Promise<ClaimAnswer> {
+    const [{ tiers, maxMessages, maxBytes, leaseMs }] = requests as readonly [ClaimRequest];
+    const limits = { maxMessages: toWhole(maxMessages), maxBytes: toWhole(maxBytes) };
+    const args = { tiers, ...limits, leaseMs: toDuration(leaseMs), count: requests.length };
+    const answer = this.#parts.database.call('claim', args, { timeoutMs });
+    return (await answer.catch((error: unknown) => {
+      if (isLockTimeout(error)) return { claims: [], dueIn: 0, hasDeltas: false };
+      throw error;
+    })) as ClaimAnswer;
+  }
+
+  /** Reads the messages of claims. */
+  async #read(rows: readonly ClaimRow[], timeoutMs: number): Promise<(Claim | NothingDue)[]> {
+    if (rows.length === 0) return [];
+    const numbers = `'{${rows.map(({ number }) => number).join()}}'`;
+    const claims = `'{${rows.map(({ claim }) => claim).join()}}'`;
+    const args = `${numbers}, ${claims}`;
+    const copied = await this.#parts.database.copy('claimed_messages', args, timeoutMs);
+    const messages = messagesOf(copied, rows);
+    const count = messages.reduce((sum, { length }) => sum + length, 0);
+    this.#claimSize = Math.ceil(count / rows.length);
+    return rows.map((row, index) => claimOf(row, messages[index] ?? []));
+  }
+
   readonly settle: MessageQueue['settle'] = async (claim, results, state) => {
-    const settled = await this.#end('settle', claim, {
-      ...resultArguments(results),
-      ...updateJson(state),
-    });
+    const args = { ...resultArguments(results), ...updateJson(state) };
+    const settled = await this.#end(claim, results.length, args);
     if (typeof settled === 'number' && settled !== results.length) {
       const detail = `${results.length} results for ${settled} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
@@ -133,20 +159,20 @@ export class Claims {
     this.#leases.delete(claim.id);
     // Dispatchers of the other tier can be idle while all of this process are busy.
     if (state.tier !== claim.state.tier) this.#parts.flusher.request(true);
-    return settled === undefined ? 'lost' : 'settled';
+    return settled === null ? 'lost' : 'settled';
   };
 
   readonly release: MessageQueue['release'] = async (claim, state) => {
-    const released = await this.#end('settle', claim, state && updateJson(state));
+    const released = await this.#end(claim, 0, state && updateJson(state));
     this.#leases.delete(claim.id);
-    if (released === undefined) return 'lost';
+    if (released === null) return 'lost';
     this.#parts.flusher.request(true);
     return 'released';
   };
 
   readonly extend: MessageQueue['extend'] = async (claim, leaseMs) => {
-    const isExtended = await this.#end('extend', claim, { leaseMs: toDuration(leaseMs) });
-    if (isExtended !== true) return 'lost';
+    const args = { ...claimName(claim), leaseMs: toDuration(leaseMs) };
+    if ((await this.#parts.database.call('extend', args)) !== true) return 'lost';
     this.#keep(claim.id, leaseMs);
     return 'extended';
   };
@@ -155,16 +181,16 @@ export class Claims {
   async releaseAll(): Promise<void> {
     const ids = [...this.#leases.keys()];
     if (ids.length === 0) return;
-    const released = await Promise.allSettled(ids.map((id) => this.#end('settle', { id })));
+    const released = await Promise.allSettled(ids.map((id) => this.#end({ id }, 0)));
     this.#parts.flusher.request(true);
     const failed = released.find(({ status }) => status === 'rejected');
     if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
   }
 
-  /** A `settle` without results releases. Resolves to `undefined` if no claim has this id. */
-  async #end(name: 'settle' | 'extend', claim: Pick<Claim, 'id'>, args?: object): Promise<unknown> {
-    const claimed = claimName(claim);
-    return claimed && (await this.#parts.database.call(name, { ...claimed, ...args }));
+  /** Resolves to the number of messages of the claim; `null` if it is lost. */
+  async #end(claim: Pick<Claim, 'id'>, messages: number, args?: object): Promise<number | null> {
+    const name = claimName(claim);
+    return name === undefined ? null : await this.#settling.run({ ...name, messages, args });
   }
 
   #keep(id: string, leaseMs: number): void {
@@ -178,35 +204,33 @@ export class Claims {
   }
 }
 
-/** A binary COPY begins with a signature of 11 bytes, flags and an extension that is empty. */
-const HEADER_BYTES = 19;
+async function settleAll(
+  database: Database,
+  calls: readonly SettleCall[],
+  timeoutMs: number,
+): Promise<(number | null)[]> {
+  const claims = calls.map(({ number, claim, args }) => ({ number, claim, ...args }));
+  return (await database.call('settle', { claims }, { timeoutMs })) as (number | null)[];
+}
 
-/** Reads the columns of `claimed_messages`. Each row begins with their number, each column with its size. */
-function messagesOf(copied: Buffer): ClaimedMessage[] {
-  let at = HEADER_BYTES;
-  const next = (): number => {
-    const size = copied.readInt32BE(at);
-    at += 4 + size;
-    return at - size;
+function nothingDue(dueIn: number | null, hasDeltas: boolean): NothingDue {
+  if (dueIn === null && !hasDeltas) return {};
+  const isSoon = hasDeltas || dueIn === null || dueIn <= 0;
+  return { dueInMs: isSoon ? SOON_MS : dueIn };
+}
+
+function claimOf(row: ClaimRow, messages: readonly ClaimedMessage[]): Claim | NothingDue {
+  const [first] = messages;
+  // Its lease has expired.
+  if (first === undefined) return { dueInMs: SOON_MS };
+  return {
+    id: `${row.number}-${row.claim}`,
+    applicationId: fromEscaped(row.application),
+    format: first.stored.format,
+    state: stateOf(row),
+    nowMs: row.nowMs,
+    messages,
   };
-  const text = (): string => copied.toString('utf8', next(), at);
-  const messages: ClaimedMessage[] = [];
-  // The last row has -1 columns.
-  while (copied.readInt16BE(at) > 0) {
-    at += 2;
-    const sequence = copied.readDoubleBE(next());
-    const sends = copied.readInt32BE(next());
-    const ageMs = copied.readDoubleBE(next());
-    const format = copied.readInt32BE(next()) as Format;
-    const dateAt = copied.readInt32BE(next());
-    const countAt = copied.readInt32BE(next());
-    const messageId = fromEscaped(text());
-    const progress = JSON.parse(text()) as Json;
-    const bytes = copied.subarray(next(), at);
-    const stored = { messageId, format, bytes, dateAt, countAt };
-    messages.push({ sequence, stored, sends, ageMs, progress });
-  }
-  return messages;
 }
 
 const CLAIM_ID = /^(\d{1,15})-(\d{1,16})$/;

@@ -10,11 +10,12 @@ import type {
   Format,
   Json,
   Ledger,
-  QueueEntry,
   QueueStats,
   Tier,
 } from '../queue.ts';
-import type { Row } from './database.ts';
+
+/** What a function of the schema returns, by column. */
+export type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Texts as PostgreSQL stores them. Its own cannot hold U+0000 or half a surrogate pair, which ids may
@@ -30,35 +31,6 @@ export const toWhole = (value: number): number =>
 
 /** JSON has no infinity; the schema takes 1e18 ms for never. */
 export const toDuration = (ms: number): number => Math.min(ms, 1e18);
-
-/** The arguments of the schema's `enqueue`: entries as columns, and their bytes one after the other. */
-export function entryArguments(entries: readonly QueueEntry[]) {
-  const places = new Map<string, number>();
-  const owners: number[] = [];
-  const starts: number[] = [];
-  let end = 0;
-  for (const { applicationId, stored } of entries) {
-    const place = places.get(applicationId) ?? places.size + 1;
-    places.set(applicationId, place);
-    owners.push(place);
-    starts.push(end);
-    end += stored.bytes.length;
-  }
-  const messages = entries.map(({ stored }) => stored);
-  const args = {
-    ids: Array.from(places.keys(), toEscaped),
-    owners,
-    starts,
-    messageIds: messages.map(({ messageId }) => toEscaped(messageId)),
-    formats: messages.map(({ format }) => format),
-    lengths: messages.map(({ bytes }) => bytes.length),
-    dateAts: messages.map(({ dateAt }) => dateAt),
-    countAts: messages.map(({ countAt }) => countAt),
-    sizes: entries.map(({ sizeBytes }) => sizeBytes),
-  };
-  const contents = messages.map(({ bytes }) => bytes);
-  return { args, content: Buffer.concat(contents, end) };
-}
 
 /** The state of an application, as arguments and answers have it. `circuitBreaker` is JSON text. */
 export interface StateJson {

@@ -1,5 +1,7 @@
 /** Reads rows by COPY: `pg` has no other way to bytes that are not encoded as text. */
 import type { Connection, PoolClient, QueryConfig } from 'pg';
+import type { ClaimedMessage, Format, Json } from '../queue.ts';
+import { fromEscaped } from './conversions.ts';
 
 type Callback = (error: Error | null | undefined) => void;
 
@@ -58,4 +60,42 @@ export async function copyOut(
     void client.query(query as unknown as QueryConfig);
   });
   return Buffer.concat(chunks);
+}
+
+/** A binary COPY begins with a signature of 11 bytes, flags and an extension that is empty. */
+const HEADER_BYTES = 19;
+
+/**
+ * Reads the columns of `claimed_messages`, and returns the messages of each claim. Each row begins with
+ * their number, each column with its size.
+ */
+export function messagesOf(
+  copied: Buffer,
+  claims: readonly { readonly nowMs: number }[],
+): ClaimedMessage[][] {
+  let at = HEADER_BYTES;
+  const next = (): number => {
+    const size = copied.readInt32BE(at);
+    at += 4 + size;
+    return at - size;
+  };
+  const text = (): string => copied.toString('utf8', next(), at);
+  const messages: ClaimedMessage[][] = claims.map(() => []);
+  // The last row has -1 columns.
+  while (copied.readInt16BE(at) > 0) {
+    at += 2;
+    const place = copied.readInt32BE(next()) - 1;
+    const sequence = copied.readDoubleBE(next());
+    const sends = copied.readInt32BE(next());
+    const ageMs = (claims[place]?.nowMs ?? 0) - copied.readDoubleBE(next());
+    const format = copied.readInt32BE(next()) as Format;
+    const dateAt = copied.readInt32BE(next());
+    const countAt = copied.readInt32BE(next());
+    const messageId = fromEscaped(text());
+    const progress = JSON.parse(text()) as Json;
+    const bytes = copied.subarray(next(), at);
+    const stored = { messageId, format, bytes, dateAt, countAt };
+    messages[place]?.push({ sequence, stored, sends, ageMs, progress });
+  }
+  return messages;
 }

@@ -2,6 +2,7 @@
 import type { Client, PoolClient, QueryConfig } from 'pg';
 import { untraced } from '../../runtime/untraced.ts';
 import type { Durability } from '../queue.ts';
+import type { Row } from './conversions.ts';
 import { copyOut } from './copy-out.ts';
 import { failure, isRetryable } from './failure.ts';
 import type { ReadOptions } from './options.ts';
@@ -16,8 +17,6 @@ const MAX_NAME = 63;
 
 /** Rows in one transaction of `pages`. */
 const PAGE = 1000;
-
-export type Row = Readonly<Record<string, unknown>>;
 
 interface CallOptions {
   readonly content?: Buffer;
@@ -74,8 +73,8 @@ export class Database {
   }
 
   /** Returns the rows of a function as a binary COPY. */
-  async copy(name: string, args: readonly number[], timeoutMs?: number): Promise<Buffer> {
-    const text = `copy (select * from ${this.#nameOf(name)}(${args.join(', ')})) to stdout (format binary)`;
+  async copy(name: string, args: string, timeoutMs: number): Promise<Buffer> {
+    const text = `copy (select * from ${this.#nameOf(name)}(${args})) to stdout (format binary)`;
     return await this.#run((client, remainingMs) => copyOut(client, text, remainingMs), timeoutMs);
   }
 

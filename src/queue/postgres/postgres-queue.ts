@@ -4,21 +4,17 @@ import type {
   Backlog,
   Durability,
   DurableQueue,
-  EnqueueResult,
   ExpiredMessage,
   MessageQueue,
   QueueClosing,
-  QueueEntry,
   QueueItem,
 } from '../queue.ts';
 import { Claims } from './claims.ts';
 import {
   cursorOf,
   deadLetterPage,
-  entryArguments,
   expiredOf,
   filterArguments,
-  fromEscaped,
   type StateJson,
   stateJson,
   stateOf,
@@ -29,28 +25,21 @@ import {
 } from './conversions.ts';
 import { CounterFlusher } from './counter-flusher.ts';
 import { Database } from './database.ts';
-import { EnqueueBatcher } from './enqueue-batcher.ts';
+import {
+  checkIds,
+  enqueueBatcher,
+  type Limits,
+  type Overflow,
+  overflowError,
+  storeEntries,
+} from './enqueue.ts';
 import { Notifier } from './notifier.ts';
 import type { ReadOptions } from './options.ts';
-import type { Settings } from './schema.ts';
 import type { Surroundings } from './servers.ts';
 
 export interface QueueSurroundings extends Surroundings {
   readonly newId: () => string;
 }
-
-type Bounds = Pick<ReadOptions, 'maxPendingMessages' | 'maxPendingBytes'>;
-
-/** The answer when messages would have passed a bound. Nothing was stored. */
-interface Overflow {
-  readonly full: keyof Bounds;
-  readonly messages: number;
-  readonly bytes: number;
-}
-
-type EnqueueAnswer =
-  | Overflow
-  | (Settings & { readonly full?: never; readonly sequences: number[]; readonly closed: string[] });
 
 /** Methods are typed by the contract, which declares their parameters. */
 export class PostgresQueue implements DurableQueue {
@@ -58,7 +47,7 @@ export class PostgresQueue implements DurableQueue {
   readonly #database: Database;
   readonly #claims: Claims;
   readonly #flusher: CounterFlusher;
-  readonly #batcher: EnqueueBatcher;
+  readonly #enqueues: ReturnType<typeof enqueueBatcher>;
   readonly #notifier: Notifier;
   /** Of an application before its first settle. Absent until the queue is open. */
   #initialState: StateJson | undefined;
@@ -67,7 +56,7 @@ export class PostgresQueue implements DurableQueue {
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(options: ReadOptions, surroundings: QueueSurroundings) {
-    const { pollMs, schema, callTimeoutMs, listen } = options;
+    const { pollMs, schema, callTimeoutMs, maxConnections, listen } = options;
     const { clock, newId } = surroundings;
     const monotonicMs = (): number => clock.monotonicMs();
     /** Names this queue among those that notify. */
@@ -79,12 +68,12 @@ export class PostgresQueue implements DurableQueue {
       database.call('flush_counters', { channel: notifies && listen ? schema : null, caller }),
     );
     this.#flusher = flusher;
-    this.#batcher = new EnqueueBatcher({
-      store: (entries, delayMs, timeoutMs) => this.#store(entries, delayMs, timeoutMs),
+    this.#enqueues = enqueueBatcher({
+      run: (calls, timeoutMs) => storeEntries(calls, this.#limits(), { database, timeoutMs }),
       callTimeoutMs,
       monotonicMs,
     });
-    this.#claims = new Claims({ database, flusher, callTimeoutMs, monotonicMs });
+    this.#claims = new Claims({ database, flusher, maxConnections, callTimeoutMs, monotonicMs });
     this.#notifier = new Notifier({ clock, pollMs, callTimeoutMs, channel: schema, caller });
   }
 
@@ -106,37 +95,15 @@ export class PostgresQueue implements DurableQueue {
   readonly enqueue: MessageQueue['enqueue'] = (entries, delayMs = 0) =>
     this.#run(async () => {
       if (entries.length === 0) return { sequences: [], closed: [] };
-      const enqueued = await this.#batcher.enqueue(entries, delayMs);
+      checkIds(entries);
+      const enqueued = await this.#enqueues.run({ entries, delayMs });
       this.#notifyAll();
       return enqueued;
     });
 
-  /** Stores the entries of several calls. Rejects with ERR_QUEUE_FULL if a bound would be passed. */
-  async #store(
-    entries: readonly QueueEntry[],
-    delayMs: number,
-    timeoutMs: number,
-  ): Promise<EnqueueResult> {
-    const { args, content } = entryArguments(entries);
-    const given = { ...args, ...this.#limits(), delayMs: toDuration(delayMs) };
-    const answer = (await this.#database.call('enqueue', given, {
-      content,
-      timeoutMs,
-    })) as EnqueueAnswer;
-    if (answer.full !== undefined) throw this.#overflow(answer);
-    this.#database.noteSettings(answer);
-    return { sequences: answer.sequences, closed: answer.closed.map(fromEscaped) };
-  }
-
-  #limits() {
+  #limits(): Limits {
     const { maxPendingMessages, maxPendingBytes } = this.#options;
     return { maxPendingMessages, maxPendingBytes, initialState: this.#initialState };
-  }
-
-  #overflow({ full, messages, bytes }: Overflow): SecurityEventError {
-    const more = `${messages} messages of ${bytes} bytes`;
-    const detail = `${more} would pass ${full} (${this.#options[full]})`;
-    return new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [full] });
   }
 
   readonly claim: MessageQueue['claim'] = (request) => this.#run(() => this.#claims.claim(request));
@@ -230,7 +197,7 @@ export class PostgresQueue implements DurableQueue {
     this.#run(async () => {
       const importing = this.#database.call('import_items', { items, ...this.#limits() });
       const answer = (await importing.finally(() => this.#notifyAll())) as number | Overflow;
-      if (typeof answer === 'object') throw this.#overflow(answer);
+      if (typeof answer === 'object') throw overflowError(answer, this.#limits());
       return answer;
     });
 

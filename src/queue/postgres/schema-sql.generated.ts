@@ -401,10 +401,9 @@ begin
     'standbys', current_setting('synchronous_standby_names'));
 end $$;
 
--- Claims messages for one request, and returns the claim. \`claimed_messages\` returns its messages, in
--- another transaction: a dispatcher that stops while it reads them must not hold locks. Without a claim,
--- \`dueIn\` is the time until a message of these tiers is due, and \`hasDeltas\` says that counter deltas may
--- change that.
+-- Makes up to \`count\` claims, each for one request. \`claimed_messages\` returns their messages, in another
+-- transaction: a dispatcher that stops while it reads them must not hold locks. If there are fewer claims,
+-- \`dueIn\` is the time until a message of these tiers is due. \`hasDeltas\`: counter deltas may change that.
 create function {s}.claim(args json) returns json language plpgsql {plans}
 set lock_timeout = '500ms' as $$
 #variable_conflict use_variable
@@ -419,10 +418,10 @@ declare
   app {s}.application;
   taken record;
   next_due bigint;
-  -- Not from a sequence: a standby without the last transactions would issue a number again.
-  claim_number bigint := floor(random() * 9e15);
+  claim_number bigint;
+  claims json[] := '{}';
 begin
-  loop
+  while cardinality(claims) < (args->>'count')::integer loop
     now_exact := {s}.now_exact();
     now_ms := floor(now_exact);
     candidate := {s}.next_application(tiers, now_ms);
@@ -434,12 +433,8 @@ begin
             where a.tier = t.tier and a.ready_at is not null
             order by a.ready_at, a.turn limit 1) h
         order by h.ready_at limit 1;
-      if has_waited or due_in is null or due_in > 0 then
-        if {s}.keep_time() then
-          due_in := 0;
-        end if;
-        return json_build_object('dueIn', due_in, 'hasDeltas', has_deltas);
-      end if;
+      -- What is locked is not waited for with locks of claims: others may wait for these.
+      exit when has_waited or due_in is null or due_in > 0 or cardinality(claims) > 0;
       -- Other transactions have locked all that is ready, and may be about to end.
       has_waited := true;
     end if;
@@ -448,24 +443,32 @@ begin
       or app.tier <> all (tiers);
     taken := {s}.next_messages(app, least((args->>'maxMessages')::bigint, app.max_messages),
       least((args->>'maxBytes')::bigint, app.max_bytes), now_ms);
-    exit when taken.dues is not null;
-    -- Its first message is gone: closed, expired, or claimed before its counter delta was added.
-    update {s}.application a set first_due = (
-        select m.due from {s}.message m where m.application = candidate
-          order by m.due, m.sequence limit 1)
+    if taken.dues is null then
+      -- Its first message is gone: closed, expired, or claimed before its counter delta was added.
+      update {s}.application a set first_due = (
+          select m.due from {s}.message m where m.application = candidate
+            order by m.due, m.sequence limit 1)
+        where a.number = candidate;
+      continue;
+    end if;
+    select m.due into next_due from {s}.message m
+      where m.application = candidate and (m.due, m.sequence) >
+        (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
+      order by m.due, m.sequence limit 1;
+    -- Not from a sequence: a standby without the last transactions would issue a number again.
+    claim_number := floor(random() * 9e15);
+    update {s}.application a set
+        claim = claim_number, lease_end = {s}.time_after(now_exact, (args->>'leaseMs')::double precision),
+        first_due = next_due, claim_dues = taken.dues, claim_sequences = taken.sequences
       where a.number = candidate;
+    claims := array_append(claims, json_build_object('number', candidate, 'claim', claim_number,
+      'application', app.id, 'tier', app.tier, 'maxMessages', app.max_messages,
+      'maxBytes', app.max_bytes, 'circuitBreaker', app.circuit_breaker, 'nowMs', now_ms));
   end loop;
-  select m.due into next_due from {s}.message m
-    where m.application = candidate and (m.due, m.sequence) >
-      (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
-    order by m.due, m.sequence limit 1;
-  update {s}.application a set
-      claim = claim_number, lease_end = {s}.time_after(now_exact, (args->>'leaseMs')::double precision),
-      first_due = next_due, claim_dues = taken.dues, claim_sequences = taken.sequences
-    where a.number = candidate;
-  return json_build_object('number', candidate, 'claim', claim_number, 'application', app.id,
-    'tier', app.tier, 'maxMessages', app.max_messages, 'maxBytes', app.max_bytes,
-    'circuitBreaker', app.circuit_breaker, 'nowMs', now_ms, 'hasDeltas', has_deltas);
+  if cardinality(claims) = 0 and {s}.keep_time() then
+    due_in := 0;
+  end if;
+  return json_build_object('claims', claims, 'dueIn', due_in, 'hasDeltas', has_deltas);
 end $$;
 
 -- Locks and returns the application whose turn it is, except those that are locked.
@@ -531,22 +534,25 @@ begin
       and m.is_one_format);
 end $$;
 
--- Returns the messages of a live claim; none if it is lost. Read by a binary COPY, where each column has the
--- size of its type.
-create function {s}.claimed_messages(which bigint, claim_number bigint, now_ms bigint)
-returns table (sequence double precision, sends integer, age_ms double precision, format integer,
-  date_at integer, count_at integer, message_id text, progress text, content bytea)
+-- Returns the messages of live claims, by their places in the arrays; none of a claim that is lost. Read by
+-- a binary COPY, where each column has the size of its type.
+create function {s}.claimed_messages(numbers bigint[], claims bigint[])
+returns table (place integer, sequence double precision, sends integer, accepted_at double precision,
+  format integer, date_at integer, count_at integer, message_id text, progress text, content bytea)
 language plpgsql stable {plans} as $$
 begin
   return query
-    select m.sequence::double precision, m.sends, (now_ms - m.accepted_at)::double precision,
+    select k.place::integer, m.sequence::double precision, m.sends, m.accepted_at::double precision,
         m.format::integer, m.date_at, m.count_at, m.message_id, coalesce(m.progress, 'null'), m.content
-      from {s}.application a
+      from unnest(numbers, claims) with ordinality k(number, claim, place)
+      join {s}.application a on a.number = k.number and a.claim = k.claim
       cross join lateral unnest(a.claim_dues, a.claim_sequences)
         with ordinality c(due, sequence, place)
-      join {s}.message m on m.application = which and m.due = c.due and m.sequence = c.sequence
-      where a.number = which and a.claim = claim_number
-      order by c.place;
+      cross join lateral (
+        -- Kept apart, so that each message is looked up by its whole key.
+        select * from {s}.message m
+          where m.application = a.number and m.due = c.due and m.sequence = c.sequence offset 0) m
+      order by k.place, c.place;
 end $$;
 
 -- Extends a lease. Returns whether the claim was live.
@@ -565,76 +571,102 @@ begin
   return true;
 end $$;
 
--- Ends a claim, and writes the state of its application if one is given. Returns the size of the claim.
--- Null: the claim is lost. \`kinds\` has a letter for the result of each message (v delivered, d dead,
--- r retry), and the other arrays run along; nothing changes if that is not the number of messages. Without
--- \`kinds\` nothing was sent, and the messages are due as before.
-create function {s}.settle(args json) returns bigint language plpgsql {plans} as $$
-#variable_conflict use_variable
+-- Ends claims, and writes the state of an application if one is given. Returns the size of each claim; null
+-- for one that is lost. \`kinds\` has a letter for the result of each message (v delivered, d dead, r retry),
+-- and the other arrays run along; nothing changes if that is not the number of messages. Without \`kinds\`
+-- nothing was sent, and the messages are due as before.
+create function {s}.settle(args json) returns json language plpgsql {plans} as $$
 declare
-  which bigint := args->>'number';
-  kinds text := args->>'kinds';
   now_exact double precision;
-  app {s}.application;
-  claimed bigint;
-  gone record;
+  settled record;
 begin
-  app := {s}.lock_application(which);
-  if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
-    return null;
+  if json_array_length(args->'claims') > 1 then
+    -- One application that is locked for long must not hold up the others: the caller settles each alone.
+    perform set_config('lock_timeout', '500ms', true);
   end if;
-  claimed := cardinality(app.claim_sequences);
-  if claimed <> length(kinds) then
-    return claimed;
-  end if;
+  -- Sorted, so that two transactions that lock the same applications cannot deadlock.
+  perform {s}.lock_application(c.number) from (
+    select distinct g.number from json_to_recordset(args->'claims') g(number bigint) order by 1) c;
   now_exact := {s}.now_exact();
-  with result as (
-    select * from unnest(app.claim_dues, app.claim_sequences, string_to_array(kinds, null),
-      {s}.numbers(args->'afters'), {s}.numbers(args->'limits'), {s}.texts(args->'progresses'),
-      {s}.texts(args->'reasons'), {s}.texts(args->'lastAttempts'))
-      v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
+  with given as (
+    select * from rows from (json_to_recordset(args->'claims') as (number bigint, claim bigint,
+        kinds text, afters json, limits json, progresses json, reasons json, "lastAttempts" json,
+        state json, "pauseMs" double precision))
+      with ordinality g(number, claim, kinds, afters, limits, progresses, reasons, last_attempts,
+        state, pause_ms, place)
+  ), found as (
+    select g.*, a.claim_dues, a.claim_sequences, cardinality(a.claim_sequences) as messages
+      from given g join {s}.application a on a.number = g.number and a.claim = g.claim
+  ), live as (
+    -- A claim is settled once.
+    select distinct on (f.number) f.* from found f
+      where f.kinds is null or length(f.kinds) = f.messages order by f.number, f.place
+  ), result as (
+    select l.number as application, v.*
+      from live l cross join lateral unnest(l.claim_dues, l.claim_sequences,
+          string_to_array(l.kinds, null), {s}.numbers(l.afters), {s}.numbers(l.limits),
+          {s}.texts(l.progresses), {s}.texts(l.reasons), {s}.texts(l.last_attempts))
+        v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
+      where l.kinds is not null
   ), dead as (
     insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
         date_at, count_at, format, message_id, reason, last_attempt, content)
-      select which, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
+      select m.application, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
           m.date_at, m.count_at, m.format, m.message_id, v.reason, v.last_attempt, m.content
-        from result v
-        join {s}.message m on m.application = which and m.due = v.due and m.sequence = v.sequence
+        from result v join {s}.message m
+          on m.application = v.application and m.due = v.due and m.sequence = v.sequence
         where v.kind = 'd' order by m.due, m.sequence
   ), ended as (
     delete from {s}.message m using result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind <> 'r'
-      returning m.size_bytes, v.kind
+      where m.application = v.application and m.due = v.due and m.sequence = v.sequence
+        and v.kind <> 'r'
+      returning m.application, m.size_bytes, v.kind
+  ), gone as (
+    select e.application, count(*) as messages, sum(e.size_bytes)::bigint as bytes,
+        count(*) filter (where e.kind = 'v') as delivered,
+        count(*) filter (where e.kind = 'd') as dead
+      from ended e group by e.application
   ), retried as (
     update {s}.message m set
         due = case when v.after_ms > 0 then {s}.time_after(now_exact, v.after_ms) else m.due end,
         sends = m.sends + 1, max_messages = v.max_messages, progress = v.progress
       from result v
-      where m.application = which and m.due = v.due and m.sequence = v.sequence and v.kind = 'r'
-      returning m.due
+      where m.application = v.application and m.due = v.due and m.sequence = v.sequence
+        and v.kind = 'r'
+      returning m.application, m.due
+  ), released as (
+    update {s}.application a set
+        claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
+        tier = case when a.tier = 'closed' then a.tier else coalesce(s.tier, a.tier) end,
+        max_messages = coalesce(s.max_messages, a.max_messages),
+        max_bytes = coalesce(s.max_bytes, a.max_bytes),
+        circuit_breaker = coalesce(s.circuit_breaker, a.circuit_breaker),
+        not_before = case when s.tier is null then a.not_before
+          else {s}.time_after(now_exact, l.pause_ms) end,
+        served_at = floor(now_exact), turn = nextval('{s}.turn_number'),
+        pending = a.pending - coalesce(g.messages, 0),
+        pending_bytes = a.pending_bytes - coalesce(g.bytes, 0),
+        delivered = a.delivered + coalesce(g.delivered, 0), dead = a.dead + coalesce(g.dead, 0),
+        first_due = least(a.first_due,
+          (select min(r.due) from retried r where r.application = l.number),
+          case when l.kinds is null then l.claim_dues[1] end)
+      from live l left join gone g on g.application = l.number
+        cross join lateral {s}.state_of(l.state) s
+      where a.number = l.number
+      returning a.number, a.delayed_until
   )
-  select count(*) as messages, coalesce(sum(size_bytes), 0)::bigint as bytes,
-      count(*) filter (where kind = 'v') as delivered, count(*) filter (where kind = 'd') as dead,
-      (select min(due) from retried) as first_due
-    into gone from ended;
-  update {s}.application a set
-      claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
-      tier = case when a.tier = 'closed' then a.tier else coalesce(s.tier, a.tier) end,
-      max_messages = coalesce(s.max_messages, a.max_messages),
-      max_bytes = coalesce(s.max_bytes, a.max_bytes),
-      circuit_breaker = coalesce(s.circuit_breaker, a.circuit_breaker),
-      not_before = case when s.tier is null then a.not_before
-        else {s}.time_after(now_exact, (args->>'pauseMs')::double precision) end,
-      served_at = floor(now_exact), turn = nextval('{s}.turn_number'),
-      pending = a.pending - gone.messages, pending_bytes = a.pending_bytes - gone.bytes,
-      delivered = a.delivered + gone.delivered, dead = a.dead + gone.dead,
-      first_due = least(a.first_due, gone.first_due,
-        case when kinds is null then app.claim_dues[1] end)
-    from {s}.state_of(args->'state') s where a.number = which;
+  select (select json_agg(
+              case when l.place is not null or length(f.kinds) <> f.messages then f.messages end
+              order by g.place)
+            from given g left join found f on f.place = g.place
+              left join live l on l.place = g.place) as sizes,
+      (select array_agg(r.number) from released r where r.delayed_until > now_exact) as delayed,
+      coalesce(sum(g.messages), 0)::bigint as messages, coalesce(sum(g.bytes), 0)::bigint as bytes
+    into settled from gone g;
   perform {s}.end_delays(a, floor(now_exact)::bigint)
-    from {s}.application a where a.number = which;
-  perform {s}.add_pending(-gone.messages, -gone.bytes);
-  return claimed;
+    from {s}.application a where a.number = any (settled.delayed);
+  perform {s}.add_pending(-settled.messages, -settled.bytes);
+  return settled.sizes;
 end $$;
 
 -- Makes dead letters of at most \`limit\` unclaimed messages: of the closed application \`number\`, or of those

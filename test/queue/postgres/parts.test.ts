@@ -3,16 +3,17 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
+import { Batcher } from '../../../src/queue/postgres/batcher.ts';
 import { claimName } from '../../../src/queue/postgres/claims.ts';
 import { fromEscaped, toEscaped, toWhole } from '../../../src/queue/postgres/conversions.ts';
 import { CounterFlusher } from '../../../src/queue/postgres/counter-flusher.ts';
-import { EnqueueBatcher } from '../../../src/queue/postgres/enqueue-batcher.ts';
+import { type EnqueueCall, enqueueBatcher, partsOf } from '../../../src/queue/postgres/enqueue.ts';
 import { failure } from '../../../src/queue/postgres/failure.ts';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
 import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
-import type { EnqueueResult, QueueEntry } from '../../../src/queue/queue.ts';
+import type { EnqueueResult } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { isOwnWork } from '../../../src/runtime/untraced.ts';
 import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
@@ -156,134 +157,197 @@ describe('an error of PostgreSQL', () => {
   });
 });
 
+type Calls = readonly (readonly string[])[];
+
 interface Batch {
-  readonly entries: readonly QueueEntry[];
-  readonly delayMs: number;
+  readonly calls: Calls;
   readonly timeoutMs: number;
-  readonly end: (enqueued: EnqueueResult) => void;
+  readonly end: (results?: readonly string[]) => void;
   readonly fail: (error: unknown) => void;
 }
 
-const NONE: EnqueueResult = { sequences: [], closed: [] };
-
-/** The test ends each transaction, and moves the clock. */
-function gathered() {
+/** Each call is a list of names. The test ends each transaction, and moves the clock. */
+function batching({ maxBatches = 1, isGathering = true } = {}) {
   const batches: Batch[] = [];
   let nowMs = 0;
-  const intake = new EnqueueBatcher({
-    store: (entries, delayMs, timeoutMs) =>
-      new Promise((end, fail) => batches.push({ entries, delayMs, timeoutMs, end, fail })),
+  const batcher = new Batcher<readonly string[], string>({
+    run: (calls, timeoutMs) =>
+      new Promise((resolve, fail) => {
+        const end = (results: readonly string[] = calls.map(String)): void => resolve(results);
+        batches.push({ calls, timeoutMs, end, fail });
+      }),
+    sizeOf: (names) => names.length,
+    maxSize: 4,
+    keyOf: ([name = '']) => name.at(0),
+    maxBatches,
+    isGathering,
     callTimeoutMs: 1000,
     monotonicMs: () => nowMs,
   });
   const advance = (ms: number): void => {
     nowMs += ms;
   };
-  const sizes = () => batches.map(({ entries }) => entries.length);
+  const shape = () => batches.map(({ calls }) => calls.map(String).join(' '));
   const batch = async (index: number): Promise<Batch> => {
     while (batches[index] === undefined) await nextTurn();
     return batches[index];
   };
-  return { intake, batch, sizes, advance };
+  /** Begins calls of these names, and waits until what can begin has begun. */
+  const begin = async (...calls: Calls): Promise<Promise<string>[]> => {
+    const begun = calls.map((call) => batcher.run(call));
+    for (const one of begun) one.catch(() => {});
+    await nextTurn();
+    return begun;
+  };
+  return { begin, batch, shape, advance };
 }
 
 describe('calls during a transaction', () => {
-  test('share the next one, and each gets its own sequences and closed applications', async () => {
-    const { intake, batch, sizes } = gathered();
-    const first = intake.enqueue([entryOf('one')], 0);
-    const second = intake.enqueue([entryOf('two'), entryOf('three')], 0);
-    const third = intake.enqueue([entryOf('three')], 0);
-    expect(sizes()).toEqual([1]);
-    (await batch(0)).end({ sequences: [1], closed: [] });
-    expect(await first).toEqual({ sequences: [1], closed: [] });
-    expect((await batch(1)).entries).toHaveLength(3);
-    (await batch(1)).end({ sequences: [5, 7], closed: ['two'] });
-    expect(await second).toEqual({ sequences: [5], closed: ['two'] });
-    expect(await third).toEqual({ sequences: [7], closed: [] });
+  test('share the next one, and each gets its own result', async () => {
+    const { begin, batch, shape } = batching();
+    const first = await begin(['a1'], ['a2']);
+    const later = await begin(['a3'], ['a4', 'a5'], ['a6']);
+    expect(shape()).toEqual(['a1 a2']);
+    (await batch(0)).end(['one', 'two']);
+    expect(await Promise.all(first)).toEqual(['one', 'two']);
+    expect((await batch(1)).calls).toHaveLength(3);
+    (await batch(1)).end(['three', 'four', 'five']);
+    expect(await Promise.all(later)).toEqual(['three', 'four', 'five']);
   });
 
-  test('go in batches of 2000 messages and 8 MiB, unless one call has more', async () => {
-    const { intake, batch, sizes } = gathered();
-    const calls = [1, 1999, 1, 5000, 1].map((count) =>
-      intake.enqueue(
-        Array.from({ length: count }, () => entryOf('one')),
-        0,
-      ),
-    );
-    const bytes = Buffer.alloc(5 * 1024 * 1024);
-    calls.push(
-      intake.enqueue([entryOf('one', { bytes })], 0),
-      intake.enqueue([entryOf('one', { bytes })], 0),
-    );
-    for (let index = 0; index < 5; index += 1) {
-      (await batch(index)).end(NONE);
-    }
-    await Promise.all(calls);
-    expect(sizes()).toEqual([1, 2000, 5000, 2, 1]);
+  test('wait for the first one, unless calls at the same time are gathered', async () => {
+    const { begin, batch, shape } = batching({ isGathering: false });
+    const calls = await begin(['a1'], ['a2'], ['a3']);
+    (await batch(0)).end();
+    (await batch(1)).end();
+    expect(await Promise.all(calls)).toEqual(['a1', 'a2', 'a3']);
+    expect(shape()).toEqual(['a1', 'a2 a3']);
   });
 
-  test('go in batches with one delay', async () => {
-    const { intake, batch, sizes } = gathered();
-    const calls = [0, 0, 0, 50, 50, 0].map((delayMs) => intake.enqueue([entryOf('one')], delayMs));
-    for (let index = 0; index < 4; index += 1) (await batch(index)).end(NONE);
+  test('go in batches of a maximum size, unless one call has more, and of one key', async () => {
+    const { begin, batch, shape } = batching();
+    const large = ['a', 'a', 'a', 'a', 'a'];
+    const calls = await begin(['a'], ['a', 'a', 'a'], ['a'], large, ['a'], ['b'], ['b'], ['a']);
+    for (let index = 0; index < 6; index += 1) (await batch(index)).end();
     await Promise.all(calls);
-    expect(sizes()).toEqual([1, 2, 2, 1]);
-    const delays = await Promise.all(
-      [0, 1, 2, 3].map(async (index) => (await batch(index)).delayMs),
-    );
-    expect(delays).toEqual([0, 0, 50, 0]);
+    expect(shape()).toEqual(['a a,a,a', 'a', 'a,a,a,a,a', 'a', 'b b', 'a']);
+  });
+
+  test('wait for one that is not full, unless they fill one of their own', async () => {
+    const { begin, batch, shape } = batching({ maxBatches: 3 });
+    const full = ['a', 'a', 'a', 'a'];
+    const first = await begin(['a1']);
+    const second = await begin(['a2', 'a3']);
+    expect(shape()).toEqual(['a1']);
+    const third = await begin(['a4', 'a5']);
+    expect(shape()).toEqual(['a1', 'a2,a3 a4,a5']);
+    const others = await begin(full, full, ['a6']);
+    expect(shape()).toEqual(['a1', 'a2,a3 a4,a5', 'a,a,a,a']);
+    (await batch(1)).end();
+    await Promise.all([...second, ...third]);
+    expect(shape()).toEqual(['a1', 'a2,a3 a4,a5', 'a,a,a,a', 'a,a,a,a']);
+    (await batch(2)).end();
+    await others[0];
+    expect(shape()).toHaveLength(4);
+    (await batch(0)).end();
+    await first[0];
+    expect(shape().slice(4)).toEqual(['a6']);
+    (await batch(3)).end();
+    (await batch(4)).end();
+    await Promise.all(others);
   });
 
   test.each([
-    new SecurityEventError('ERR_QUEUE_FULL'),
-    failure(Object.assign(new Error(), { code: '54000' })),
-  ])('are stored one by one where one of them may be at fault', async (error) => {
-    const { intake, batch } = gathered();
-    const first = intake.enqueue([entryOf('one')], 0);
-    const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)], 0));
-    (await batch(0)).end(NONE);
-    await first;
+    ['the queue is full', new SecurityEventError('ERR_QUEUE_FULL')],
+    ['a value is refused', thrown('54000')],
+    ['a row is locked', thrown('55P03')],
+  ])('go one by one when %s, since one of them may be at fault', async (_, error) => {
+    const { begin, batch, shape } = batching();
+    const calls = await begin(['a1'], ['a2']);
+    const later = await begin(['a3'], ['a4']);
+    (await batch(0)).fail(error);
     (await batch(1)).fail(error);
-    (await batch(2)).fail(error);
     await expect(calls[0]).rejects.toBe(error);
-    (await batch(3)).end(NONE);
-    expect(await calls[1]).toEqual(NONE);
+    (await batch(2)).end();
+    expect(await calls[1]).toBe('a2');
+    (await batch(3)).end();
+    expect(await Promise.all(later)).toEqual(['a3', 'a4']);
+    expect(shape()).toEqual(['a1 a2', 'a1', 'a2', 'a3 a4']);
   });
 
   test('all fail when there is no connection', async () => {
-    const { intake, batch, sizes } = gathered();
-    const first = intake.enqueue([entryOf('one')], 0);
-    const calls = ['a', 'b'].map((name) => intake.enqueue([entryOf(name)], 0));
-    (await batch(0)).end(NONE);
-    await first;
-    const error = failure(Object.assign(new Error(), { code: 'ECONNRESET' }));
-    (await batch(1)).fail(error);
+    const { begin, batch, shape } = batching();
+    const calls = await begin(['a1'], ['a2']);
+    const error = thrown('ECONNRESET');
+    (await batch(0)).fail(error);
     expect(await Promise.allSettled(calls)).toEqual(
       calls.map(() => ({ status: 'rejected', reason: error })),
     );
-    expect(sizes()).toEqual([1, 2]);
+    expect(shape()).toEqual(['a1 a2']);
+  });
+
+  test('are rejected when they have waited too long, and others keep their remaining time', async () => {
+    const { begin, batch, shape, advance } = batching();
+    const [first] = await begin(['a1']);
+    advance(50);
+    const [second] = await begin(['a2']);
+    advance(500);
+    const [third] = await begin(['a3']);
+    advance(450);
+    const error = new SecurityEventError('ERR_QUEUE_FAILED');
+    (await batch(0)).fail(error);
+    await expect(first).rejects.toBe(error);
+    await expect(second).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('this call was not made') as string,
+    });
+    expect((await batch(1)).timeoutMs).toBe(550);
+    (await batch(1)).end();
+    expect(await third).toBe('a3');
+    expect(shape()).toEqual(['a1', 'a3']);
   });
 });
 
-test('calls that have waited too long are rejected, and others keep their remaining time', async () => {
-  const { intake, batch, sizes, advance } = gathered();
-  const first = intake.enqueue([entryOf('one')], 0);
-  advance(50);
-  const second = intake.enqueue([entryOf('two')], 0);
-  advance(500);
-  const third = intake.enqueue([entryOf('three')], 0);
-  advance(450);
-  const error = new SecurityEventError('ERR_QUEUE_FAILED');
-  (await batch(0)).fail(error);
-  await expect(first).rejects.toBe(error);
-  await expect(second).rejects.toMatchObject({
-    code: 'ERR_QUEUE_FAILED',
-    message: expect.stringContaining('nothing of this call was stored') as string,
+/** Calls at the same time; the sizes of their transactions. */
+const sizesOf = async (calls: readonly EnqueueCall[]): Promise<number[]> => {
+  const sizes: number[] = [];
+  const run = async (batch: readonly EnqueueCall[]): Promise<EnqueueResult[]> => {
+    sizes.push(batch.flatMap(({ entries }) => entries).length);
+    return await Promise.resolve(batch.map(() => ({ sequences: [], closed: [] })));
+  };
+  const batcher = enqueueBatcher({ run, callTimeoutMs: 1000, monotonicMs: () => 0 });
+  await Promise.all(calls.map((call) => batcher.run(call)));
+  return sizes;
+};
+
+const callOf = (count: number): EnqueueCall => ({
+  entries: Array.from({ length: count }, () => entryOf('one')),
+  delayMs: 0,
+});
+
+describe('calls of enqueue', () => {
+  test('go in batches of 2000 messages and 8 MiB, unless one call has more', async () => {
+    const entries = [entryOf('one', { bytes: Buffer.alloc(5 * 1024 * 1024) })];
+    const large = { entries, delayMs: 0 };
+    const calls = [callOf(1), callOf(1999), callOf(1), callOf(5000), callOf(1), large, large];
+    expect(await sizesOf(calls)).toEqual([1, 2000, 5000, 2, 1]);
   });
-  expect((await batch(1)).timeoutMs).toBe(550);
-  (await batch(1)).end({ sequences: [3], closed: [] });
-  expect(await third).toEqual({ sequences: [3], closed: [] });
-  expect(sizes()).toEqual([1, 1]);
+
+  test('go in batches with one delay', async () => {
+    const calls = [0, 0, 0, 50, 50, 0].map((delayMs) => ({ entries: [entryOf('one')], delayMs }));
+    expect(await sizesOf(calls)).toEqual([1, 2, 2, 1]);
+  });
+
+  test('get their own sequences and closed applications', () => {
+    const calls = [[entryOf('two'), entryOf('three')], [entryOf('three')]].map((entries) => ({
+      entries,
+      delayMs: 0,
+    }));
+    expect(partsOf(calls, { sequences: [5, 7], closed: ['two'] })).toEqual([
+      { sequences: [5], closed: ['two'] },
+      { sequences: [7], closed: [] },
+    ]);
+  });
 });
 
 /** The test ends each flush. */

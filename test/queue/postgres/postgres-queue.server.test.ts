@@ -1,4 +1,5 @@
 /** What the conformance suite does not cover, on a server that flushes its commits. */
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -186,6 +187,90 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       });
       expect(await deliverAll(queue)).toHaveLength(pending);
       await queue.enqueue(manyOf('one', 50));
+    });
+  });
+
+  const commits = async (): Promise<number> => {
+    const text = 'select xact_commit::integer as count from pg_stat_database where datname = $1';
+    await control.query('select pg_sleep(1.1)');
+    const { rows } = await control.query<{ count: number }>(text, [control.database]);
+    return rows[0]?.count ?? 0;
+  };
+
+  describe('calls at the same time', () => {
+    const NAMES = Array.from({ length: 12 }, (_, index) => `shop-${index}`);
+
+    const claimAll = async (queue: MessageQueue): Promise<Claim[]> => {
+      await queue.enqueue(NAMES.flatMap((name) => manyOf(name, 2)));
+      return await Promise.all(NAMES.map(() => claimOf(queue)));
+    };
+
+    test('share transactions', async () => {
+      const queue = await open({ listen: false });
+      await claimAll(queue).then((all) => Promise.all(all.map((one) => queue.release(one))));
+      const before = await commits();
+      const claims = await Promise.all(NAMES.map(() => claimOf(queue)));
+      await Promise.all(claims.map((one) => queue.settle(one, [DELIVERED, DELIVERED], LAST)));
+      // A claim, the reading of its messages and a settle would be three for each.
+      expect((await commits()) - before).toBeLessThan(12);
+      expect(new Set(claims.map(({ applicationId }) => applicationId))).toEqual(new Set(NAMES));
+      expect(await queue.stats()).toMatchObject({ delivered: 24, pending: 0 });
+    });
+
+    test('each have their own result', async () => {
+      const queue = await open();
+      const [first, second, third, fourth, ...others] = await claimAll(queue);
+      assert(first && second && third && fourth);
+      const retry = { kind: 'retry', afterMs: 1e6, progress: { failures: 1 } } as const;
+      const answers = await Promise.allSettled([
+        ...others.map((one) => queue.settle(one, [DELIVERED, DELIVERED], LAST)),
+        queue.settle(first, [DELIVERED], LAST),
+        queue.settle(first, [retry, DEAD], LAST),
+        queue.settle(first, [DELIVERED, DELIVERED], LAST),
+        queue.settle({ ...second, id: `${second.id}0` }, [DEAD, DEAD], LAST),
+        queue.release(third),
+        queue.release({ ...fourth, id: 'forged' }),
+        queue.settle(fourth, [DELIVERED, retry], { ...LAST, tier: 'failing' }),
+      ]);
+      const results = answers.map((one) => (one.status === 'fulfilled' ? one.value : 'rejected'));
+      expect(results.slice(0, others.length)).toEqual(others.map(() => 'settled'));
+      expect(results.slice(others.length)).toEqual([
+        'rejected',
+        'settled',
+        'lost',
+        'lost',
+        'released',
+        'lost',
+        'settled',
+      ]);
+      const { applications, ...total } = await queue.stats();
+      // Of the first and the fourth a message waits, of the second and the third both.
+      expect(total).toMatchObject({ delivered: 17, dead: 1, pending: 6 });
+      expect(applications.get(fourth.applicationId)).toMatchObject({ tier: 'failing', pending: 1 });
+      expect((await claimOf(queue)).messages.map(({ sends }) => sends)).toEqual([0, 0]);
+    });
+
+    test('do not wait for an application that is locked', async () => {
+      const queue = await open();
+      const [first, ...others] = await claimAll(queue);
+      assert(first);
+      await control.query(`begin; select from ${SCHEMA}.application
+        where number = ${first.id.split('-')[0]} for no key update`);
+      const settle = (one: Claim) => queue.settle(one, [DELIVERED, DELIVERED], LAST);
+      // The second is under way when the others are grouped.
+      const settled = [...others.slice(0, 1), first, ...others.slice(1)].map(settle);
+      let isFirstSettled = false;
+      void settled[1]?.then(() => {
+        isFirstSettled = true;
+      });
+      const free = settled.filter((_, index) => index !== 1);
+      expect(await Promise.all(free)).toEqual(free.map(() => 'settled'));
+      await queue.enqueue(manyOf('later', 2));
+      expect(await settle(await claimOf(queue))).toBe('settled');
+      expect(isFirstSettled).toBe(false);
+      await control.query('commit');
+      expect(await settled[1]).toBe('settled');
+      expect(await queue.stats()).toMatchObject({ delivered: 26, pending: 0 });
     });
   });
 

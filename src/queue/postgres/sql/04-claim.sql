@@ -1,7 +1,6 @@
--- Claims messages for one request, and returns the claim. `claimed_messages` returns its messages, in
--- another transaction: a dispatcher that stops while it reads them must not hold locks. Without a claim,
--- `dueIn` is the time until a message of these tiers is due, and `hasDeltas` says that counter deltas may
--- change that.
+-- Makes up to `count` claims, each for one request. `claimed_messages` returns their messages, in another
+-- transaction: a dispatcher that stops while it reads them must not hold locks. If there are fewer claims,
+-- `dueIn` is the time until a message of these tiers is due. `hasDeltas`: counter deltas may change that.
 create function {s}.claim(args json) returns json language plpgsql {plans}
 set lock_timeout = '500ms' as $$
 #variable_conflict use_variable
@@ -16,10 +15,10 @@ declare
   app {s}.application;
   taken record;
   next_due bigint;
-  -- Not from a sequence: a standby without the last transactions would issue a number again.
-  claim_number bigint := floor(random() * 9e15);
+  claim_number bigint;
+  claims json[] := '{}';
 begin
-  loop
+  while cardinality(claims) < (args->>'count')::integer loop
     now_exact := {s}.now_exact();
     now_ms := floor(now_exact);
     candidate := {s}.next_application(tiers, now_ms);
@@ -31,12 +30,8 @@ begin
             where a.tier = t.tier and a.ready_at is not null
             order by a.ready_at, a.turn limit 1) h
         order by h.ready_at limit 1;
-      if has_waited or due_in is null or due_in > 0 then
-        if {s}.keep_time() then
-          due_in := 0;
-        end if;
-        return json_build_object('dueIn', due_in, 'hasDeltas', has_deltas);
-      end if;
+      -- What is locked is not waited for with locks of claims: others may wait for these.
+      exit when has_waited or due_in is null or due_in > 0 or cardinality(claims) > 0;
       -- Other transactions have locked all that is ready, and may be about to end.
       has_waited := true;
     end if;
@@ -45,24 +40,32 @@ begin
       or app.tier <> all (tiers);
     taken := {s}.next_messages(app, least((args->>'maxMessages')::bigint, app.max_messages),
       least((args->>'maxBytes')::bigint, app.max_bytes), now_ms);
-    exit when taken.dues is not null;
-    -- Its first message is gone: closed, expired, or claimed before its counter delta was added.
-    update {s}.application a set first_due = (
-        select m.due from {s}.message m where m.application = candidate
-          order by m.due, m.sequence limit 1)
+    if taken.dues is null then
+      -- Its first message is gone: closed, expired, or claimed before its counter delta was added.
+      update {s}.application a set first_due = (
+          select m.due from {s}.message m where m.application = candidate
+            order by m.due, m.sequence limit 1)
+        where a.number = candidate;
+      continue;
+    end if;
+    select m.due into next_due from {s}.message m
+      where m.application = candidate and (m.due, m.sequence) >
+        (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
+      order by m.due, m.sequence limit 1;
+    -- Not from a sequence: a standby without the last transactions would issue a number again.
+    claim_number := floor(random() * 9e15);
+    update {s}.application a set
+        claim = claim_number, lease_end = {s}.time_after(now_exact, (args->>'leaseMs')::double precision),
+        first_due = next_due, claim_dues = taken.dues, claim_sequences = taken.sequences
       where a.number = candidate;
+    claims := array_append(claims, json_build_object('number', candidate, 'claim', claim_number,
+      'application', app.id, 'tier', app.tier, 'maxMessages', app.max_messages,
+      'maxBytes', app.max_bytes, 'circuitBreaker', app.circuit_breaker, 'nowMs', now_ms));
   end loop;
-  select m.due into next_due from {s}.message m
-    where m.application = candidate and (m.due, m.sequence) >
-      (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
-    order by m.due, m.sequence limit 1;
-  update {s}.application a set
-      claim = claim_number, lease_end = {s}.time_after(now_exact, (args->>'leaseMs')::double precision),
-      first_due = next_due, claim_dues = taken.dues, claim_sequences = taken.sequences
-    where a.number = candidate;
-  return json_build_object('number', candidate, 'claim', claim_number, 'application', app.id,
-    'tier', app.tier, 'maxMessages', app.max_messages, 'maxBytes', app.max_bytes,
-    'circuitBreaker', app.circuit_breaker, 'nowMs', now_ms, 'hasDeltas', has_deltas);
+  if cardinality(claims) = 0 and {s}.keep_time() then
+    due_in := 0;
+  end if;
+  return json_build_object('claims', claims, 'dueIn', due_in, 'hasDeltas', has_deltas);
 end $$;
 
 -- Locks and returns the application whose turn it is, except those that are locked.
@@ -128,22 +131,25 @@ begin
       and m.is_one_format);
 end $$;
 
--- Returns the messages of a live claim; none if it is lost. Read by a binary COPY, where each column has the
--- size of its type.
-create function {s}.claimed_messages(which bigint, claim_number bigint, now_ms bigint)
-returns table (sequence double precision, sends integer, age_ms double precision, format integer,
-  date_at integer, count_at integer, message_id text, progress text, content bytea)
+-- Returns the messages of live claims, by their places in the arrays; none of a claim that is lost. Read by
+-- a binary COPY, where each column has the size of its type.
+create function {s}.claimed_messages(numbers bigint[], claims bigint[])
+returns table (place integer, sequence double precision, sends integer, accepted_at double precision,
+  format integer, date_at integer, count_at integer, message_id text, progress text, content bytea)
 language plpgsql stable {plans} as $$
 begin
   return query
-    select m.sequence::double precision, m.sends, (now_ms - m.accepted_at)::double precision,
+    select k.place::integer, m.sequence::double precision, m.sends, m.accepted_at::double precision,
         m.format::integer, m.date_at, m.count_at, m.message_id, coalesce(m.progress, 'null'), m.content
-      from {s}.application a
+      from unnest(numbers, claims) with ordinality k(number, claim, place)
+      join {s}.application a on a.number = k.number and a.claim = k.claim
       cross join lateral unnest(a.claim_dues, a.claim_sequences)
         with ordinality c(due, sequence, place)
-      join {s}.message m on m.application = which and m.due = c.due and m.sequence = c.sequence
-      where a.number = which and a.claim = claim_number
-      order by c.place;
+      cross join lateral (
+        -- Kept apart, so that each message is looked up by its whole key.
+        select * from {s}.message m
+          where m.application = a.number and m.due = c.due and m.sequence = c.sequence offset 0) m
+      order by k.place, c.place;
 end $$;
 
 -- Extends a lease. Returns whether the claim was live.

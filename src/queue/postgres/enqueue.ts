@@ -1,0 +1,133 @@
+/** Stores messages. Calls that arrive at the same time share a transaction. */
+import { SecurityEventError } from '../../errors.ts';
+import type { EnqueueResult, QueueEntry } from '../queue.ts';
+import { Batcher, type BatcherParts } from './batcher.ts';
+import { fromEscaped, type StateJson, toDuration, toEscaped } from './conversions.ts';
+import type { Database } from './database.ts';
+import type { ReadOptions } from './options.ts';
+import type { Settings } from './schema.ts';
+
+/** Of one transaction, unless a single call has more. */
+const MAX_MESSAGES = 2000;
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Applications are found by an index, which takes no longer ids: 2704 bytes less its own. */
+const MAX_ID_BYTES = 2690;
+
+export interface EnqueueCall {
+  readonly entries: readonly QueueEntry[];
+  readonly delayMs: number;
+}
+
+/** Makes the batcher of `enqueue`. One batch at a time, so that sequences rise with the calls. */
+export const enqueueBatcher = (
+  parts: Pick<BatcherParts<EnqueueCall, EnqueueResult>, 'run' | 'callTimeoutMs' | 'monotonicMs'>,
+): Batcher<EnqueueCall, EnqueueResult> =>
+  new Batcher({ ...parts, sizeOf, maxSize: MAX_MESSAGES, keyOf, maxBatches: 1 });
+
+const keyOf = ({ delayMs }: EnqueueCall): number => delayMs;
+
+function sizeOf({ entries }: EnqueueCall): number {
+  const bytes = entries.reduce((sum, { stored }) => sum + stored.bytes.length, 0);
+  return Math.max(entries.length, (bytes / MAX_BYTES) * MAX_MESSAGES);
+}
+
+/** The bounds of the queue, and the state of an application before its first settle. */
+export type Limits = Bounds & { readonly initialState: StateJson | undefined };
+
+type Bounds = Pick<ReadOptions, 'maxPendingMessages' | 'maxPendingBytes'>;
+
+/** The answer when messages would have passed a bound. Nothing was stored. */
+export interface Overflow {
+  readonly full: keyof Bounds;
+  readonly messages: number;
+  readonly bytes: number;
+}
+
+export function overflowError(overflow: Overflow, limits: Limits): SecurityEventError {
+  const { full, messages, bytes } = overflow;
+  const detail = `${messages} messages of ${bytes} bytes would pass ${full} (${limits[full]})`;
+  return new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [full] });
+}
+
+type EnqueueAnswer =
+  | Overflow
+  | (Settings & { readonly full?: never; readonly sequences: number[]; readonly closed: string[] });
+
+/** Stores the entries of all calls, or none. Rejects with ERR_QUEUE_FULL if a bound would be passed. */
+export async function storeEntries(
+  calls: readonly EnqueueCall[],
+  limits: Limits,
+  { database, timeoutMs }: { readonly database: Database; readonly timeoutMs: number },
+): Promise<EnqueueResult[]> {
+  const { args, content } = entryArguments(calls.flatMap(({ entries }) => entries));
+  const given = { ...args, ...limits, delayMs: toDuration(calls[0]?.delayMs ?? 0) };
+  const options = { content, timeoutMs };
+  const answer = (await database.call('enqueue', given, options)) as EnqueueAnswer;
+  if (answer.full !== undefined) throw overflowError(answer, limits);
+  database.noteSettings(answer);
+  return partsOf(calls, { sequences: answer.sequences, closed: answer.closed.map(fromEscaped) });
+}
+
+/** The arguments of the schema's `enqueue`: entries as columns, and their bytes one after the other. */
+function entryArguments(entries: readonly QueueEntry[]) {
+  const places = new Map<string, number>();
+  const owners: number[] = [];
+  const starts: number[] = [];
+  let end = 0;
+  for (const { applicationId, stored } of entries) {
+    const place = places.get(applicationId) ?? places.size + 1;
+    places.set(applicationId, place);
+    owners.push(place);
+    starts.push(end);
+    end += stored.bytes.length;
+  }
+  const messages = entries.map(({ stored }) => stored);
+  const args = {
+    ids: Array.from(places.keys(), toEscaped),
+    owners,
+    starts,
+    messageIds: messages.map(({ messageId }) => toEscaped(messageId)),
+    formats: messages.map(({ format }) => format),
+    lengths: messages.map(({ bytes }) => bytes.length),
+    dateAts: messages.map(({ dateAt }) => dateAt),
+    countAts: messages.map(({ countAt }) => countAt),
+    sizes: entries.map(({ sizeBytes }) => sizeBytes),
+  };
+  const contents = messages.map(({ bytes }) => bytes);
+  return { args, content: Buffer.concat(contents, end) };
+}
+
+/** Returns to each call its part of what was stored for all of them. */
+export function partsOf(
+  calls: readonly EnqueueCall[],
+  { sequences, closed }: EnqueueResult,
+): EnqueueResult[] {
+  const isClosed = new Set(closed);
+  let end = 0;
+  return calls.map(({ entries }) => {
+    const start = end;
+    const own = new Set(entries.map(({ applicationId }) => applicationId));
+    for (const { applicationId } of entries) if (!isClosed.has(applicationId)) end += 1;
+    return {
+      sequences: sequences.slice(start, end),
+      closed: closed.filter((id) => own.has(id)),
+    };
+  });
+}
+
+/**
+ * Rejects an id that is longer than the database allows with ERR_MESSAGE_TOO_LARGE, before anything is
+ * stored: the server would not say which entry it refuses.
+ */
+export function checkIds(entries: readonly QueueEntry[]): void {
+  let known: string | undefined;
+  for (const [index, { applicationId }] of entries.entries()) {
+    if (applicationId === known) continue;
+    known = applicationId;
+    const bytes = Buffer.byteLength(toEscaped(applicationId));
+    if (bytes <= MAX_ID_BYTES) continue;
+    const detail = `an application's id of ${bytes} bytes is longer than PostgreSQL's index takes (${MAX_ID_BYTES})`;
+    throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', { detail, path: [index] });
+  }
+}
