@@ -1,7 +1,7 @@
 /** Organisation and applications: where messages go, and which (D60). */
 import * as z from 'zod';
 import { slugify } from '../contract/slug.ts';
-import { expecting, wording } from '../contract/wording.ts';
+import { expecting, shown, wording } from '../contract/wording.ts';
 import type { InputIssue } from '../errors.ts';
 
 /** One or more certificates, or a key, in PEM form. */
@@ -32,6 +32,15 @@ export interface ApplicationSettings {
   /** Likewise, by a playbook's name or slug (D16). */
   readonly playbooks?: Readonly<Record<string, boolean>> | undefined;
   readonly tls?: ApplicationTls | undefined;
+  /** With `false` nothing is sent: messages are accepted and wait until their horizon. Default true. */
+  readonly enabled?: boolean | undefined;
+  /** Maximum number of requests per second, for all processes that share a queue. 0.001 to 1000000; default no limit. */
+  readonly maxRequestsPerSecond?: number | undefined;
+  /**
+   * Maximum number of messages per second, for all processes that share a queue. A request has at most those of one
+   * second. 0.001 to 1000000; default no limit.
+   */
+  readonly maxMessagesPerSecond?: number | undefined;
 }
 
 /** 1 is deprecated (D40). */
@@ -103,6 +112,9 @@ export const applicationShape = () => ({
   modules: selection('modules').optional(),
   playbooks: playbooks().optional(),
   tls: tls().optional(),
+  enabled: z.boolean().optional(),
+  maxRequestsPerSecond: perSecond().optional(),
+  maxMessagesPerSecond: perSecond().optional(),
 });
 
 /** `abort: false`, for zod's default would leave the checks of the object around it undone. */
@@ -114,6 +126,12 @@ const secret = () =>
     (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
     'a non-empty string or a function that gives one',
   );
+
+const perSecond = () => {
+  const error = ({ input }: z.core.$ZodRawIssue): string =>
+    `expected a number from 0.001 to 1000000, found ${shown(input)}`;
+  return z.number({ error }).min(0.001, { error }).max(1_000_000, { error });
+};
 
 const selection = (what: string) =>
   z.record(z.string(), z.boolean(), {
