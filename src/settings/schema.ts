@@ -1,6 +1,6 @@
 /** The schema of settings: an organisation and its applications. */
 import * as z from 'zod';
-import { errorMessage, expecting } from '../contract/error-messages.ts';
+import { errorMessage, expecting, shown } from '../contract/error-messages.ts';
 import { slugify } from '../contract/slug.ts';
 import type { InputIssue } from '../errors.ts';
 
@@ -29,6 +29,15 @@ export interface ApplicationSettings {
   /** Only playbooks set to true send, by name or slug. Default: all playbooks send. */
   readonly playbooks?: Readonly<Record<string, boolean>> | undefined;
   readonly tls?: ApplicationTls | undefined;
+  /** With `false` nothing is sent: messages are accepted and wait until their horizon. Default true. */
+  readonly enabled?: boolean | undefined;
+  /** Maximum number of requests per second, for all processes that share a queue. 0.001 to 1000000; default no limit. */
+  readonly maxRequestsPerSecond?: number | undefined;
+  /**
+   * Maximum number of messages per second, for all processes that share a queue. A request has at most those of one
+   * second. 0.001 to 1000000; default no limit.
+   */
+  readonly maxMessagesPerSecond?: number | undefined;
 }
 
 /** Format 1 is deprecated. */
@@ -98,6 +107,9 @@ export const applicationShape = () => ({
   modules: selection('modules').optional(),
   playbooks: playbooks().optional(),
   tls: tls().optional(),
+  enabled: z.boolean().optional(),
+  maxRequestsPerSecond: perSecond().optional(),
+  maxMessagesPerSecond: perSecond().optional(),
 });
 
 /** `abort: false`: otherwise zod would skip the checks of the surrounding object. */
@@ -109,6 +121,12 @@ const secret = () =>
     (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
     'a non-empty string or a function that gives one',
   );
+
+const perSecond = () => {
+  const error = ({ input }: z.core.$ZodRawIssue): string =>
+    `expected a number from 0.001 to 1000000, found ${shown(input)}`;
+  return z.number({ error }).min(0.001, { error }).max(1_000_000, { error });
+};
 
 const selection = (what: string) =>
   z.record(z.string(), z.boolean(), {
