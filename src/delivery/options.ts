@@ -26,6 +26,7 @@ import type { RetrySchedule } from '../webhook/retry.ts';
 const BYTES = integer(1, Number.MAX_SAFE_INTEGER);
 const MS = integer(1, MAX_TIMER_MS);
 const WAIT_MS = integer(0, MAX_TIMER_MS);
+const RATE = judgedElsewhere('a number from 0.001 to 1000000');
 const COUNT = integer(1, 1_000_000);
 const MESSAGES = integer(1, MAX_MESSAGES_PER_REQUEST);
 
@@ -144,6 +145,13 @@ export const DESTINATION_OPTIONS = {
   }>(judgedElsewhere('`{ id, name, environment }`, all strings'), "any application's messages"),
   /** Format that the receiver reads; 1 is deprecated (D40). Default 2. */
   format: option<Format>(oneOf(1, 2), 2),
+  /** Maximum number of requests per second, for all processes that share the queue. 0.001 to 1000000; default no limit. */
+  maxRequestsPerSecond: optional<number>(RATE, 'no limit'),
+  /**
+   * Maximum number of messages per second, for all processes that share the queue. A request has at most those of one
+   * second. 0.001 to 1000000; default no limit.
+   */
+  maxMessagesPerSecond: optional<number>(RATE, 'no limit'),
   /** For receivers with a private certificate authority or with client certificates. Default none. */
   tls: optional<ApplicationTls>(
     judgedElsewhere('`{ ca, cert, key }` in PEM form, `cert` and `key` together'),
@@ -266,7 +274,10 @@ export interface WebhookDestination extends Required<Pick<Destination, 'url' | '
 /** One destination. */
 export interface OneDestination
   extends WebhookDestination,
-    Pick<Destination, 'application' | 'format' | 'tls'> {}
+    Pick<
+      Destination,
+      'application' | 'format' | 'tls' | 'maxRequestsPerSecond' | 'maxMessagesPerSecond'
+    > {}
 
 /** The applications: an object, or a function that returns one application (D60). */
 export interface ManyDestinations extends Required<Pick<Destination, 'settings'>> {}

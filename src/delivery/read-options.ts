@@ -169,11 +169,13 @@ function sourceOf(given: Given): SettingsSource {
 /** Checks everything now, not at the first message. */
 function oneDestination(given: Given): SettingsSource {
   const { url, secret, application, tls, network } = given;
+  const { maxRequestsPerSecond, maxMessagesPerSecond } = given;
   const { format = DESTINATION_OPTIONS.format.default } = given;
   refuseLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
   const { id, ...names } = application === undefined ? ANYBODY : readApplication(application);
-  const destination = { ...names, url, secret, tls, format };
+  const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
+  const destination = { ...names, url, secret, tls, format, ...limits };
   const read = readWith(organisedApplicationSchema(), destination);
   if (!read.ok) throw new SecurityEventError('ERR_INVALID_OPTION', { issues: read.issues });
   const { value } = read;

@@ -390,7 +390,9 @@ describe('settings', () => {
   const own = Object.keys(DESTINATION_OPTIONS).filter((name) => name !== 'settings');
 
   test.each(own)('leave no place for %s', (name) => {
-    const value = Reflect.get({ ...ONE, application: APPLICATION, format: 1, tls: {} }, name);
+    const rates = { maxRequestsPerSecond: 1, maxMessagesPerSecond: 1 };
+    const given = { ...ONE, application: APPLICATION, format: 1, tls: {}, ...rates };
+    const value = Reflect.get(given, name);
     expect(errorOf({ settings: SETTINGS, [name]: value })).toMatchObject({
       code: 'ERR_INVALID_OPTION',
       path: [name],

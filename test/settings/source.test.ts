@@ -227,7 +227,25 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
       'unknown key "rejectUnauthorized"',
     ],
     ['tls that is none', { ...FULL, tls: 'pem' }, ['tls'], 'expected an object, found a string'],
-    ['a key that is not known', { ...FULL, enabled: true }, [], 'unknown key "enabled"'],
+    ['a key that is not known', { ...FULL, active: true }, [], 'unknown key "active"'],
+    [
+      '`enabled` that is text',
+      { ...FULL, enabled: 'yes' },
+      ['enabled'],
+      'expected true or false, found a string',
+    ],
+    [
+      'a rate of 0',
+      { ...FULL, maxRequestsPerSecond: 0 },
+      ['maxRequestsPerSecond'],
+      'expected a number from 0.001 to 1000000, found 0',
+    ],
+    [
+      'a rate that is text',
+      { ...FULL, maxMessagesPerSecond: '5' },
+      ['maxMessagesPerSecond'],
+      'expected a number from 0.001 to 1000000, found "5"',
+    ],
   ])('is refused with %s', async (_what, application, path, message) => {
     const error = await rejected(find(application));
     expect(error).toMatchObject({
@@ -267,7 +285,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
       modules: [],
       playbooks: { '🚨': true },
       tls: { key: 7, ca: 7 },
-      enabled: true,
+      active: true,
     };
     const error = await rejected(find(faulty));
     expect((error as SecurityEventError).issues.map(({ path }) => path.slice(3).join('.'))).toEqual(
