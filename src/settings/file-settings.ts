@@ -11,6 +11,7 @@ import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import {
   type ApplicationTls,
   format,
+  missingNames,
   type OrganisedApplication,
   readWith,
   type SettingsSchema,
@@ -85,6 +86,7 @@ export class FileSettings {
         const application = readWith(this.#application, given);
         if (application.ok) {
           const { value } = application;
+          issues.push(...below(id, missingNames(value, ofAll)));
           const secret = this.#secretFor(id, value);
           checked.set(id, { text: own, application: frozen({ ...value, format: ofAll, secret }) });
         } else issues.push(...below(id, application.issues));

@@ -54,8 +54,8 @@ export interface TestedWebhook extends SendReport {
 
 /** Without secrets. */
 export interface DescribedApplication {
-  readonly name: string;
-  readonly environment: string;
+  readonly name?: string;
+  readonly environment?: string;
   /** What is saved; absent where nothing is sent. */
   readonly url?: string;
   readonly modules?: Readonly<Record<string, boolean>>;
