@@ -1,10 +1,10 @@
-/** What a caller hands to the senders: a message without its envelope, which is ours to add (D20). */
+/** The messages that senders accept: without the envelope, which the library adds. */
 import type * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
+import { lazySchema } from './lazy-schema.ts';
 import { pulseDetails } from './webhook-v1.ts';
 import { branches, chooseByMessageType, messageKinds } from './webhook-v2.ts';
-import { whenUsed } from './when-used.ts';
 
 interface Kind<T extends z.ZodType<string, string>, M extends z.ZodType> {
   readonly type: T;
@@ -26,7 +26,7 @@ const draft = <T extends z.ZodType<string, string>, M extends z.ZodType>({
     message: message,
   });
 
-/** D43: what the caller knows of the v1 form of an incident; the rest is derived. */
+/** The caller's fields for the v1 form of an incident; the others are derived (D43). */
 const pulseHints = <D extends Dialect>(dialect: D) =>
   fields(emitted(dialect), pulseDetails(emitted(dialect))).partial();
 
@@ -56,21 +56,21 @@ const build = <D extends Dialect>(dialect: D) => {
 
 type BuiltSchema<D extends Dialect> = z.ZodLazy<ReturnType<typeof build<D>>>;
 
-/** An interface, so that declarations of consumers name it and need no type of zod. */
+/** An interface, so that consumers' declarations name it instead of zod's types. */
 export interface MessageToSendSchema<D extends Dialect> extends BuiltSchema<D> {}
 
 const MESSAGE_TO_SEND: { readonly [D in Dialect]: MessageToSendSchema<D> } = {
-  strict: whenUsed(() => build('strict')),
-  open: whenUsed(() => build('open')),
+  strict: lazySchema(() => build('strict')),
+  open: lazySchema(() => build('open')),
 };
 
-/** The schema of `{ message_type, message, message_id?, v1? }`, built when first used. */
+/** Returns the schema of `{ message_type, message, message_id?, v1? }`. */
 export const messageToSend = <D extends Dialect>(dialect: D): MessageToSendSchema<D> =>
   MESSAGE_TO_SEND[dialect];
 
 /**
- * Lists of any kind where the schema has an array or a tuple. Without an annotation TypeScript makes `[4.84, 45.76]` a
- * `number[]`, which is no tuple, and `as const` makes lists readonly. How many elements there are is checked when sending.
+ * Allows any list for an array or a tuple: TypeScript infers `number[]` for `[4.84, 45.76]`, which is no tuple,
+ * and `as const` makes lists readonly. The number of elements is validated when sending.
  */
 type ListsOf<T> = T extends readonly (infer Element)[]
   ? readonly ListsOf<Element>[]
@@ -78,7 +78,7 @@ type ListsOf<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]: ListsOf<T[Key]> }
     : T;
 
-/** What the senders take in format v2. */
+/** A message that senders accept in format v2. */
 export type WebhookMessageToSend<D extends Dialect = 'strict'> = ListsOf<
   z.input<MessageToSendSchema<D>>
 >;

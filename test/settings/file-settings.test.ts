@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 import {
   type CheckedApplications,
   FileSettings,
-  readInPieces,
-  readToEnd,
+  readSync,
+  readYielding,
 } from '../../src/settings/file-settings.ts';
 
 const agent = (name: string) => ({ name, environment: '' });
@@ -13,7 +13,7 @@ const textOf = (applications: unknown, format?: number): string =>
 
 const newSettings = (): FileSettings => new FileSettings('here', () => undefined);
 const read = (text: string, before: CheckedApplications = new Map()) =>
-  readToEnd(newSettings().read(text, before));
+  readSync(newSettings().read(text, before));
 
 function thrown(run: () => unknown): unknown {
   try {
@@ -138,7 +138,7 @@ describe('the applications of a file', () => {
   test('are read in pieces, with time for others before the text is parsed and after each', async () => {
     const text = textOf({ a: agent('a'), b: agent('b'), c: agent('c') });
     const yieldToEventLoop = vi.fn<() => Promise<void>>(async () => {});
-    const applications = await readInPieces(newSettings().read(text, new Map()), yieldToEventLoop);
+    const applications = await readYielding(newSettings().read(text, new Map()), yieldToEventLoop);
     expect([...applications.keys()]).toEqual(['a', 'b', 'c']);
     expect(yieldToEventLoop).toHaveBeenCalledTimes(5);
   });

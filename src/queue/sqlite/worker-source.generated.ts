@@ -49,19 +49,19 @@ function onAbort(signal, listener) {
     if (limit > 0) (0, import_node_events.setMaxListeners)(limit + by, signal);
   };
   let isListening = true;
-  const takeOff = () => {
+  const stopListening = () => {
     if (!isListening) return;
     isListening = false;
     signal.removeEventListener("abort", onEvent);
     moveLimit(-1);
   };
   const onEvent = () => {
-    takeOff();
+    stopListening();
     listener();
   };
   moveLimit(1);
   signal.addEventListener("abort", onEvent);
-  return takeOff;
+  return stopListening;
 }
 function listenerLimit(signal) {
   try {

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Configuration } from '../../../src/settings/configure/configuration.ts';
+import type {
+  Configuration,
+  SettingsStore,
+} from '../../../src/settings/configure/configuration.ts';
 import { createConfiguration } from '../../../src/settings/configure/create-configuration.ts';
-import type { SettingsStore } from '../../../src/settings/configure/store.ts';
 import { StoredConfiguration } from '../../../src/settings/configure/stored-configuration.ts';
 import type { StoredSettings } from '../../../src/settings/stored-settings.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
@@ -338,7 +340,7 @@ test('modules are selected by their very names', async () => {
 test.each<[string, (configuration: Configuration) => Promise<unknown>]>([
   ['expected applicationId to be a non-empty string', (one) => one.save('')],
   ['__proto__ cannot be an applicationId', (one) => one.save('__proto__')],
-  ['there is no application of this id that was saved', (one) => one.rotateSecret('blog')],
+  ['no application with this id was saved', (one) => one.rotateSecret('blog')],
   ["expected modules to be 'all' or an object", (one) => one.selectModules('shop', [] as never)],
   [
     '__proto__ cannot be one of modules',
