@@ -76,11 +76,14 @@ export class Delivery {
     await this.#attempt({ claim, destination, slot, startedAt, heldSince });
   }
 
-  async #attempt({ claim, destination, slot, startedAt, heldSince }: Attempt): Promise<void> {
+  async #attempt({ claim, destination, slot, startedAt, heldSince }: AttemptInput): Promise<void> {
     const { policy, random, clock, observe, queue, tracker, poster } = this.#parts;
     const { applicationId, format, messages, state } = claim;
     const breaker = circuitBreakerOf(state, destination.urlHash, policy);
-    if (isOfAnotherUrl(state, breaker.urlHash) && messages.length > policy.cautiousMaxMessages) {
+    if (
+      isOfAnotherUrl(state, destination.urlHash) &&
+      messages.length > policy.cautiousMaxMessages
+    ) {
       // The claim has as many messages as the old URL was trusted with; the new one is untried (D75).
       await this.#retryQueueCall('release', () =>
         queue.release(claim, { ...initialState(policy), pauseMs: 0 }),
@@ -109,10 +112,10 @@ export class Delivery {
     };
     if (breaker.isOpen) observe('destination-probing', () => ({ applicationId }));
     observe('attempt-started', () => started);
-    const onHeaders = this.#waitWhenLate(slot);
+    const stopLateTimer = this.#waitWhenLate(slot);
     const sentAt = clock.monotonicMs();
-    const result = await post(request, destination, { poster, onHeaders });
-    onHeaders();
+    const result = await post(request, destination, { poster, onHeaders: stopLateTimer });
+    stopLateTimer();
     const now = claim.nowMs + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = {
       messages,
@@ -192,7 +195,7 @@ export class Delivery {
     await this.#retryQueueCall('release', () => queue.release(claim, update));
   }
 
-  /** Repeats a failing call until the lease has expired: then the messages are due again anyway (law 3). */
+  /** Repeats a failing call until the lease has expired: then the messages are due again anyway (law 3 in queue/queue.ts). */
   async #retryQueueCall<T>(
     operation: QueueOperation,
     call: () => Promise<T>,
@@ -215,7 +218,7 @@ export class Delivery {
   }
 }
 
-interface Attempt {
+interface AttemptInput {
   readonly claim: Claim;
   readonly destination: Destination;
   readonly slot: Slot;

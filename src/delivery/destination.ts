@@ -46,7 +46,7 @@ export class Destinations {
     this.#parts = parts;
   }
 
-  /** Returns the destination at once if the settings are an object; otherwise asks the host, for at most 10 s. */
+  /** Returns the destination; a promise if the settings or the secret are a function, which may take at most 10 s. */
   resolve(applicationId: string): Destination | Unresolved | Promise<Destination | Unresolved> {
     const found = this.#parts.find(applicationId);
     if (!isPromiseLike(found)) {

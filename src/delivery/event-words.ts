@@ -77,7 +77,8 @@ const SKIPS: Readonly<Record<SkipReason, string>> = {
   'v1-incident-update': 'format 1 has no updates of incidents',
   'no-v1-genre': 'format 1 has no genre for this incident',
   'destination-closed': 'the receiver answered 410 twice',
-  'queue-failed': 'the destination was opened again, but then the queue failed: send it again',
+  'queue-failed':
+    'the destination was reopened, but then the queue failed; the message may be stored: send it again with its id',
 };
 
 const DEATHS: Readonly<Record<DeadReason, string>> = {
