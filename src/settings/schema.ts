@@ -158,11 +158,11 @@ const secret = () =>
     'a non-empty string or a function that gives one',
   );
 
-const perSecond = () => {
-  const error = ({ input }: z.core.$ZodRawIssue): string =>
-    `expected a number from 0.001 to 1000000, found ${shown(input)}`;
-  return z.number({ error }).min(0.001, { error }).max(1_000_000, { error });
-};
+const notARate = ({ input }: z.core.$ZodRawIssue): string =>
+  `expected a number from 0.001 to 1000000, found ${shown(input)}`;
+
+const perSecond = () =>
+  z.number({ error: notARate }).min(0.001, { error: notARate }).max(1_000_000, { error: notARate });
 
 const selection = (what: string) =>
   z.record(z.string(), z.boolean(), {
