@@ -78,7 +78,48 @@ type ListsOf<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]: ListsOf<T[Key]> }
     : T;
 
+type Drafts<D extends Dialect> = ListsOf<z.input<MessageToSendSchema<D>>>;
+type StrictDraft<T extends string> = Extract<Drafts<'strict'>, { readonly message_type: T }>;
+type Content<T extends string> = StrictDraft<T>['message'];
+
+// Interfaces, so that the compiler shows their names when a message does not fit, not all their fields.
+export interface SecurityEventContent
+  extends Extract<Content<'security_event'>, { readonly date_occurred: string }> {}
+/** With the spelling `date_occured` (D27). */
+export interface OldSecurityEventContent
+  extends Extract<Content<'security_event'>, { readonly date_occured: string }> {}
+export interface SecurityResponseContent extends Content<'security_response'> {}
+export interface TestContent extends Content<'test'> {}
+export interface IncidentContent extends Content<'http_scan'> {}
+export interface AccountTakeoverContent extends Content<'account_takeover'> {}
+export interface PulseHints extends NonNullable<StrictDraft<'http_scan'>['v1']> {}
+
+interface ToSend<Type, Message> {
+  readonly message_type: Type;
+  readonly message: Message;
+  readonly message_id?: string | undefined;
+}
+
+export interface SecurityEventToSend
+  extends ToSend<'security_event', SecurityEventContent | OldSecurityEventContent> {}
+export interface SecurityResponseToSend
+  extends ToSend<'security_response', SecurityResponseContent> {}
+export interface TestToSend extends ToSend<'test', TestContent> {}
+export interface IncidentToSend<Type, Message = IncidentContent> extends ToSend<Type, Message> {
+  readonly v1?: PulseHints | undefined;
+}
+
+type StrictMessageToSend =
+  | SecurityEventToSend
+  | SecurityResponseToSend
+  | TestToSend
+  | IncidentToSend<'vulnerable_packages'>
+  | IncidentToSend<'http_scan'>
+  | IncidentToSend<'user_risk_increased'>
+  | IncidentToSend<'account_takeover', AccountTakeoverContent>
+  | IncidentToSend<`injection_${string}`>;
+
 /** A message that senders accept in format v2. */
-export type WebhookMessageToSend<D extends Dialect = 'strict'> = ListsOf<
-  z.input<MessageToSendSchema<D>>
->;
+export type WebhookMessageToSend<D extends Dialect = 'strict'> = D extends 'strict'
+  ? StrictMessageToSend
+  : Drafts<D>;

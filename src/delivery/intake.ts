@@ -120,7 +120,8 @@ function project(routed: Routed, { selection, acceptedAtMs, rules, toBytes }: Pr
     const text = { message_id: messageId, message_type: messageType, message };
     return acceptedEntry(routed, storeText(text, toBytes), rules.maxBodyBytes);
   }
-  const { name, environment } = application;
+  // Settings of format 1 have both.
+  const { name = '', environment = '' } = application;
   const given = { message_id: messageId, message_type: messageType, ...parsed(draft) };
   const { dialect, v1Aliases } = rules;
   const acceptedAt = formatTimestamp(acceptedAtMs);

@@ -54,7 +54,7 @@ export async function sendTestMessage(
 
 function stored(
   applicationId: string,
-  { name, environment, format }: ResolvedApplication,
+  { name = applicationId, environment = '', format }: ResolvedApplication,
   { newId, clock, dialect, v1Aliases }: TestParts,
 ): StoredMessage {
   const now = clock.now();

@@ -10,6 +10,7 @@ import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import {
   type ApplicationTls,
   format,
+  missingNames,
   type OrganisedApplication,
   readWith,
   type SettingsSchema,
@@ -83,6 +84,7 @@ export class FileSettings {
         const application = readWith(this.#application, given);
         if (application.ok) {
           const { value } = application;
+          issues.push(...below(id, missingNames(value, organisationFormat)));
           const secret = this.#secretFor(id, value);
           const whole = frozen({ ...value, format: organisationFormat, secret });
           checked.set(id, { text: source, application: whole });

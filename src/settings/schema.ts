@@ -18,8 +18,10 @@ export interface ApplicationTls {
 
 /** One application. Has both `url` and `secret`, or neither: an agent that only enqueues needs none. */
 export interface ApplicationSettings {
-  readonly name: string;
-  readonly environment: string;
+  /** Required for format 1, whose incidents have both. Default in test messages: the application's id. */
+  readonly name?: string | undefined;
+  /** Likewise. Default in test messages: the empty string. */
+  readonly environment?: string | undefined;
   /** Absolute, http or https, without credentials. */
   readonly url?: string | undefined;
   /** The key of the signature, not empty; a function is called before every attempt. */
@@ -86,22 +88,56 @@ export function readWith<T>(
 
 /** A function, so that importing this file creates no schema. */
 export const settingsSchema = (): SettingsSchema<Settings> =>
-  z.strictObject({
-    format: format(),
-    applications: z.record(z.string(), complete(z.strictObject(applicationShape())), {
-      error: expecting('an object of application ids and applications'),
+  withNames(
+    z.strictObject({
+      format: format(),
+      applications: z.record(z.string(), complete(z.strictObject(applicationShape())), {
+        error: expecting('an object of application ids and applications'),
+      }),
     }),
-  }) satisfies SettingsSchema<Settings>;
+  ) satisfies SettingsSchema<Settings>;
 
 export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplication> =>
-  complete(z.strictObject({ ...applicationShape(), format: format() }));
+  complete(z.strictObject({ ...applicationShape(), format: format() })).check((ctx) => {
+    for (const issue of missingNames(ctx.value, ctx.value.format)) addIssue(ctx, issue);
+  });
+
+type Names = Pick<ApplicationSettings, 'name' | 'environment'>;
+
+interface WithNames {
+  readonly format?: OrganisationFormat | undefined;
+  readonly applications: Readonly<Record<string, Names>>;
+}
+
+/** Returns an issue for each name that the format needs: incidents of format 1 have both (D43). */
+export function missingNames(application: Names, ofFormat?: OrganisationFormat): InputIssue[] {
+  if (ofFormat !== 1) return [];
+  return (['name', 'environment'] as const)
+    .filter((name) => application[name] === undefined)
+    .map((name) => ({ path: [name], message: `expected ${name} for format 1, found nothing` }));
+}
+
+/** Checks the names of all applications of a format. */
+export const withNames = <S extends z.ZodType<WithNames>>(schema: S): S =>
+  schema.check((ctx) => {
+    const { applications, format: organisationFormat = 2 } = ctx.value;
+    for (const [id, application] of Object.entries(applications)) {
+      for (const { path, message } of missingNames(application, organisationFormat)) {
+        addIssue(ctx, { path: ['applications', id, ...path], message });
+      }
+    }
+  });
+
+function addIssue(ctx: z.core.ParsePayload, { path, message }: InputIssue): void {
+  ctx.issues.push({ code: 'custom', path: [...path], message, input: ctx.value });
+}
 
 export const format = () => z.literal([1, 2]).default(2);
 
 /** `parseWebhookUrl` validates the URL when sending. */
 export const applicationShape = () => ({
-  name: z.string(),
-  environment: z.string(),
+  name: z.string().optional(),
+  environment: z.string().optional(),
   url: z.string().min(1).optional(),
   secret: secret().optional(),
   modules: selection('modules').optional(),
@@ -122,11 +158,11 @@ const secret = () =>
     'a non-empty string or a function that gives one',
   );
 
-const perSecond = () => {
-  const error = ({ input }: z.core.$ZodRawIssue): string =>
-    `expected a number from 0.001 to 1000000, found ${shown(input)}`;
-  return z.number({ error }).min(0.001, { error }).max(1_000_000, { error });
-};
+const notARate = ({ input }: z.core.$ZodRawIssue): string =>
+  `expected a number from 0.001 to 1000000, found ${shown(input)}`;
+
+const perSecond = () =>
+  z.number({ error: notARate }).min(0.001, { error: notARate }).max(1_000_000, { error: notARate });
 
 const selection = (what: string) =>
   z.record(z.string(), z.boolean(), {

@@ -12,6 +12,7 @@ import {
   readWith,
   type SettingsSchema,
   together,
+  withNames,
 } from './schema.ts';
 
 export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
@@ -45,13 +46,15 @@ export function storedApplicationSchema(
 }
 
 export const storedSettingsSchema = (): SettingsSchema<StoredSettings> =>
-  z.strictObject({
-    format: format(),
-    applications: z.record(z.string(), storedApplicationSchema('here'), {
-      error: expecting('an object of application ids and applications'),
+  withNames(
+    z.strictObject({
+      format: format(),
+      applications: z.record(z.string(), storedApplicationSchema('here'), {
+        error: expecting('an object of application ids and applications'),
+      }),
+      drafts: z.record(z.string(), draft()).optional(),
     }),
-    drafts: z.record(z.string(), draft()).optional(),
-  }) satisfies SettingsSchema<StoredSettings>;
+  ) satisfies SettingsSchema<StoredSettings>;
 
 const draft = () =>
   z.strictObject({

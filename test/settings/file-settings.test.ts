@@ -70,7 +70,11 @@ describe('the applications of a file', () => {
   });
 
   test('are told of with all their faults, each at its place', () => {
-    const text = textOf({ a: agent('a'), b: { name: 7 }, c: { ...agent('c'), url: '' } });
+    const text = textOf({
+      a: agent('a'),
+      b: { name: 7, environment: null },
+      c: { ...agent('c'), url: '' },
+    });
     expect(thrown(() => read(text))).toMatchObject({
       code: 'ERR_SETTINGS_FAILED',
       path: ['applications', 'b', 'name'],
@@ -79,6 +83,19 @@ describe('the applications of a file', () => {
         { path: ['applications', 'b', 'environment'] },
         { path: ['applications', 'c', 'url'] },
         { path: ['applications', 'c', 'secret'] },
+      ],
+    });
+  });
+
+  test('need names in format 1 alone', () => {
+    const applications = { a: { url: 'https://receiver.example', secret: 'secret' } };
+    expect(read(JSON.stringify({ applications })).get('a')?.application).toMatchObject({
+      format: 2,
+    });
+    expect(thrown(() => read(JSON.stringify({ applications, format: 1 })))).toMatchObject({
+      issues: [
+        { path: ['applications', 'a', 'name'] },
+        { path: ['applications', 'a', 'environment'] },
       ],
     });
   });

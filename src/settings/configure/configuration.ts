@@ -64,8 +64,8 @@ export interface TestedWebhook extends SendReport {
 
 /** Without secrets. */
 export interface DescribedApplication {
-  readonly name: string;
-  readonly environment: string;
+  readonly name?: string;
+  readonly environment?: string;
   /** The saved URL, if there is one. */
   readonly url?: string;
   readonly modules?: Readonly<Record<string, boolean>>;

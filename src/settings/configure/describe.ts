@@ -26,8 +26,8 @@ function describeSaved(
   const nextFrom = typeof secret === 'object' ? secret.nextFrom : undefined;
   const isPending = nextFrom !== undefined && Date.parse(nextFrom) > nowMs;
   return {
-    name,
-    environment,
+    ...(name !== undefined && { name }),
+    ...(environment !== undefined && { environment }),
     ...(url !== undefined && { url }),
     ...(modules !== undefined && { modules: { ...modules } }),
     ...(playbooks !== undefined && { playbooks: { ...playbooks } }),

@@ -542,6 +542,13 @@ describe('a description', () => {
     });
   });
 
+  test('of an application without a name has none', async () => {
+    const settings = { applications: { agent: {} } };
+    expect((await keep(settings).configuration.describe()).applications).toStrictEqual({
+      agent: { isSaved: true },
+    });
+  });
+
   test('of nothing is empty', async () => {
     expect(await keep().configuration.describe()).toEqual({ format: 2, applications: {} });
   });
@@ -556,6 +563,11 @@ describe('what is stored', () => {
       ['drafts', 'shop', 'secret'],
     ],
     ['a URL without a secret', withShop({ secret: undefined }), ['applications', 'shop', 'secret']],
+    [
+      'format 1 and no name',
+      { ...withShop({ name: undefined }), format: 1 },
+      ['applications', 'shop', 'name'],
+    ],
   ])('with %s is not touched, and the error repeats no secret', async (_what, settings, path) => {
     const { configuration, writes } = keep(settings);
     for (const work of [configuration.describe(), configuration.upgradeFormat()]) {
