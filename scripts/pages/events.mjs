@@ -24,7 +24,7 @@ export function eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TAB
 
 A sender publishes these diagnostics events on \`node:diagnostics_channel\`, one channel for each. They cost nothing
 without a subscriber. They never contain a secret, a URL, a payload or received text.
-[operations.md](operations.md#monitoring) has a program that listens. In TypeScript an event is a
+[operations.md](operations.md#alerts) has a program that listens. In TypeScript an event is a
 \`DeliveryEvent & DeliveryEvents[name]\`.
 
 | Channel | When | Fields besides \`senderId\` |
