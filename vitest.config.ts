@@ -13,7 +13,7 @@ const SMOKE = [
  * for each file.
  */
 const ISOLATED_UNITS = [
-  'test/contract/when-used.test.ts',
+  'test/contract/lazy-schema.test.ts',
   'test/log/tracer.test.ts',
   'test/webhook/http/{connector-tls,transport}.test.ts',
 ];

@@ -17,6 +17,7 @@ const GROUPS = [
     'option-rules',
     'own-properties',
     'queue/message-classes',
+    'runtime/deferred',
     'runtime/ignore-rejection',
     'runtime/yield-to-event-loop',
     'runtime/heap',

@@ -11,5 +11,6 @@ run() { "$@" || failed="$failed
 run env NIGHTLY_TESTS=1 npm run test:all
 run npm run simulate -- --seeds 1000 --from 1
 run npm run bench:check
+run npm run site
 run npm run test:mutation
 [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }

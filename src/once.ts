@@ -1,4 +1,4 @@
-/** What is made when it is first asked for, and kept: whoever only imports the package does not pay for it. */
+/** Creates a value on first use, and keeps it: importing the package costs nothing. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

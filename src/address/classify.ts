@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import type { Address } from './parse.ts';
 import { type AddressBlock, type AddressKind, blockOf } from './special-purpose.ts';
 
-/** What the contract's `actor.ip.metadata` says of an address (D13), in its field names. */
+/** The facts of the contract's `actor.ip.metadata`, with its field names. */
 export interface AddressMetadata {
   readonly version: 4 | 6;
   /** Reachable over the public internet; never for multicast, 6to4 and Teredo. */
@@ -10,13 +10,13 @@ export interface AddressMetadata {
   readonly loopback: boolean;
   readonly multicast: boolean;
   /**
-   * Not meant for the public internet: loopback, link-local, documentation and the like, too.
-   * Shared address space (RFC 6598) and multicast are neither `global` nor `private`.
+   * Not for the public internet, including loopback, link-local and documentation. Shared address space
+   * (RFC 6598) and multicast are neither `global` nor `private`.
    */
   readonly private: boolean;
   readonly reserved: boolean;
   readonly unspecified: boolean;
-  /** `public` exactly where `global` is true. */
+  /** `public` if `global` is true. */
   readonly network_type: 'public' | 'private';
 }
 
@@ -24,9 +24,9 @@ export interface AddressMetadata {
 export type Carrier = 'v4-mapped' | 'nat64' | '6to4' | 'teredo';
 
 export interface AddressFacts {
-  /** Never `v4-mapped` or `nat64`: there it is the kind of the IPv4 address inside. */
+  /** For `v4-mapped` and `nat64` the kind of the embedded IPv4 address. */
   readonly kind: AddressKind;
-  /** The block that gives the kind: the IPv4 address's where `kind` is. */
+  /** The block that determines the kind. */
   readonly block: AddressBlock;
   /** 6to4: the router's address; Teredo: the client's. */
   readonly embedded: { readonly carrier: Carrier; readonly address: ipaddr.IPv4 } | undefined;
@@ -35,7 +35,7 @@ export interface AddressFacts {
 
 const NEITHER_GLOBAL_NOR_PRIVATE: ReadonlySet<AddressKind> = new Set(['cgnat', 'multicast']);
 
-/** Where the IPv4 address lies, as RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2 and RFC 4380 4 say. */
+/** Position of the IPv4 address (RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC 4380 4). */
 const CARRIERS: Readonly<
   Record<Carrier, { firstByte: number; inverted: boolean; judgedByInside: boolean }>
 > = {
@@ -45,7 +45,7 @@ const CARRIERS: Readonly<
   teredo: { firstByte: 12, inverted: true, judgedByInside: false },
 };
 
-/** Facts from the registries alone; no look-up. */
+/** Uses only the registries, without a look-up. */
 export function classifyAddress(address: Address): AddressFacts {
   const outerBlock = blockOf(address);
   const embedded = embeddedAddress(address, outerBlock.kind);
@@ -55,7 +55,7 @@ export function classifyAddress(address: Address): AddressFacts {
 }
 
 function embeddedAddress(address: Address, kind: AddressKind): AddressFacts['embedded'] {
-  // 192.88.99.0/24 is of 6to4, too, but carries nothing.
+  // 192.88.99.0/24 also belongs to 6to4, but embeds no address.
   if (!isCarrier(kind) || address instanceof ipaddr.IPv4) return undefined;
   const { firstByte, inverted } = CARRIERS[kind];
   const bytes = address.toByteArray().slice(firstByte, firstByte + 4);

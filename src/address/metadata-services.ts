@@ -1,8 +1,8 @@
 import type { Address } from './parse.ts';
 
 /**
- * Where clouds hand credentials and configuration to whatever asks from inside a machine. Some lie
- * in private, shared or even public address space, so no address block covers them.
+ * Addresses at which clouds give credentials and configuration to any process on a machine. Some are in
+ * private, shared or public address space, so no address block covers them.
  */
 export const METADATA_SERVICES: readonly (readonly [address: string, provider: string])[] = [
   ['169.254.169.254', 'AWS, Google Cloud, Azure, Oracle Cloud and others'],

@@ -5,8 +5,8 @@ import ipaddr from 'ipaddr.js';
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /**
- * Reads what `net.isIP` accepts and nothing else: ipaddr.js alone would also take octal, hex and
- * short IPv4 forms, which other programs read as other addresses. A zone id is left out (D14).
+ * Parses only what `net.isIP` accepts: ipaddr.js alone would also accept octal, hex and short IPv4 forms,
+ * which other programs read as other addresses. Drops a zone id.
  */
 export function parseAddress(text: string): Address | undefined {
   if (isIP(text) === 0) return undefined;
@@ -16,7 +16,7 @@ export function parseAddress(text: string): Address | undefined {
 const ZONE = /%.+/;
 
 /**
- * ipaddr.js takes `::192.0.2.1` for `::ffff:192.0.2.1`, and so `::0.0.0.1` for another address than
- * `::1`; resolvers print IPv4-compatible addresses that way. Written `0::…` they are read right.
+ * ipaddr.js parses `::192.0.2.1` as `::ffff:192.0.2.1`, so `::0.0.0.1` is not `::1`; resolvers print
+ * IPv4-compatible addresses that way. It parses them correctly if they begin with `0::`.
  */
 const DOTTED_COMPATIBLE = /^::(?=\d+\.)/;

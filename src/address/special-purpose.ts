@@ -1,7 +1,6 @@
 /**
- * The IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190; state of
- * 2025-10-09), and around them what other documents set apart: multicast, the deprecated forms of
- * IPv6, and the address space that is not assigned to unicast.
+ * The IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190; state of 2025-10-09), and
+ * other reserved space: multicast, deprecated forms of IPv6, and space not assigned to unicast.
  *
  * https://www.iana.org/assignments/iana-ipv4-special-registry
  * https://www.iana.org/assignments/iana-ipv6-special-registry
@@ -10,7 +9,7 @@ import ipaddr from 'ipaddr.js';
 import { once } from '../once.ts';
 import type { Address } from './parse.ts';
 
-/** What an address is for. `v4-mapped` and `nat64` carry an IPv4 address that says what it is for. */
+/** The purpose of an address. For `v4-mapped` and `nat64` the embedded IPv4 address decides. */
 export type AddressKind =
   | 'global'
   | 'private'
@@ -21,7 +20,7 @@ export type AddressKind =
   | 'unspecified'
   | 'documentation'
   | 'benchmarking'
-  /** protocol machinery: discovery, anycast relays and sinks, identifiers that are not routed */
+  /** used by protocols: discovery, anycast relays and sinks, identifiers that are not routed */
   | 'protocol'
   | 'v4-mapped'
   | 'nat64'
@@ -32,12 +31,12 @@ export type AddressKind =
 
 export interface AddressBlock {
   readonly cidr: string;
-  /** The registry's name for it. */
+  /** The registry's name. */
   readonly name: string;
   /** Such as `RFC 1918`. */
   readonly rfc: string;
   readonly kind: AddressKind;
-  /** The registry's column; `n/a` where it says that this depends on the address inside. */
+  /** The registry's column; `n/a` if it depends on the embedded address. */
   readonly globallyReachable: boolean | 'n/a';
 }
 
@@ -114,7 +113,7 @@ const IPV6_ROWS: readonly Row[] = [
   ['ff00::/8', 'Multicast', 'RFC 4291', 'multicast', false],
 ];
 
-/** Nested blocks are listed with their parents: of those that hold an address the longest counts. */
+/** Blocks may be nested: the one with the longest matching prefix counts. */
 export const ADDRESS_BLOCKS: readonly AddressBlock[] = [...IPV4_ROWS, ...IPV6_ROWS].map(
   ([cidr, name, rfc, kind, globallyReachable]) => ({ cidr, name, rfc, kind, globallyReachable }),
 );
@@ -132,7 +131,7 @@ const longestFirst = once((): readonly Range[] =>
   }).toSorted((a, b) => b.prefix - a.prefix),
 );
 
-/** The smallest block that holds the address. Total: `0.0.0.0/0` and `::/0` hold the rest. */
+/** Returns the smallest block that contains the address; `0.0.0.0/0` and `::/0` contain all. */
 export function blockOf(address: Address): AddressBlock {
   const holder = longestFirst().find(
     ({ network, prefix }) => network.kind() === address.kind() && address.match(network, prefix),

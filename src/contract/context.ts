@@ -11,17 +11,17 @@ import {
   word,
 } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
+import { expecting } from './error-messages.ts';
 import { jsonObject, jsonObjectOrArray, scalarObject } from './free-form.ts';
 import { channelAAddress, countryCode, emptyOr, without } from './primitives.ts';
 import { SCHEMES, VERBS } from './vocabulary.ts';
-import { expecting } from './wording.ts';
 
 const GEO_KEYS = ['city', 'country_code', 'latitude', 'longitude'] as const;
 
 const degrees = (mode: Mode, limit: number): z.ZodType<number, number> =>
   narrowed(mode, z.number().min(-limit).max(limit), z.number());
 
-/** D12: `{}` or all four. */
+/** Empty, or all four (D12). */
 const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
   emptyOr(
     GEO_KEYS,
@@ -34,7 +34,7 @@ const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
     }),
   );
 
-/** D13 */
+/** Facts from the address registries (D13). */
 const ipMetadata = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     datacenter: fields(mode, { name: z.string(), url: z.string() }).nullable(),
@@ -54,7 +54,7 @@ const ipMetadata = <R extends Reading>(mode: Mode<Dialect, R>) =>
 // RFC 4648 section 4, padded.
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** D10: when emitted, values are strings, numbers or booleans. */
+/** When emitted, values are strings, numbers or booleans (D10). */
 const identifiers = <R extends Reading>(mode: Mode<Dialect, R>) =>
   tolerated(mode, scalarObject(), jsonObject()).nullable();
 
@@ -75,11 +75,11 @@ const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
 
 const PORT_DIGITS = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
 
-/** D7 */
+/** 1 to 65535 (D7). */
 const port = (mode: Mode): z.ZodType<number, number> =>
   narrowed(mode, z.int().min(1).max(65_535), z.int());
 
-/** D6: a string of digits; a number is accepted and written as one. */
+/** A string of digits; a number is accepted, and written as a string (D6). */
 const remotePort = (mode: Mode): z.ZodType<string, string | number> =>
   dispatch(
     (input) => (typeof input === 'number' ? 1 : 0),
@@ -93,7 +93,7 @@ const remotePort = (mode: Mode): z.ZodType<string, string | number> =>
     ],
   );
 
-/** D9; in the open dialect `json` may be an array too (D0). */
+/** In the open dialect `json` may also be an array (D9, D0). */
 const parameters = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     form: jsonObjectOrArray().optional(),
@@ -115,7 +115,7 @@ const REQUEST_KEYS = [
   'verb',
 ] as const;
 
-/** D4: `{}` or complete. */
+/** Empty or complete (D4). */
 const request = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
   emptyOr(
     REQUEST_KEYS,
@@ -125,7 +125,7 @@ const request = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
       parameters: parameters(mode).optional(),
       path: z.string(),
       port: port(mode),
-      // D5: may be absent; always written as null.
+      // May be absent; always written as null (D5).
       referer: z.null().default(null),
       remote_ip: channelAAddress(mode),
       remote_port: remotePort(mode),
@@ -149,7 +149,7 @@ const service = <R extends Reading>(
 ): Fields<R, { env: z.ZodString; name: z.ZodString; svc_id: z.ZodString }> =>
   fields(mode, { env: z.string(), name: z.string(), svc_id: z.string() });
 
-/** D4: only `service` is required. */
+/** Only `service` is required (D4). */
 export const context = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
   fields(mode, {
     actor: actor(mode).optional(),

@@ -1,14 +1,13 @@
-/** The readings of the contract by name, each built when it is first used (D0). */
-
+/** The contract's schemas by dialect and reading, each built on first use. */
 import type * as z from 'zod';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { Dialect, Mode, Reading } from './dialect.ts';
+import { lazySchema, memoizeUnlessPolluted } from './lazy-schema.ts';
 import { type LogLineSchema, logLine } from './log-line.ts';
 import { type LogRecordSchema, logRecord } from './log-record.ts';
 import { type MessageV1Schema, webhookMessageV1 } from './webhook-v1.ts';
 import { body, type MessageV2Schema, webhookMessageV2 } from './webhook-v2.ts';
-import { unlessSuspect, whenUsed } from './when-used.ts';
 
 /** The schemas of one dialect and reading, under the names of the bare exports. */
 export interface Contract<D extends Dialect = 'strict', R extends Reading = 'emitted'> {
@@ -22,15 +21,15 @@ export interface Contract<D extends Dialect = 'strict', R extends Reading = 'emi
 
 const build = <D extends Dialect, R extends Reading>(dialect: D, reading: R): Contract<D, R> => {
   const mode: Mode<D, R> = { dialect, reading };
-  const WebhookMessageV2 = whenUsed(() => webhookMessageV2(mode));
-  const WebhookMessageV1 = whenUsed(() => webhookMessageV1(mode));
+  const WebhookMessageV2 = lazySchema(() => webhookMessageV2(mode));
+  const WebhookMessageV1 = lazySchema(() => webhookMessageV1(mode));
   return {
-    LogRecord: whenUsed(() => logRecord(mode, {})),
-    LogLine: whenUsed(() => logLine(mode)),
+    LogRecord: lazySchema(() => logRecord(mode, {})),
+    LogLine: lazySchema(() => logLine(mode)),
     WebhookMessageV2,
-    WebhookBodyV2: whenUsed(() => body(WebhookMessageV2)),
+    WebhookBodyV2: lazySchema(() => body(WebhookMessageV2)),
     WebhookMessageV1,
-    WebhookBodyV1: whenUsed(() => body(WebhookMessageV1)),
+    WebhookBodyV1: lazySchema(() => body(WebhookMessageV1)),
   };
 };
 
@@ -38,32 +37,32 @@ const READINGS: {
   readonly [D in Dialect]: { readonly [R in Reading]: () => Contract<D, R> };
 } = {
   strict: {
-    emitted: unlessSuspect(() => build('strict', 'emitted')),
-    received: unlessSuspect(() => build('strict', 'received')),
+    emitted: memoizeUnlessPolluted(() => build('strict', 'emitted')),
+    received: memoizeUnlessPolluted(() => build('strict', 'received')),
   },
   open: {
-    emitted: unlessSuspect(() => build('open', 'emitted')),
-    received: unlessSuspect(() => build('open', 'received')),
+    emitted: memoizeUnlessPolluted(() => build('open', 'emitted')),
+    received: memoizeUnlessPolluted(() => build('open', 'received')),
   },
 };
 
 export interface ContractOptions<D extends Dialect, R extends Reading> {
   /**
-   * `strict` (default) keeps closed vocabularies closed and channel A addresses IPv4; `open` takes
-   * any non-empty word for verb, scheme, ruleset, severity, incident_type, message_type and
-   * pulse_genre, IPv6, and an array for `parameters.json`.
+   * `strict` (default) has closed vocabularies and IPv4 on channel A; `open` accepts any non-empty word for
+   * verb, scheme, ruleset, severity, incident_type, message_type and pulse_genre, IPv6, and an array for
+   * `parameters.json`.
    */
   readonly dialect?: D;
   /**
-   * `emitted` (default) is what this library writes: unknown keys are refused. `received` is what
-   * it reads: unknown keys are kept, our own narrowings are not checked.
+   * `emitted` (default) is what this library writes: unknown keys are refused. `received` is what it reads:
+   * unknown keys are kept, and rules that only this library adds are not checked.
    */
   readonly reading?: R;
 }
 
 /**
- * The schemas in one reading of the contract (D0). The same options give the same schemas.
- * Throws ERR_INVALID_OPTION for a dialect or reading that does not exist.
+ * Returns the schemas of one dialect and reading. The same options return the same schemas. Throws
+ * ERR_INVALID_OPTION for an unknown dialect or reading.
  */
 export function contract<D extends Dialect = 'strict', R extends Reading = 'emitted'>(
   options: ContractOptions<D, R> = {},

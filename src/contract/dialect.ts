@@ -1,12 +1,12 @@
 /**
- * The readings of D0. Every schema is a function of a {@link Mode}; the four combinations of
- * dialect and reading come from these few differences and from nowhere else:
+ * Dialects and readings (D0). Every schema is a function of a {@link Mode}; the four modes have only these
+ * differences:
  *
  * | | emitted | received |
  * |---|---|---|
  * | unknown keys | refused | kept |
- * | our own narrowings (N in docs/contract.md) | checked | type only |
- * | what real senders were seen to write (W) | refused | accepted |
+ * | our own restrictions (N in docs/contract.md) | checked | type only |
+ * | deviations of real senders (W) | refused | accepted |
  *
  * | | strict | open |
  * |---|---|---|
@@ -24,7 +24,7 @@ export interface Mode<D extends Dialect = Dialect, R extends Reading = Reading> 
   readonly reading: R;
 }
 
-/** Any string, with the known words completed by editors. */
+/** Any string; editors complete the known words. */
 export type OpenWord<W extends string> = W | (string & {});
 
 /** A word of a vocabulary that is closed in the strict dialect. */
@@ -41,7 +41,7 @@ export const word = <D extends Dialect, const W extends Words>(
 ): z.ZodType<Word<D, W[number]>, Word<D, W[number]>> =>
   (mode.dialect === 'strict' ? z.enum(words) : nonEmpty()) as never;
 
-/** Any string in every reading; `words` only help editors (D26). */
+/** Any string in every mode; `words` only help editors (D26). */
 export const openWord = <const W extends Words>(
   _words: W,
 ): z.ZodType<OpenWord<W[number]>, OpenWord<W[number]>> => z.string();

@@ -1,26 +1,25 @@
 /**
- * A union whose branch is chosen by looking at the input, so that an error speaks of the one
- * branch that was meant.
+ * A union that chooses its branch by the input, so that errors refer to the intended branch.
  *
- * zod's `discriminatedUnion` takes no template literals and needs one discriminator key with
- * literal values; the contract has `svc.ev0.threat.vulnerability_exploit.<suffix>`,
- * `injection_<word>`, message types nobody knows yet, and objects that are empty or complete.
- * The result is a real `ZodUnion` (inference, `options`, JSON Schema), only its choice is ours.
+ * zod's `discriminatedUnion` accepts no template literals and needs one key with literal values; the
+ * contract has `svc.ev0.threat.vulnerability_exploit.<suffix>`, `injection_<word>`, unknown message types,
+ * and objects that are empty or complete. The result is a real `ZodUnion` (inference, `options`, JSON
+ * Schema) with another choice of branch.
  */
 import * as z from 'zod';
+import { errorMessage } from './error-messages.ts';
 import { withOwnKeys } from './own-keys.ts';
-import { wording } from './wording.ts';
 
 type Options = readonly z.core.SomeType[];
 
-/** Index of the option to use, or the key and the words that would have chosen one. */
+/** Index of the branch, or the key and the words that would choose one. */
 export type Choice = number | { readonly key: string; readonly words: readonly string[] };
 
 interface DispatchDef<T extends Options = Options> extends z.core.$ZodUnionDef<T> {
   choose: (input: unknown) => Choice;
 }
 
-/** A zod union with a choice of its own; see {@link dispatch}. */
+/** See {@link dispatch}. */
 export interface ZodDispatch<T extends Options = Options> extends z.ZodUnion<T> {}
 
 function refuse(
@@ -45,7 +44,7 @@ function refuse(
 function addWording(payload: z.core.ParsePayload): z.core.ParsePayload {
   for (const issue of payload.issues) {
     if (issue.message !== undefined || issue.inst?._zod.def?.error !== undefined) continue;
-    const message = wording(issue);
+    const message = errorMessage(issue);
     if (message !== undefined) Object.assign(issue, { message });
   }
   return payload;
@@ -75,7 +74,7 @@ const ZodDispatch = /*@__PURE__*/ z.core.$constructor<ZodDispatch, DispatchDef>(
   },
 );
 
-/** A union of `options` in which `choose` names the one to use. */
+/** Creates a union of `options` in which `choose` returns the branch. */
 export function dispatch<const T extends Options>(
   choose: (input: unknown) => Choice,
   options: T,
@@ -86,7 +85,7 @@ export function dispatch<const T extends Options>(
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** True where `input` is an object with a value under one of `keys`. */
+/** Returns whether `input` is an object with a value under one of `keys`. */
 export function hasAny(input: unknown, keys: readonly string[]): boolean {
   if (!isObject(input)) return false;
   for (const key of keys) if (input[key] !== undefined) return true;

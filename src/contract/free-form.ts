@@ -1,16 +1,16 @@
-/** Schemas of free-form JSON (D0): checked and copied in one go, see json-value.ts. */
+/** Schemas of free-form JSON, which validate and copy in one pass: see json-value.ts. */
 import * as z from 'zod';
+import { kindOf } from './error-messages.ts';
 import { copyJson, type JsonObject, type JsonValue } from './json-value.ts';
-import { AND_MORE, MOST_FAULTS } from './list.ts';
-import { kindOf } from './wording.ts';
+import { AND_MORE, MAX_FAULTS } from './list.ts';
 
-/** What one kind of free-form JSON is. */
+/** One kind of free-form JSON. */
 export interface Form {
   readonly what: string;
   readonly accepts: (input: unknown) => boolean;
   /** The same rule in JSON Schema. */
   readonly jsonSchema: Readonly<Record<string, unknown>>;
-  /** Whether what it holds has to be strings, numbers and booleans. */
+  /** Whether its values must be strings, numbers or booleans. */
   readonly onlyScalars?: true;
   /** The function of json-fragments.ts that generated serialisers call for it. */
   readonly serializer: 'freeFormObject' | 'freeFormObjectOrArray' | 'scalarObject';
@@ -63,7 +63,7 @@ function freeForm<Out, In>(form: Form): z.ZodType<Out, In> {
       if (!onlyScalars) return copy.value;
       for (const [key, element] of Object.entries(copy.value as JsonObject)) {
         if (isScalar(element)) continue;
-        if (ctx.issues.length >= MOST_FAULTS) {
+        if (ctx.issues.length >= MAX_FAULTS) {
           refuse(AND_MORE);
           break;
         }
@@ -72,7 +72,7 @@ function freeForm<Out, In>(form: Form): z.ZodType<Out, In> {
       return copy.value;
     })
     .meta(jsonSchema);
-  // By this the generator of serialisers knows what the transform does.
+  // For the generator of serialisers.
   Object.assign(schema._zod.def, { freeForm: form });
   return schema as unknown as z.ZodType<Out, In>;
 }

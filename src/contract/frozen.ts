@@ -1,15 +1,15 @@
-/** Plain data that many hold and nobody may change: so says its type, and so it is. */
+/** Deeply frozen plain data, and its type. */
 import type { JsonValue } from './json-value.ts';
 
 type Whole = Date | ((...given: never) => unknown);
 
-// Named, since compilers give up on what is made for each level of a type that has no end.
+// Named types, since the compiler cannot expand an infinite type.
 type FrozenJson = string | number | boolean | null | readonly FrozenJson[] | FrozenJsonObject;
 interface FrozenJsonObject {
   readonly [key: string]: FrozenJson;
 }
 
-/** Readonly to its leaves. */
+/** Deeply readonly. */
 export type Frozen<T> = T extends Whole
   ? T
   : T extends readonly unknown[]
@@ -28,7 +28,7 @@ type FrozenObject<T extends object> = string extends keyof T
     : { readonly [K in keyof T]: Frozen<T[K]> }
   : { readonly [K in keyof T]: Frozen<T[K]> };
 
-/** Freezes plain data to its leaves, and gives it. It must be nobody else's, and hold no circle. */
+/** Deeply freezes plain data, and returns it. The data must be an own copy, without cycles. */
 export function frozen<T>(data: T): T {
   if (typeof data !== 'object' || data === null) return data;
   for (const part of Object.values(data)) frozen(part);

@@ -1,19 +1,19 @@
 /**
- * `security-event-delivery/contract`: the shapes of both channels. Schema and type of one name.
- * The bare names are the strict dialect in the emitted reading; `received` holds the same names in
- * the received reading, and `contract({ dialect, reading })` gives any combination.
+ * `security-event-delivery/contract`: the schemas and types of both channels, with the same names. These
+ * are the strict dialect in the emitted reading; `received` has the received reading, and
+ * `contract({ dialect, reading })` returns any combination.
  */
 import type * as z from 'zod';
 import { type Contract, contract } from './contract.ts';
 
 const emitted = contract();
 
-/** The strict received reading, under the same names (D0). */
+/** The schemas of the strict dialect in the received reading. */
 export const received = contract({ reading: 'received' });
 
 /*
- * The types of the schemas, under names that the declarations of a consumer can use: without them `export const
- * Mine = LogRecord` fails where zod is not among the consumer's own dependencies, as with pnpm (TS2742).
+ * Named types of the schemas, for declarations of consumers: without them `export const Mine = LogRecord`
+ * fails with TS2742 if zod is not a direct dependency of the consumer, as with pnpm.
  */
 type LogRecordOf = Contract['LogRecord'];
 export interface LogRecordSchema extends LogRecordOf {}
@@ -32,18 +32,18 @@ export interface WebhookBodyV1Schema extends WebhookBodyV1Of {}
 export const LogRecord: LogRecordSchema = emitted.LogRecord;
 export type LogRecord = z.output<typeof LogRecord>;
 
-/** Where an event happened, and as far as it is known who caused it by what request. */
+/** The service of an event and, if known, its actor and request. */
 export type LogContext = LogRecord['context'];
 /** Who caused an event: identifiers and address. */
 export type LogActor = NonNullable<LogContext['actor']>;
-/** The request that caused an event, and how it was answered. */
+/** The request that caused an event, and its response. */
 export type LogHttp = NonNullable<LogContext['http']>;
 
-/** A record with the attributes of a log platform (D17, D18). */
+/** A record with the attributes of a log platform. */
 export const LogLine: LogLineSchema = emitted.LogLine;
 export type LogLine = z.output<typeof LogLine>;
 
-/** A message of channel B as it is on the wire. Narrows by `message_type`. */
+/** A message of channel B, as it is sent. Narrows by `message_type`. */
 export const WebhookMessageV2: WebhookMessageV2Schema = emitted.WebhookMessageV2;
 export type WebhookMessageV2 = z.output<typeof WebhookMessageV2>;
 
@@ -59,7 +59,7 @@ export type WebhookMessageV1 = z.output<typeof WebhookMessageV1>;
 export const WebhookBodyV1: WebhookBodyV1Schema = emitted.WebhookBodyV1;
 export type WebhookBodyV1 = z.output<typeof WebhookBodyV1>;
 
-/** What `LogRecord.parse` takes: the record, deviations that the contract shows included. */
+/** The input of `LogRecord.parse`: a record, including the variants in the contract's own examples. */
 export type LogRecordInput = z.input<typeof LogRecord>;
 
 export { type Contract, type ContractOptions, contract } from './contract.ts';

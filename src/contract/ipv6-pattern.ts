@@ -7,7 +7,7 @@ const GROUP = '[0-9a-fA-F]{1,4}';
 const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
 const IPV4_TAIL = `${OCTET}(?:\\.${OCTET}){3}`;
 
-/** `::` after `before` groups; it stands for at least one group of eight. */
+/** `::` after `before` groups; it replaces at least one of the eight groups. */
 function compressed(before: number): string {
   const head = before === 0 ? '' : `${GROUP}(?::${GROUP}){${before - 1}}`;
   const tails = [

@@ -1,6 +1,6 @@
 /**
- * JSON of single values, for the generated serialisers. Each function checks and serialises its value in
- * one step. It returns undefined where full validation is needed: the value is wrong, or unusual.
+ * Serialises single values, for the generated serialisers. Each function validates and serialises its value
+ * in one step. It returns undefined when full validation is needed: the value is invalid or unusual.
  */
 import { MAX_JSON_CHARACTERS, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-value.ts';
 
@@ -17,23 +17,23 @@ const SHORT_LENGTH = 100;
 const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
 
 /**
- * Characters that some log readers take for a line end, for a command to the terminal, or that reorder
- * what is displayed (D84): DEL and C1 controls, U+2028, U+2029, and the bidirectional controls.
+ * Characters that some log readers treat as a line end or a terminal command, or that reorder the displayed
+ * text (D84): DEL and C1 controls, U+2028, U+2029, and the bidirectional controls.
  */
 const UNSAFE_IN_LINES = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 const escapeCharacter = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Escapes what a log line must not hold (D84). `json` is JSON text, and means the same afterwards. */
+/** Escapes characters that a log line must not contain. The JSON keeps its meaning. */
 export const escapeLine = (json: string): string =>
   json.replaceAll(UNSAFE_IN_LINES, escapeCharacter);
 
-/** The JSON of a string, as JSON.stringify writes it. */
+/** Serialises a string like JSON.stringify. */
 export const quote: StringSerializer = (value) =>
   value.length > SHORT_LENGTH || NEEDS_ESCAPE.test(value) ? JSON.stringify(value) : `"${value}"`;
 
-/** The JSON of a string in a log line (D84). */
+/** Serialises a string for a log line. */
 export const quoteInLine: StringSerializer = (value) =>
   value.length > SHORT_LENGTH || NEEDS_ESCAPE.test(value)
     ? escapeLine(JSON.stringify(value))
@@ -51,11 +51,11 @@ export const matchingText = (
   quoteString: StringSerializer,
 ): Fragment => (typeof value === 'string' && pattern.test(value) ? quoteString(value) : undefined);
 
-/** The JSON of each of a few values, by value. A map takes -0 for 0. */
+/** Returns the JSON of each of a few values, by value. A Map treats -0 as 0. */
 export const wordTexts = (words: readonly unknown[]): ReadonlyMap<unknown, string> =>
   new Map(words.map((word) => [word, JSON.stringify(word)]));
 
-/** A string whose pattern takes no character that JSON escapes. */
+/** For a pattern that matches no characters that JSON escapes. */
 export const plainText = (value: unknown, pattern: RegExp): Fragment =>
   typeof value === 'string' && pattern.test(value) ? `"${value}"` : undefined;
 
@@ -76,14 +76,14 @@ export function booleanText(value: unknown): Fragment {
 
 export type PlainObject = Readonly<Record<string, unknown>>;
 
-/** Whether only the own keys of `value` can be read: an object of this realm, or one without a prototype. */
+/** Returns whether it is a plain object of this realm, or one without a prototype. */
 export function isPlainObject(value: unknown): value is PlainObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Whether the object has no enumerable key of its own. */
+/** Returns whether it is a plain object without own enumerable keys. */
 export function isEmpty(value: unknown): boolean {
   if (!isPlainObject(value)) return false;
   const [key] = Object.keys(value);
@@ -107,7 +107,7 @@ interface Limits {
   readonly characters: number;
 }
 
-/** Those of `copyJson`. */
+/** The limits of `copyJson`. */
 const FREE_FORM: Limits = {
   depth: MAX_JSON_DEPTH,
   values: MAX_JSON_VALUES,
@@ -122,7 +122,7 @@ const UNLIMITED: Limits = {
   characters: Number.POSITIVE_INFINITY,
 };
 
-/** Serialises plain JSON within limits; undefined beyond them, and for anything that is no JSON. */
+/** Serialises plain JSON; returns undefined above the limits, and for values that are not JSON. */
 class FreeFormSerializer {
   readonly #quote: StringSerializer;
   readonly #maxDepth: number;
@@ -186,12 +186,12 @@ export const freeFormObjectOrArray = (value: unknown, quoteString: StringSeriali
     ? new FreeFormSerializer(quoteString, FREE_FORM).serialize(value, 0)
     : undefined;
 
-/** A JSON object of strings, numbers and booleans (D10). */
+/** A JSON object of strings, numbers and booleans. */
 export const scalarObject = (value: unknown, quoteString: StringSerializer): Fragment =>
   isPlainObject(value)
     ? new FreeFormSerializer(quoteString, SCALARS).serialize(value, 0)
     : undefined;
 
-/** Serialises plain data that was checked before; unlike JSON.stringify it never calls a `toJSON`. */
+/** Serialises validated plain data; unlike JSON.stringify it never calls `toJSON`. */
 export const checkedJson = (value: unknown, quoteString: StringSerializer): string =>
   new FreeFormSerializer(quoteString, UNLIMITED).serialize(value, 0) as string;

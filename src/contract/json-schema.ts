@@ -1,6 +1,6 @@
 /**
- * The contract as JSON Schema, draft 2020-12: what each shape accepts as input, in each dialect and
- * reading. The build writes these files; nothing at run time needs them.
+ * The contract as JSON Schema, draft 2020-12: the input of each schema, in each dialect and reading. The build
+ * writes these files; they are not used at run time.
  */
 import * as z from 'zod';
 import { contract } from './contract.ts';
@@ -13,7 +13,7 @@ export interface JsonSchemaFile {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** Each shape with the version of the contract that it is of: the log's, or the message format's. */
+/** Each schema with its version: the log's, or the message format's. */
 const SHAPES = {
   'log-record': { name: 'LogRecord', title: 'Log record (channel A)', version: EVENT_VERSION },
   'log-line': {
@@ -66,12 +66,11 @@ function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema, ...rest } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io: 'input',
-    // Free-form JSON is a transform over unknown; its type comes from the schema's own metadata.
+    // Free-form JSON is a transform of unknown; its type comes from the schema's metadata.
     unrepresentable: 'any',
     reused: 'ref',
     override: ({ jsonSchema }) => {
-      // Not formats of JSON Schema: validators refuse to compile what they do not know. The
-      // pattern beside it says the same.
+      // Not a format of JSON Schema: validators fail on unknown formats. The pattern has the same meaning.
       if (jsonSchema.format?.startsWith('cidr') === true) delete jsonSchema.format;
     },
   });

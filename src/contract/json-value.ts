@@ -1,25 +1,25 @@
 /**
- * Free-form JSON values (D0): what the contract leaves to the caller (`options`, `parameters`,
- * `identifiers`) must be JSON, and is copied while it is checked, so that what was checked is what
- * is written, whatever getters, `toJSON` methods or later changes the original has.
+ * Free-form JSON values, which the contract leaves to the caller (`options`, `parameters`, `identifiers`).
+ * They are copied during validation, so that getters, `toJSON` methods and later changes of the original
+ * have no effect on what is written.
  */
-import { kindOf } from './wording.ts';
+import { kindOf } from './error-messages.ts';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-/** Deeper values are refused: they could not be serialised without risking the host's stack. */
+/** Deeper values are refused: serialising them could overflow the host's stack. */
 export const MAX_JSON_DEPTH = 500;
 
 /**
- * More values are refused: a few objects that hold each other twice make as many as they like, and a
- * proxy says of itself how long it is. Each object counts as often as it is written.
+ * More values are refused: a few objects that contain each other twice expand without limit, and a proxy
+ * may report any length. Repeated objects count each time.
  */
 export const MAX_JSON_VALUES = 200_000;
 
-/** Of all texts and keys together, as often as they are written: what no line and no request holds. */
+/** Maximum length of all texts and keys together; repeated ones count each time. */
 export const MAX_JSON_CHARACTERS = 100_000_000;
 
 export type JsonCopy =
@@ -29,8 +29,8 @@ export type JsonCopy =
 class JsonFault extends Error {}
 
 /**
- * Objects made by `{}`, `Object.create(null)` or `JSON.parse`, in any realm: test runners and
- * `node:vm` hand over objects whose prototype is not ours.
+ * Returns whether the object comes from `{}`, `Object.create(null)` or `JSON.parse`, in any realm: objects
+ * from test runners and `node:vm` have another prototype.
  */
 export function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value) as object | null;
@@ -55,7 +55,7 @@ class Copier {
         return value;
       case 'number':
         if (!Number.isFinite(value)) break;
-        // JSON has no negative zero; written as what it will be read as.
+        // JSON has no negative zero.
         return value === 0 ? 0 : value;
       case 'object':
         return value === null ? null : this.#container(value);
@@ -91,7 +91,7 @@ class Copier {
       this.path.push(key);
       this.#spend(key);
       const copied = this.copy(element);
-      // Assigning to `__proto__` would change the prototype instead of making a key.
+      // Assigning to `__proto__` would change the prototype.
       if (key === '__proto__') define(copy, key, copied);
       else copy[key] = copied;
       this.path.pop();
@@ -134,8 +134,8 @@ const define = (target: object, key: string, value: unknown): void => {
 };
 
 /**
- * A deep copy of `value` as plain JSON data, or where and why it is not JSON. Throws only what a
- * getter or proxy inside `value` throws.
+ * Returns a deep copy of `value` as plain JSON data, or where and why it is not JSON. Throws only what a
+ * getter or proxy in `value` throws.
  */
 export function copyJson(value: unknown): JsonCopy {
   const copier = new Copier();

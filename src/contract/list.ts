@@ -1,14 +1,13 @@
 /**
- * An array of which so many faults are told and no more: a megabyte of wrong numbers has half a million, each
- * of which zod would keep with a path and a message. What cannot be valid any more is not looked at to its end.
+ * An array schema with a limit on faults: a megabyte of wrong numbers has half a million of them, and zod
+ * would keep each with a path and a message. Validation stops at the limit.
  */
 import * as z from 'zod';
 
-/** More than a request has messages. */
-export const MOST_FAULTS = 1000;
+export const MAX_FAULTS = 1000;
 
-/** Behind the last fault that is told. */
-export const AND_MORE = `more than ${MOST_FAULTS} faults: what follows was not looked at`;
+/** Added after the last reported fault. */
+export const AND_MORE = `more than ${MAX_FAULTS} faults: the rest was not checked`;
 
 // zod's own declarations are looser about optional properties than this project's compiler flags.
 const initArray = (inst: unknown, def: unknown): void => {
@@ -20,11 +19,11 @@ const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
   'SecurityEventList',
   (inst, def) => {
     initArray(inst, def);
-    const plainly = inst._zod.parse.bind(inst._zod);
+    const parseArray = inst._zod.parse.bind(inst._zod);
     inst._zod.parse = (payload, ctx) => {
       const input: unknown = payload.value;
-      // What is awaited is zod's business, and so is what is no array.
-      if (!Array.isArray(input) || ctx.async === true) return plainly(payload, ctx);
+      // zod handles async parsing, and values that are no array.
+      if (!Array.isArray(input) || ctx.async === true) return parseArray(payload, ctx);
       const { issues } = payload;
       const values: unknown[] = [];
       for (const [index, value] of input.entries()) {
@@ -32,7 +31,7 @@ const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
         values.push(result.value);
         if (result.issues.length === 0) continue;
         issues.push(...z.core.util.prefixIssues(index, result.issues));
-        if (issues.length < MOST_FAULTS) continue;
+        if (issues.length < MAX_FAULTS) continue;
         issues.push({ code: 'custom', message: AND_MORE, input, path: [], inst });
         break;
       }
@@ -42,7 +41,7 @@ const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
   },
 );
 
-/** As `z.array`. */
+/** Like `z.array`. */
 export function list<T extends z.ZodType>(
   element: T,
   params: { readonly error?: (issue: z.core.$ZodRawIssue) => string | undefined } = {},

@@ -1,8 +1,8 @@
-/** A line of channel A: the record plus the attributes of the log platform (D17, D18). */
+/** A log line: the record plus the attributes of the log platform. */
 import * as z from 'zod';
 import type { Dialect, Mode, Reading } from './dialect.ts';
+import { expecting } from './error-messages.ts';
 import { logRecord } from './log-record.ts';
-import { expecting } from './wording.ts';
 
 const hex = (digits: number): z.ZodOptional<z.ZodString> =>
   z
@@ -62,8 +62,8 @@ type PlatformAttributes<R extends Reading> = R extends 'emitted'
   : Record<never, never>;
 
 /**
- * The record with D18's keys allowed. In the received reading unknown keys pass anyway, so a host's
- * own `service` or `env` of another type is no fault of the record.
+ * The record with the platform attributes of D18. The received reading allows all unknown keys, so a host's
+ * own `service` or `env` of another type is valid.
  */
 export const logLine = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => {
   const attributes = (

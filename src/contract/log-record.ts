@@ -11,6 +11,7 @@ import {
   word,
 } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { expecting } from './error-messages.ts';
 import { jsonObject } from './free-form.ts';
 import { renamed, semver, timestamp, without } from './primitives.ts';
 import { playbookSlug } from './slug.ts';
@@ -21,7 +22,6 @@ import {
   RULESETS,
   SEVERITIES,
 } from './vocabulary.ts';
-import { expecting } from './wording.ts';
 
 const VULNERABILITY_EXPLOIT = 'svc.ev0.threat.vulnerability_exploit';
 const SUFFIX_AT = VULNERABILITY_EXPLOIT.length + 1;
@@ -38,7 +38,7 @@ const incident = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
     severity: word(mode, SEVERITIES),
   });
 
-/** D16 */
+/** A playbook has a name and its slug (D16). */
 const playbookTrigger = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     name: z.string(),
@@ -54,7 +54,7 @@ const playbookTrigger = <R extends Reading>(mode: Mode<Dialect, R>) =>
 const userEvent = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, { success: z.boolean() });
 
-/** D15: `sdk_event_name` gives the name where `event_name` is absent. */
+/** `sdk_event_name` is the name if `event_name` is absent (D15). */
 const customEvent = <R extends Reading>(mode: Mode<Dialect, R>) => {
   const canonical = fields(mode, {
     event_name: nonEmpty(),
@@ -69,7 +69,7 @@ const customEvent = <R extends Reading>(mode: Mode<Dialect, R>) => {
   return renamed(canonical, alias, { from: 'sdk_event_name', to: 'event_name', keep: true });
 };
 
-/** D1: the suffix is the protection. Runs only where both fields have the right type. */
+/** The suffix is the protection (D1). Runs only if both fields have the right type. */
 const suffixIsProtection = (issueContext: z.core.ParsePayload): void => {
   const { event_name, payload } = issueContext.value as {
     event_name: string;
@@ -99,10 +99,7 @@ function chooseByEventName(input: unknown): Choice {
   );
 }
 
-/**
- * The schema of a record in one mode. `attributes` are further top-level keys, for the log line
- * (D17).
- */
+/** Builds the schema of a record. `attributes` are additional top-level keys, for the log line. */
 export const logRecord = <D extends Dialect, R extends Reading, A extends z.core.$ZodLooseShape>(
   mode: Mode<D, R>,
   attributes: A,
@@ -124,7 +121,7 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
     record(z.literal(exploitName), fields(mode, { protection: z.string() })),
     fields(mode, {
       ...inContext,
-      // D2: null for incidents alone.
+      // Only incidents may have null (D2).
       detected_at: timestamp().nullable(),
       event_name: z.literal(incidentName),
       ...shared,
@@ -144,7 +141,6 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
   ]);
 };
 
-/** The schema of a record in one mode, without further keys. */
 export type LogRecordSchema<D extends Dialect, R extends Reading> = ReturnType<
   typeof logRecord<D, R, Record<never, never>>
 >;

@@ -1,10 +1,10 @@
-/** What a caller hands to the senders: a message without its envelope, which is ours to add (D20). */
+/** The messages that senders accept: without the envelope, which the library adds. */
 import type * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
+import { lazySchema } from './lazy-schema.ts';
 import { pulseDetails } from './webhook-v1.ts';
 import { branches, chooseByMessageType, messageKinds } from './webhook-v2.ts';
-import { whenUsed } from './when-used.ts';
 
 interface Kind<T extends z.ZodType<string, string>, M extends z.ZodType> {
   readonly type: T;
@@ -26,7 +26,7 @@ const draft = <T extends z.ZodType<string, string>, M extends z.ZodType>({
     message: message,
   });
 
-/** D43: what the caller knows of the v1 form of an incident; the rest is derived. */
+/** The caller's fields for the v1 form of an incident; the others are derived (D43). */
 const pulseHints = <D extends Dialect>(dialect: D) =>
   fields(emitted(dialect), pulseDetails(emitted(dialect))).partial();
 
@@ -56,21 +56,21 @@ const build = <D extends Dialect>(dialect: D) => {
 
 type BuiltSchema<D extends Dialect> = z.ZodLazy<ReturnType<typeof build<D>>>;
 
-/** An interface, so that declarations of consumers name it and need no type of zod. */
+/** An interface, so that consumers' declarations name it instead of zod's types. */
 export interface MessageToSendSchema<D extends Dialect> extends BuiltSchema<D> {}
 
 const MESSAGE_TO_SEND: { readonly [D in Dialect]: MessageToSendSchema<D> } = {
-  strict: whenUsed(() => build('strict')),
-  open: whenUsed(() => build('open')),
+  strict: lazySchema(() => build('strict')),
+  open: lazySchema(() => build('open')),
 };
 
-/** The schema of `{ message_type, message, message_id?, v1? }`, built when first used. */
+/** Returns the schema of `{ message_type, message, message_id?, v1? }`. */
 export const messageToSend = <D extends Dialect>(dialect: D): MessageToSendSchema<D> =>
   MESSAGE_TO_SEND[dialect];
 
 /**
- * Lists of any kind where the schema has an array or a tuple. Without an annotation TypeScript makes `[4.84, 45.76]` a
- * `number[]`, which is no tuple, and `as const` makes lists readonly. How many elements there are is checked when sending.
+ * Allows any list for an array or a tuple: TypeScript infers `number[]` for `[4.84, 45.76]`, which is no tuple,
+ * and `as const` makes lists readonly. The number of elements is validated when sending.
  */
 type ListsOf<T> = T extends readonly (infer Element)[]
   ? readonly ListsOf<Element>[]
@@ -78,7 +78,48 @@ type ListsOf<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]: ListsOf<T[Key]> }
     : T;
 
-/** What the senders take in format v2. */
-export type WebhookMessageToSend<D extends Dialect = 'strict'> = ListsOf<
-  z.input<MessageToSendSchema<D>>
->;
+type Drafts<D extends Dialect> = ListsOf<z.input<MessageToSendSchema<D>>>;
+type StrictDraft<T extends string> = Extract<Drafts<'strict'>, { readonly message_type: T }>;
+type Content<T extends string> = StrictDraft<T>['message'];
+
+// Interfaces, so that the compiler shows their names when a message does not fit, not all their fields.
+export interface SecurityEventContent
+  extends Extract<Content<'security_event'>, { readonly date_occurred: string }> {}
+/** With the spelling `date_occured` (D27). */
+export interface OldSecurityEventContent
+  extends Extract<Content<'security_event'>, { readonly date_occured: string }> {}
+export interface SecurityResponseContent extends Content<'security_response'> {}
+export interface TestContent extends Content<'test'> {}
+export interface IncidentContent extends Content<'http_scan'> {}
+export interface AccountTakeoverContent extends Content<'account_takeover'> {}
+export interface PulseHints extends NonNullable<StrictDraft<'http_scan'>['v1']> {}
+
+interface ToSend<Type, Message> {
+  readonly message_type: Type;
+  readonly message: Message;
+  readonly message_id?: string | undefined;
+}
+
+export interface SecurityEventToSend
+  extends ToSend<'security_event', SecurityEventContent | OldSecurityEventContent> {}
+export interface SecurityResponseToSend
+  extends ToSend<'security_response', SecurityResponseContent> {}
+export interface TestToSend extends ToSend<'test', TestContent> {}
+export interface IncidentToSend<Type, Message = IncidentContent> extends ToSend<Type, Message> {
+  readonly v1?: PulseHints | undefined;
+}
+
+type StrictMessageToSend =
+  | SecurityEventToSend
+  | SecurityResponseToSend
+  | TestToSend
+  | IncidentToSend<'vulnerable_packages'>
+  | IncidentToSend<'http_scan'>
+  | IncidentToSend<'user_risk_increased'>
+  | IncidentToSend<'account_takeover', AccountTakeoverContent>
+  | IncidentToSend<`injection_${string}`>;
+
+/** A message that senders accept in format v2. */
+export type WebhookMessageToSend<D extends Dialect = 'strict'> = D extends 'strict'
+  ? StrictMessageToSend
+  : Drafts<D>;

@@ -1,22 +1,21 @@
 /**
- * An enumerable key on `Object.prototype` stands in every object that a schema looks at: as an
- * unknown key it would have every record refused, and in the received reading it would become a key
- * of the output. Prototype pollution is an attack that this library must be able to tell of, so
- * while there is such a key, schemas are shown a copy that has an object's own keys alone.
+ * Protects schemas from a polluted `Object.prototype`: an inherited enumerable key would make every record
+ * invalid, or, in the received reading, become a key of the output. The library must be able to report this
+ * attack, so while there is such a key, schemas validate a copy that has only own keys.
  */
 import { isPlain } from './json-value.ts';
 
 const BARE = {};
 
-/** An enumerable key that every object has, if there is one. */
+/** Returns an enumerable key that every object inherits, if there is one. */
 export function inheritedKey(): string | undefined {
   for (const key in BARE) return key;
   return undefined;
 }
 
 /**
- * Objects and arrays within each other that the contract itself has: a record, `context`, `actor`,
- * `ip`, `metadata`, `datacenter`. Free-form JSON below is read by its own keys anyway.
+ * Nesting of the contract's own objects: a record, `context`, `actor`, `ip`, `metadata`, `datacenter`. Only own
+ * keys of free-form JSON are read anyway.
  */
 const LEVELS = 6;
 
@@ -24,7 +23,7 @@ type Copies = Map<object, unknown>;
 
 function copy(value: unknown, levels: number, copies: Copies): unknown {
   if (levels === 0 || typeof value !== 'object' || value === null) return value;
-  // Each object once: one that holds itself many times would take forever.
+  // Each object once: repeated ones could take exponential time.
   const known = copies.get(value);
   if (known !== undefined) return known;
   if (Array.isArray(value)) {
@@ -40,6 +39,6 @@ function copy(value: unknown, levels: number, copies: Copies): unknown {
   return own;
 }
 
-/** `input` itself, or while `Object.prototype` has enumerable keys, a copy that inherits none. */
+/** Returns `input`, or, while `Object.prototype` has enumerable keys, a copy that inherits none. */
 export const withOwnKeys = (input: unknown): unknown =>
   inheritedKey() === undefined ? input : copy(input, LEVELS, new Map());

@@ -4,12 +4,12 @@ import { ownProperties } from '../own-properties.ts';
 import { type Contract, type ContractOptions, contract } from './contract.ts';
 import type { Dialect, Reading } from './dialect.ts';
 
-/** The output of the line schema in one reading. */
+/** The output of the line schema in one mode. */
 export type ParsedLogLine<D extends Dialect, R extends Reading> = z.output<
   Contract<D, R>['LogLine']
 >;
 
-/** A zod error's issues in the form that a SecurityEventError carries. */
+/** Converts a zod error's issues for a SecurityEventError. */
 export const inputIssues = (error: z.core.$ZodError): InputIssue[] =>
   error.issues.map(({ path, message }) => ({ path, message }));
 
@@ -21,15 +21,15 @@ function parseJson(line: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // JSON.parse quotes the text in its message, so the cause is not passed on.
+    // Without the error of JSON.parse, which quotes the text.
     throw new SecurityEventError('ERR_INVALID_LINE', { detail: 'not JSON', input: line });
   }
 }
 
 /**
- * Reads one line of channel A (D17), by default as leniently as the contract allows: dialect
- * `open`, reading `received`. Throws ERR_INVALID_LINE where the text is not one line of JSON, and
- * ERR_INVALID_RECORD, with path and issues, where it is no record.
+ * Parses one log line, by default as leniently as the contract allows: dialect `open`, reading `received`.
+ * Throws ERR_INVALID_LINE if the text is not one line of JSON, and ERR_INVALID_RECORD, with path and
+ * issues, if it is not a valid record.
  */
 export function parseLogLine<D extends Dialect = 'open', R extends Reading = 'received'>(
   line: string,

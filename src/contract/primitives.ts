@@ -1,11 +1,11 @@
-/** The scalar formats that both channels use, each with the words of its refusal. */
+/** Scalar formats that both channels use, with their error messages. */
 import * as z from 'zod';
 import { once } from '../once.ts';
 import type { Dialect, Mode, Reading, Tolerated } from './dialect.ts';
 import { tolerated } from './dialect.ts';
 import { dispatch, hasAny, isObject, type ZodDispatch } from './dispatch.ts';
+import { expecting } from './error-messages.ts';
 import { CIDRV6_PATTERN, IPV6_PATTERN } from './ipv6-pattern.ts';
-import { expecting } from './wording.ts';
 
 /** A calendar date that exists, leap years included. */
 const DATE =
@@ -17,7 +17,7 @@ const TIMESTAMP = new RegExp(
   `^${DATE}T${HOUR_AND_MINUTE}:[0-5]\\d(?:\\.\\d+)?(?:Z|[+-]${HOUR_AND_MINUTE})$`,
 );
 
-/** D2, D23: an ISO 8601 date-time with seconds and an offset or `Z`. */
+/** An ISO 8601 date-time with seconds and an offset or `Z` (D2, D23). */
 export const timestamp = (): z.ZodString =>
   z.string().regex(TIMESTAMP, {
     error: expecting('an ISO 8601 date-time with an offset, such as …+00:00'),
@@ -27,13 +27,13 @@ export const timestamp = (): z.ZodString =>
 const SEMVER =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;
 
-/** D3 */
+/** A SemVer 2.0.0 version (D3). */
 export const semver = (): z.ZodString =>
   z.string().regex(SEMVER, { error: expecting('a SemVer 2.0.0 version') });
 
 const ABSOLUTE_URL = /^[A-Za-z][A-Za-z0-9+.-]*:\S+$/;
 
-/** An absolute URL or URN: a scheme, a colon, no white space. */
+/** An absolute URL or URN: a scheme, a colon, and no white space. */
 export const absoluteUrl = (): z.ZodString =>
   z.string().regex(ABSOLUTE_URL, { error: expecting('an absolute URL') });
 
@@ -48,7 +48,7 @@ export const ipAddress = (): z.ZodType<string, string> =>
     [z.ipv4({ error: expecting('an IP address') }), ipv6()],
   );
 
-/** D14: IPv4 in the strict dialect, any IP address in the open one. */
+/** IPv4 in the strict dialect, any IP address in the open one (D14). */
 export const channelAAddress = (mode: Mode): z.ZodType<string, string> =>
   mode.dialect === 'strict' ? ipv4() : ipAddress();
 
@@ -58,12 +58,12 @@ const cidr = (): z.ZodType<string, string> => {
   const error = expecting('a CIDR such as 203.0.113.9/32');
   return dispatch(
     (input) => (typeof input === 'string' && input.includes(':') ? 1 : 0),
-    // zod's cidrv6 takes any number for the mask, 1.5 too.
+    // zod's cidrv6 accepts any number as mask, such as 1.5.
     [z.cidrv4({ error }), z.string().regex(cidrV6(), { error })],
   );
 };
 
-/** D29: a CIDR with its mask; received also a bare address (W). */
+/** A CIDR with its mask; when received also a bare address (D29, W). */
 export const ipCidr = <R extends Reading>(
   mode: Mode<Dialect, R>,
 ): Tolerated<R, z.ZodType<string, string>, z.ZodType<string, string>> =>
@@ -78,7 +78,7 @@ export const ipCidr = <R extends Reading>(
 
 const ALPHA_3 = /^[A-Z]{3}$/;
 
-/** D12, D28: an ISO 3166-1 alpha-3 code; received any string (N). */
+/** An ISO 3166-1 alpha-3 code; when received any string (D12, D28, N). */
 export const countryCode = (mode: Mode): z.ZodString =>
   mode.reading === 'emitted'
     ? z.string().regex(ALPHA_3, { error: expecting('a country code of three capital letters') })
@@ -86,11 +86,11 @@ export const countryCode = (mode: Mode): z.ZodString =>
 
 type EmptyShape<K extends string> = Record<K, z.ZodOptional<z.ZodNever>>;
 
-/** The shape of an object that has none of `keys`, whatever else it may have. */
+/** The shape of an object that has none of `keys`. */
 export const without = <const K extends readonly string[]>(keys: K): EmptyShape<K[number]> =>
   Object.fromEntries(keys.map((key) => [key, z.never().optional()])) as EmptyShape<K[number]>;
 
-/** Empty, or complete: with any of the keys of `filled`, all of them are due (D4, D12, D28). */
+/** Empty or complete: an object with any key of `filled` must have all of them (D4, D12, D28). */
 export const emptyOr = <E extends z.ZodType, F extends z.ZodType>(
   keys: readonly string[],
   empty: E,
@@ -101,14 +101,13 @@ export const emptyOr = <E extends z.ZodType, F extends z.ZodType>(
 interface Renaming {
   readonly from: string;
   readonly to: string;
-  /** Whether the key `from` stays, beside `to`. */
+  /** Whether the key `from` is kept as well. */
   readonly keep?: boolean;
 }
 
 /**
- * `canonical`, or the same object with the key `to` spelt `from`; comes out canonical (a C of
- * docs/contract.md). `alias` is the schema of the misspelt object, without the key `to`. Where
- * both keys are present the canonical one counts.
+ * Accepts `canonical`, or the same object with the key `from` instead of `to`; the output is canonical (C in
+ * docs/contract.md). `alias` is the schema of the object with `from`. If both keys are present, `to` counts.
  */
 export const renamed = <C extends z.ZodType, A extends z.ZodType>(
   canonical: C,

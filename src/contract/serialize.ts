@@ -1,7 +1,7 @@
 /**
- * Validates and serialises in one pass. Each function returns what `JSON.stringify(schema.parse(value))`
- * makes, with D84's escapes in log lines, or undefined when full validation is needed: parse the value
- * with its schema then. All throw what a getter or proxy within the value throws.
+ * Validates and serialises in one pass. Each function returns the text of
+ * `JSON.stringify(schema.parse(value))`, with the escapes of log lines, or undefined when full validation is
+ * needed: parse the value with its schema then. All throw what a getter or proxy in the value throws.
  */
 import type { Dialect } from './dialect.ts';
 import { checkedJson, type Fragment, quoteInLine } from './json-fragments.ts';
@@ -41,12 +41,12 @@ export function serializeAroundContext(
   return `{"context":${contextText},"detected_at":${detectedAtText},"event_name":"${event_name}","event_version":"${EVENT_VERSION}","payload":${payloadText}}`;
 }
 
-/** Serialises a message for the senders, and sets those fields of `captured` that it has. */
+/** Serialises a message for the senders, and sets the fields of `captured` that it has. */
 export const serializeMessageToSend = (
   message: unknown,
   dialect: Dialect,
   captured: CapturedFields,
 ): Fragment => SERIALIZERS[dialect].messageToSend(withOwnKeys(message), captured);
 
-/** Serialises plain data that was checked before, for a log line. Never returns undefined. */
+/** Serialises validated plain data for a log line. */
 export const serializeChecked = (data: JsonObject): string => checkedJson(data, quoteInLine);

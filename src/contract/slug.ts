@@ -5,14 +5,14 @@ const WORD = '[\\p{Ll}\\p{Lo}\\p{N}]+';
 /** The form of a `playbook_slug` (D16). */
 export const playbookSlug = once(() => new RegExp(`^${WORD}(?:[._]${WORD})*$`, 'u'));
 
-// Their tables of letters take longer to look up than many a module takes to load.
+// Created on first use: its tables of letters take longer to load than many modules.
 const words = once(() => new RegExp(WORD, 'gu'));
 
 /**
- * The slug of a playbook's name (D16): lowercase words joined by underscores; a dot between two
- * words is kept. `slugify('Block IPs v2.1 - Account Takeover')` is
- * `block_ips_v2.1_account_takeover`. Letters and digits of every script are kept, compatibility
- * forms are folded (NFKC), combining marks are dropped. Gives `''` where the name has neither.
+ * Returns the slug of a playbook's name (D16): lowercase words joined by underscores; a dot between two words
+ * is kept. `slugify('Block IPs v2.1 - Account Takeover')` is `block_ips_v2.1_account_takeover`. Keeps letters
+ * and digits of every script, folds compatibility forms (NFKC), and drops combining marks. Returns `''` if
+ * the name has no letters or digits.
  */
 export function slugify(name: string): string {
   const folded = name
@@ -20,7 +20,7 @@ export function slugify(name: string): string {
     .toLowerCase()
     .normalize('NFKC')
     .replace(/[\p{M}\p{Lm}]/gu, '')
-    // Hangul letters that a mark kept apart are neighbours now.
+    // Hangul letters that a mark separated are neighbours now.
     .normalize('NFKC');
   let slug = '';
   let end = 0;

@@ -1,7 +1,4 @@
-/**
- * The words of the contract. Arrays are the source; the types follow from them. Whether a
- * vocabulary is closed depends on the field and on the dialect (D0), not on this file.
- */
+/** The words of the contract. Whether a vocabulary is closed depends on the field and the dialect. */
 
 /** The version written into every log record (D3). */
 export const EVENT_VERSION = '1.0.0';
@@ -68,7 +65,7 @@ export const SEVERITIES = ['minor', 'major', 'critical'] as const;
 /** Channel B message types that are not incidents (D25). */
 export const MESSAGE_TYPES = ['security_event', 'security_response', 'test'] as const;
 
-/** Incident message types with a fixed name; `injection_` + a word comes besides (D25). */
+/** Incident message types with a fixed name; `injection_` + a word is also one (D25). */
 export const INCIDENT_MESSAGE_TYPES = [
   'vulnerable_packages',
   'http_scan',

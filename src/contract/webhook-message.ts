@@ -1,4 +1,4 @@
-/** What webhook messages tell, by kind, without an envelope. Contract section B, D26-D30. */
+/** The content of webhook messages by kind, without the envelope. Contract section B, D26-D30. */
 import * as z from 'zod';
 import {
   type Dialect,
@@ -26,7 +26,7 @@ import { EVENT_CATEGORIES, EVENT_KINDS, INCIDENT_STATUSES } from './vocabulary.t
 
 const GEO_KEYS = ['city', 'code', 'point'] as const;
 
-/** D28: `{}`, or code and point `[longitude, latitude]`, and perhaps city. */
+/** Empty, or code and point `[longitude, latitude]`, and optionally city (D28). */
 const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
   emptyOr(
     GEO_KEYS,
@@ -38,7 +38,7 @@ const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
     }),
   );
 
-/** D28; real senders leave geo or is_tor out (W). */
+/** Real senders omit geo or is_tor (D28, W). */
 const resolvedIp = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     address: ipAddress(),
@@ -88,10 +88,7 @@ const eventFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   ips: list(resolvedIp(mode)),
 });
 
-/**
- * A security event, on its own (v2) or flattened under further keys (v1, D41): `before` come first
- * and `after` last.
- */
+/** A security event, alone (v2) or flattened into more keys (v1, D41): `before` are first, `after` last. */
 export const securityEvent = <
   R extends Reading,
   B extends z.core.$ZodLooseShape,
@@ -122,12 +119,12 @@ export const securityEvent = <
   return renamed(canonical, misspelt, { from: 'date_occured', to: 'date_occurred' });
 };
 
-/** D81: real messages have it; the library never adds it by itself. */
+/** Real messages have it; the library only sends it if the caller sets it (D81). */
 export const riskCoefficient = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   risk_coefficient: narrowed(mode, z.int().min(0).max(100), z.int()).optional(),
 });
 
-/** D29 */
+/** The content of a security response (D29). */
 export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   application: fields(mode, {
     name: z.string(),
@@ -147,7 +144,7 @@ export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   playbook: fields(mode, { name: z.string(), id: z.string() }),
 });
 
-/** D30: ours, since the contract does not describe it. */
+/** This library's own format, since the contract does not describe it (D30). */
 export const testFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   application_id: tolerated(mode, z.string(), z.string().optional()),
   application_name: z.string(),
@@ -181,7 +178,7 @@ export const accounts = <R extends Reading>(mode: Mode<Dialect, R>) => ({
 
 type Accounts<R extends Reading> = ReturnType<typeof accounts<R>>;
 
-/** D29 N: accounts belong to account takeovers; a received incident of any type may list them. */
+/** Only account takeovers have accounts; a received incident of any type may have them (D29, N). */
 export const otherAccounts = <R extends Reading>(mode: Mode<Dialect, R>) =>
   (mode.reading === 'emitted' ? {} : accounts(mode)) as R extends 'emitted'
     ? Record<never, never>

@@ -2,11 +2,11 @@
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, type Reading, tolerated, word } from './dialect.ts';
 import { type Choice, dispatch, hasAny, isObject } from './dispatch.ts';
+import { expecting } from './error-messages.ts';
 import { list } from './list.ts';
 import { timestamp, without } from './primitives.ts';
 import { PULSE_GENRES, SVC_PAYLOAD_TYPES } from './vocabulary.ts';
 import { responseFields, securityEvent, testFields } from './webhook-message.ts';
-import { expecting } from './wording.ts';
 
 const accountKey = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
@@ -18,7 +18,7 @@ const accountKey = <R extends Reading>(mode: Mode<Dialect, R>) =>
       .nullable(),
   });
 
-/** D42 */
+/** Additional fields of events in format v1 (D42). */
 const eventExtras = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   risk: z.int().optional(),
   application_account_account_id: z.string().optional(),
@@ -43,7 +43,7 @@ const BY_ID = () => ({ ...without(['event_id']), id: z.string() });
 const BY_URL = () => ({ ...without(['event_url']), url: z.string() });
 const NO_APPLICATION = () => ({ application_id: z.string().optional() });
 
-/** D41: real senders name events by `id` and `url`, and no application (W). */
+/** Real senders use `id` and `url`, and omit the application (D41, W). */
 const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
   tolerated(
     mode,
@@ -70,7 +70,7 @@ const testV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
     ...eventExtras(mode),
   });
 
-/** D43: the fields of a pulse beside its type. */
+/** The fields of a pulse except its type (D43). */
 export const pulseDetails = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => ({
   pulse_genre: word(mode, PULSE_GENRES),
   pulse_category: z.string().nullable(),
@@ -94,7 +94,7 @@ export const pulseDetails = <D extends Dialect, R extends Reading>(mode: Mode<D,
 const pulse = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
   fields(mode, { svc_payload_type: z.literal('pulse'), ...pulseDetails(mode) });
 
-/** D41: `id` is the message_id; any string or null. */
+/** `id` is the message_id; any string or null (D41). */
 const securityResponseV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     id: z.string().nullable(),

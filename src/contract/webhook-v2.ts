@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty, type Reading, tolerated } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { errorMessage } from './error-messages.ts';
 import { jsonObject } from './free-form.ts';
 import { list } from './list.ts';
 import { renamed, timestamp, without } from './primitives.ts';
@@ -20,7 +21,6 @@ import {
   securityEvent,
   testFields,
 } from './webhook-message.ts';
-import { wording } from './wording.ts';
 
 const INJECTION = 'injection_';
 const [VULNERABLE_PACKAGES, HTTP_SCAN, USER_RISK_INCREASED, ACCOUNT_TAKEOVER] =
@@ -29,7 +29,7 @@ const KNOWN_TYPES: readonly string[] = [...MESSAGE_TYPES, ...INCIDENT_MESSAGE_TY
 const INJECTION_PATTERN = `^${INJECTION}\\S+$`;
 const IS_INJECTION = new RegExp(INJECTION_PATTERN);
 
-/** Every message type with the schema of its message; the one list that all wrappings use. */
+/** Every message type with the schema of its message. */
 export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
   const plainIncident = incident(mode, otherAccounts(mode));
   return {
@@ -50,7 +50,7 @@ export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
       type: z.templateLiteral([INJECTION, z.string().regex(/^\S+$/)]),
       message: plainIncident,
     },
-    // D25: any other message type; its message is any object (received) or an incident (open).
+    // Any other message type; its message is any object (received) or an incident (open) (D25).
     unknown: {
       type: nonEmpty().meta({
         not: { anyOf: [{ enum: [...KNOWN_TYPES] }, { pattern: INJECTION_PATTERN }] },
@@ -60,7 +60,7 @@ export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
   };
 };
 
-/** The order in which wrappings list the branches of {@link messageKinds}. */
+/** The order of the branches of {@link messageKinds}. */
 const INDEX_BY_TYPE: ReadonlyMap<unknown, number> = new Map(
   KNOWN_TYPES.map((type, index) => [type, index]),
 );
@@ -89,7 +89,7 @@ type Branches<D extends Dialect, R extends Reading, K extends readonly unknown[]
   ? K
   : readonly [...K, U];
 
-/** The branches of one mode: the unknown type is none in the strict emitted reading (D25). */
+/** The branches of one mode: unknown types are not allowed in the strict emitted reading (D25). */
 export const branches = <
   D extends Dialect,
   R extends Reading,
@@ -111,7 +111,7 @@ const envelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
     ...envelopeFields(type, message),
   });
 
-/** D20, in this order. */
+/** In the order of D20. */
 const envelopeFields = <T extends z.ZodType, M extends z.ZodType>(type: T, message: M) => ({
   api_version: z.literal(API_VERSION),
   date_created: timestamp(),
@@ -120,7 +120,7 @@ const envelopeFields = <T extends z.ZodType, M extends z.ZodType>(type: T, messa
   message,
 });
 
-/** D21: `id` in the place of `message_id`. */
+/** Accepts `id` instead of `message_id` (D21). */
 const identified = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
   mode: Mode<Dialect, R>,
   { type, message }: { type: T; message: M },
@@ -135,7 +135,7 @@ const identified = <R extends Reading, T extends z.ZodType, M extends z.ZodType>
     { from: 'id', to: 'message_id' },
   );
 
-/** D21: real senders put `id` anywhere (W). */
+/** Real senders use `id` for all types (D21, W). */
 const tolerantEnvelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
   mode: Mode<Dialect, R>,
   kind: { type: T; message: M },
@@ -163,8 +163,8 @@ export type MessageV2Schema<D extends Dialect, R extends Reading> = ReturnType<
   typeof webhookMessageV2<D, R>
 >;
 
-/** D31: a body is an array of 1 to 1000 messages. */
+/** A body is an array of 1 to 1000 messages (D31). */
 export const body = <M extends z.ZodType>(message: M): z.ZodArray<M> =>
-  list(message, { error: wording })
-    .min(1, { error: wording })
-    .max(MAX_MESSAGES_PER_REQUEST, { error: wording });
+  list(message, { error: errorMessage })
+    .min(1, { error: errorMessage })
+    .max(MAX_MESSAGES_PER_REQUEST, { error: errorMessage });

@@ -79,7 +79,7 @@ export function isOfAnotherUrl({ circuitBreaker }: ApplicationState, urlHash: st
 }
 
 /** What a request says about its destination. */
-export interface AttemptEnd {
+export interface BreakerInput {
   readonly outcome: Outcome;
   readonly bodyBytes: number;
   readonly messageCount: number;
@@ -105,7 +105,7 @@ export interface BreakerStep {
 
 export function afterAttempt(
   breaker: CircuitBreaker,
-  attempt: AttemptEnd,
+  attempt: BreakerInput,
   decision: Decision,
 ): BreakerStep {
   const { policy } = decision;
@@ -124,7 +124,7 @@ export function afterAttempt(
 
 function afterSuccess(
   breaker: CircuitBreaker,
-  attempt: AttemptEnd,
+  attempt: BreakerInput,
   policy: DeliveryPolicy,
 ): BreakerStep {
   const recoveredAt = breaker.isOpen ? attempt.now : breaker.recoveredAt;
@@ -147,7 +147,7 @@ const MESSAGE_GROWTH = 1;
 
 function budgetsAfterSuccess(
   { bytes, messages }: CircuitBreaker,
-  { bodyBytes, messageCount }: AttemptEnd,
+  { bodyBytes, messageCount }: BreakerInput,
   policy: DeliveryPolicy,
 ): Pick<CircuitBreaker, 'bytes' | 'messages'> {
   const { growAfterSuccesses } = policy;
@@ -162,7 +162,7 @@ function budgetsAfterSuccess(
 /** If a single message times out, the number of messages is not the cause. */
 function messagesAfterFailure(
   { messages }: CircuitBreaker,
-  { isTimeout, messageCount }: AttemptEnd,
+  { isTimeout, messageCount }: BreakerInput,
   policy: DeliveryPolicy,
 ): Budget {
   if (!isTimeout) return messages;
@@ -188,13 +188,17 @@ function slowStartWait(
 
 function afterFailure(
   breaker: CircuitBreaker,
-  attempt: AttemptEnd,
+  attempt: BreakerInput,
   { policy, random }: Decision,
 ): BreakerStep {
   const { outcome, counts, isBisection, retryAfterMs = 0, now } = attempt;
   const goneAt = outcome === 'close' ? (breaker.goneAt ?? now) : breaker.goneAt;
   if (outcome === 'close' && now - (goneAt ?? now) >= policy.goneConfirmMs) {
-    return { breaker: { ...breaker, goneAt, tier: 'closed' }, pauseMs: 0, changes: ['closed'] };
+    return {
+      breaker: { ...breaker, goneAt, tier: 'closed', failures: breaker.failures + 1 },
+      pauseMs: 0,
+      changes: ['closed'],
+    };
   }
   const failures = breaker.failures + (counts ? 1 : 0);
   const isOpen = breaker.isOpen || failures >= policy.openAfterFailures;
@@ -260,7 +264,7 @@ export function updateOf(
   };
 }
 
-/** The budget counts a whole body, the limit of the state what is between its brackets. */
+/** `maxBytes` does not count the brackets of the body, which the budget does. */
 function limits(breaker: CircuitBreaker): Pick<ApplicationState, 'maxBytes' | 'circuitBreaker'> {
   return {
     maxBytes: Math.max(1, breaker.bytes.max - BRACKET_BYTES),

@@ -33,7 +33,7 @@ import { Tracker } from './tracker.ts';
  * Creates a sender that delivers in the background, at least once, until it is closed. It starts at once with the
  * messages that wait in a durable queue.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION`, `ERR_INVALID_URL`, `ERR_INVALID_SECRET` or
+ * @throws SecurityEventError `ERR_INVALID_OPTION`, `ERR_INVALID_URL`, `ERR_INVALID_SECRET`, `ERR_ADDRESS_REFUSED` or
  * `ERR_SETTINGS_FAILED`; its `path` names what is at fault.
  */
 export function createWebhookSender<D extends Dialect = 'strict'>(
@@ -84,19 +84,19 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   const stopBeforeExit = flushBeforeExit({
     budgetMs: settings.flushBeforeExitMs,
     clock,
-    lastNumber: () => tracker.acceptedCount,
+    acceptedCount: () => tracker.acceptedCount,
     pending: () => tracker.pending,
     flush: (signal) => shutdown.flush({ signal }),
   });
-  // Makes the schemas now: that takes milliseconds, which the first `send` would take from a request of the host, and
-  // zod cannot make a schema while a prototype is polluted.
+  // Builds the schemas now: it takes milliseconds that would delay the first `send`, and zod fails once a prototype is
+  // polluted.
   if (settings.role !== 'deliver') draftReader(settings.dialect).safeParse(undefined);
   if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
   const test = { ...intake, ...core.wire, destinations: core.destinations };
   const enqueuer = new Enqueuer({
     ...core,
-    find: settings.isAsked ? answeredInTime(core.find, core.wire) : core.find,
+    find: settings.isSettingsFunction ? answeredInTime(core.find, core.wire) : core.find,
     intake,
     delayMs: settings.lingerMs,
     hasNewUrl: dispatch.hasNewUrl,

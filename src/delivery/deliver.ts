@@ -1,18 +1,11 @@
 /** Delivers a claim: finds its destination, makes one attempt, and settles the claim. */
-import type {
-  ApplicationUpdate,
-  Claim,
-  ClaimedMessage,
-  MessageQueue,
-  MessageResult,
-} from '../queue/queue.ts';
+import type { ApplicationUpdate, Claim, MessageQueue } from '../queue/queue.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import type { Random } from '../runtime/random.ts';
 import { jittered } from '../webhook/retry.ts';
 import { encodeAndSign, post, retryAfterOf, type Sending } from './attempt.ts';
 import {
   afterMissing,
-  type BreakerChange,
   type CircuitBreaker,
   circuitBreakerOf,
   initialState,
@@ -21,32 +14,26 @@ import {
   updateOf,
 } from './circuit-breaker.ts';
 import type { Destination, Destinations, MissingDestination } from './destination.ts';
-import { type DeliveryEvents, errorCodeOf, type Observe, type QueueOperation } from './events.ts';
-import { attemptEnd, type LastFailures } from './report.ts';
+import { errorCodeOf, type QueueOperation } from './events.ts';
+import { limitRate, maxMessagesAtOnce } from './rate-limit.ts';
+import { type ReportParts, reportAttempt } from './report-attempt.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { HeldClaim } from './scheduler.ts';
-import { KeptMessage } from './sender.ts';
-import { type Attempted, lastAttemptOf, type Settlement, settle } from './settle.ts';
+import { type Attempted, type Settlement, settle } from './settle.ts';
 import type { Slot } from './slots.ts';
-import type { Tracker } from './tracker.ts';
 
-export interface DeliveryParts extends Sending {
+export interface DeliveryParts extends Sending, ReportParts {
   readonly queue: MessageQueue;
   readonly destinations: Destinations;
   readonly policy: DeliveryPolicy;
   readonly random: Random;
-  readonly observe: Observe;
-  readonly tracker: Tracker;
   /** Time without settings or without response headers after which a request counts as waiting, in ms (D75). */
   readonly lateAfterMs: number;
   readonly leaseMs: number;
   /** Maximum duration of an attempt, in ms (D76). */
   readonly deadlineMs: number;
-  readonly lastFailures: LastFailures;
   /** Called when a slot becomes free because a request waits. */
   readonly onWaiting: () => void;
-  /** Called when a destination is closed: its messages must become dead letters. */
-  readonly onClosed: (applicationId: string) => void;
 }
 
 /** Waits between calls that settle, release or extend a claim while the queue fails, in ms. */
@@ -89,14 +76,25 @@ export class Delivery {
     await this.#attempt({ claim, destination, slot, startedAt, heldSince });
   }
 
-  async #attempt({ claim, destination, slot, startedAt, heldSince }: Attempt): Promise<void> {
+  async #attempt({ claim, destination, slot, startedAt, heldSince }: AttemptInput): Promise<void> {
     const { policy, random, clock, observe, queue, tracker, poster } = this.#parts;
     const { applicationId, format, messages, state } = claim;
     const breaker = circuitBreakerOf(state, destination.urlHash, policy);
-    if (isOfAnotherUrl(state, breaker.urlHash) && messages.length > policy.cautiousMaxMessages) {
+    if (
+      isOfAnotherUrl(state, destination.urlHash) &&
+      messages.length > policy.cautiousMaxMessages
+    ) {
       // The claim has as many messages as the old URL was trusted with; the new one is untried (D75).
       await this.#retryQueueCall('release', () =>
         queue.release(claim, { ...initialState(policy), pauseMs: 0 }),
+      );
+      return;
+    }
+    const maxMessages = maxMessagesAtOnce(destination.application);
+    if (messages.length > maxMessages) {
+      // The limit is new or was lowered.
+      await this.#retryQueueCall('release', () =>
+        queue.release(claim, { ...state, maxMessages, pauseMs: 0 }),
       );
       return;
     }
@@ -114,9 +112,10 @@ export class Delivery {
     };
     if (breaker.isOpen) observe('destination-probing', () => ({ applicationId }));
     observe('attempt-started', () => started);
-    const onHeaders = this.#waitWhenLate(slot);
-    const result = await post(request, destination, { poster, onHeaders });
-    onHeaders();
+    const stopLateTimer = this.#waitWhenLate(slot);
+    const sentAt = clock.monotonicMs();
+    const result = await post(request, destination, { poster, onHeaders: stopLateTimer });
+    stopLateTimer();
     const now = claim.nowMs + (clock.monotonicMs() - startedAt);
     const attempted: Attempted = {
       messages,
@@ -129,10 +128,12 @@ export class Delivery {
       now,
     };
     const settlement = settle(attempted, policy, random);
+    const lastRequest = { messageCount: messages.length, elapsedMs: clock.monotonicMs() - sentAt };
+    const limited = limitRate(settlement.state, destination.application, lastRequest);
     const endSettling = tracker.beginSettling();
     try {
-      const isLost = await this.#settleClaim(claim, settlement, heldSince);
-      this.#report({ claim, attempted, settlement, started, isLost });
+      const isLost = await this.#settleClaim(claim, { ...settlement, state: limited }, heldSince);
+      reportAttempt({ claim, attempted, settlement, started, isLost }, this.#parts);
     } finally {
       endSettling();
     }
@@ -194,7 +195,7 @@ export class Delivery {
     await this.#retryQueueCall('release', () => queue.release(claim, update));
   }
 
-  /** Repeats a failing call until the lease has expired: then the messages are due again anyway (law 3). */
+  /** Repeats a failing call until the lease has expired: then the messages are due again anyway (law 3 in queue/queue.ts). */
   async #retryQueueCall<T>(
     operation: QueueOperation,
     call: () => Promise<T>,
@@ -215,90 +216,12 @@ export class Delivery {
       }
     }
   }
-
-  #report(report: Report): void {
-    const { claim, attempted, settlement, started, isLost } = report;
-    const { observe, lastFailures } = this.#parts;
-    const { result, retryAfterMs } = attempted;
-    const { applicationId } = claim;
-    const { outcome } = settlement;
-    const { reusedConnection } = result;
-    observe('attempt-settled', () => ({
-      ...started,
-      outcome,
-      ...lastAttemptOf(result),
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      timings: result.timings,
-      ...(reusedConnection === undefined ? {} : { reusedConnection }),
-    }));
-    if (outcome === 'delivered') lastFailures.succeeded(applicationId);
-    else if (outcome !== 'aborted') {
-      lastFailures.failed({ applicationId, ...attemptEnd(result) });
-    }
-    // The process that has the messages now reports what becomes of them.
-    if (isLost) return;
-    for (const change of settlement.changes) this.#reportChange(change, report);
-    const { messages } = claim;
-    const { results } = settlement;
-    for (let index = 0; index < messages.length; index += 1) {
-      this.#settled(report, messages[index] as ClaimedMessage, results[index] as MessageResult);
-    }
-  }
-
-  #reportChange(change: BreakerChange, { claim, attempted, settlement }: Report): void {
-    const { observe } = this.#parts;
-    const { applicationId, messages } = claim;
-    const { pauseMs: waitMs, circuitBreaker } = settlement.state;
-    const failing = () => {
-      const { failures } = circuitBreaker as CircuitBreaker;
-      const oldestMs = Math.max(...messages.map(({ ageMs }) => ageMs));
-      const ageMs = oldestMs + attempted.now - claim.nowMs;
-      return { applicationId, failures, ageMs };
-    };
-    if (change === 'opened') {
-      const last = lastAttemptOf(attempted.result);
-      observe('destination-opened', () => ({ waitMs, ...failing(), ...last }));
-    } else if (change === 'closed') observe('destination-closed', failing);
-    else if (change === 'paused') observe('destination-paused', () => ({ applicationId, waitMs }));
-    else observe('destination-recovered', () => ({ applicationId }));
-    if (change === 'closed') this.#parts.onClosed(applicationId);
-  }
-
-  #settled({ claim, attempted }: Report, message: ClaimedMessage, result: MessageResult): void {
-    const { tracker, observe } = this.#parts;
-    const { sequence, stored, sends, ageMs } = message;
-    if (result.kind === 'delivered') tracker.settled(sequence, 'delivered');
-    if (result.kind !== 'dead') return;
-    const { reason } = result;
-    tracker.settled(sequence, 'dead', reason);
-    const { applicationId } = claim;
-    observe('dead', () => {
-      const { content } = new KeptMessage({ applicationId, stored, sends });
-      return {
-        applicationId,
-        message_id: stored.messageId,
-        message_type: (content['message_type'] ?? content['svc_payload_type']) as string,
-        reason,
-        attempts: sends + 1,
-        ageMs: ageMs + attempted.now - claim.nowMs,
-        ...lastAttemptOf(attempted.result),
-      };
-    });
-  }
 }
 
-interface Attempt {
+interface AttemptInput {
   readonly claim: Claim;
   readonly destination: Destination;
   readonly slot: Slot;
   readonly startedAt: number;
   readonly heldSince: number;
-}
-
-interface Report {
-  readonly claim: Claim;
-  readonly attempted: Attempted;
-  readonly settlement: Settlement;
-  readonly started: DeliveryEvents['attempt-started'];
-  readonly isLost: boolean;
 }

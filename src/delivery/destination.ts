@@ -25,8 +25,8 @@ export interface Destination extends Target {
   readonly application: ResolvedApplication;
 }
 
-/** Why an application has no destination: no settings, unusable ones, or the host failed to supply them. */
-export type Unresolved = 'unknown' | 'unusable' | 'failed';
+/** Why an application has no destination: no settings, unusable or disabled ones, or the host failed to supply them. */
+export type Unresolved = 'unknown' | 'unusable' | 'disabled' | 'failed';
 
 /** Why nothing can be sent to an application: also because the network policy refuses its address. */
 export type MissingDestination = Unresolved | 'refused';
@@ -46,11 +46,12 @@ export class Destinations {
     this.#parts = parts;
   }
 
-  /** Returns the destination at once if the settings are an object; otherwise asks the host, for at most 10 s. */
+  /** Returns the destination; a promise if the settings or the secret are a function, which may take at most 10 s. */
   resolve(applicationId: string): Destination | Unresolved | Promise<Destination | Unresolved> {
     const found = this.#parts.find(applicationId);
     if (!isPromiseLike(found)) {
       if (found === undefined) return 'unknown';
+      if (found.enabled === false) return 'disabled';
       if (typeof found.secret !== 'function') return this.#read(found);
     }
     return this.#asked(found);
@@ -65,6 +66,7 @@ export class Destinations {
     try {
       const application = await found;
       if (application === undefined) return 'unknown';
+      if (application.enabled === false) return 'disabled';
       const { secret } = application;
       if (typeof secret !== 'function') return this.#read(application);
       return this.#destinationOf(application, await secret());

@@ -74,7 +74,7 @@ interface Line {
   turn: number;
 }
 
-interface GiveUp {
+interface Abandoned {
   readonly reason: UndeliveredReason;
   readonly waitMs: number | undefined;
 }
@@ -199,9 +199,10 @@ class DirectSending {
   }
 
   #settle(sent: Batch, result: Verdict, { batches }: Line): void {
-    if (result.kind === 'dead') this.#giveUp(sent, result.gaveUp as GiveUp);
+    if (result.kind === 'dead') this.#giveUp(sent, result.gaveUp as Abandoned);
     if (result.kind !== 'retry') return;
     const { afterMs, maxMessages, progress } = result;
+    // Without a wait the due time stays, as in the queues.
     const dueMs = afterMs === 0 ? sent.dueMs : this.#call.clock.monotonicMs() + afterMs;
     const retry = { ...sent, dueMs, maxMessages, progress };
     const place = batches.findIndex((batch) => isEarlier(retry, batch));
@@ -217,13 +218,13 @@ class DirectSending {
     else this.#pausedUntil = next.at;
   }
 
-  #giveUpAll(why: GiveUp): void {
+  #giveUpAll(why: Abandoned): void {
     for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
       for (const batch of line.batches) this.#giveUp(batch, why);
     }
   }
 
-  #giveUp({ entries, from, end }: Batch, { reason, waitMs }: GiveUp): void {
+  #giveUp({ entries, from, end }: Batch, { reason, waitMs }: Abandoned): void {
     const why = { reason, ...end, ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }) };
     for (const { index, stored } of entries.slice(from)) {
       this.#undelivered.push({ index, message_id: stored.messageId, ...why });

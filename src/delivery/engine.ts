@@ -7,11 +7,11 @@ import type { Observe } from './events.ts';
 import {
   CLOSE_RULES,
   type CloseOptions,
+  DEAD_LETTER_RULES,
   FLUSH_RULES,
   type FlushOptions,
   QUERY_RULES,
-  readCall,
-  SELECTION_RULES,
+  readMethodOptions,
 } from './read-options.ts';
 import type { SendReport } from './report.ts';
 import { sendEach } from './send-each.ts';
@@ -96,7 +96,10 @@ export class Engine implements WebhookSender, FollowingSender {
   }
 
   async deadLetters(query: unknown = {}): Promise<DeadLetterList> {
-    const { limit = DEFAULT_PAGE, ...rest } = readCall<DeadLetterQuery>(query, QUERY_RULES);
+    const { limit = DEFAULT_PAGE, ...rest } = readMethodOptions<DeadLetterQuery>(
+      query,
+      QUERY_RULES,
+    );
     await this.#parts.ready();
     const page = ownProperties({ ...rest, limit });
     const found = ownProperties(await this.#parts.queue.listDeadLetters(page));
@@ -106,13 +109,13 @@ export class Engine implements WebhookSender, FollowingSender {
   }
 
   async replay(selection: unknown = {}): Promise<number> {
-    const filter = readCall<DeadLetterSelection>(selection, SELECTION_RULES);
+    const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
     return await this.#changing((queue) => queue.replayDeadLetters(filter));
   }
 
   async purge(selection: unknown = {}): Promise<number> {
-    // `readCall` refuses unknown options: a misspelt filter must not delete everything.
-    const filter = readCall<DeadLetterSelection>(selection, SELECTION_RULES);
+    // `readMethodOptions` refuses unknown options: a misspelt filter must not delete everything.
+    const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
     const count = await this.#changing((queue) => queue.purgeDeadLetters(filter));
     if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));
     return count;
@@ -125,7 +128,7 @@ export class Engine implements WebhookSender, FollowingSender {
   /** Not async, like `close`, so that callers share one promise. */
   flush(options: unknown = {}): Promise<FlushResult> {
     try {
-      return this.#parts.shutdown.flush(readCall<FlushOptions>(options, FLUSH_RULES));
+      return this.#parts.shutdown.flush(readMethodOptions<FlushOptions>(options, FLUSH_RULES));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -133,7 +136,7 @@ export class Engine implements WebhookSender, FollowingSender {
 
   close(options: unknown = {}): Promise<CloseResult> {
     try {
-      const { deadlineMs } = readCall<CloseOptions>(options, CLOSE_RULES);
+      const { deadlineMs } = readMethodOptions<CloseOptions>(options, CLOSE_RULES);
       return this.#parts.shutdown.close(deadlineMs);
     } catch (error) {
       return Promise.reject(error);

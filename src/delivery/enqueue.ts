@@ -1,4 +1,4 @@
-/** The intake of a call of `send`: reads its messages, stores them in the queue, and reports what was accepted. */
+/** A call of `send`: reads its messages, stores them in the queue, and reports what was accepted. */
 import { SecurityEventError } from '../errors.ts';
 import type { EnqueueResult, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -7,7 +7,7 @@ import type { SettingsReader } from '../settings/source.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import type { Observe } from './events.ts';
 import { type IntakeRules, takeIn } from './intake.ts';
-import { type Accepted, type Ends, follow } from './send-each.ts';
+import { type Accepted, type FollowedByIndex, follow } from './send-each.ts';
 import type { SkippedMessage, SkipReason } from './sender.ts';
 import type { Tracker } from './tracker.ts';
 
@@ -19,7 +19,7 @@ export interface EnqueueParts {
   /** Time for which an accepted message waits for others of its application, in ms. */
   readonly delayMs: number;
   readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
-  /** Whether the settings have another URL than the one that the application's state in the queue is about. */
+  /** Whether the application's URL has changed since its state was stored in the queue. */
   readonly hasNewUrl: (applicationId: string) => Promise<boolean>;
   readonly tracker: Tracker;
   readonly observe: Observe;
@@ -46,24 +46,24 @@ export class Enqueuer {
     this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, yieldToEventLoop, isBehind };
   }
 
-  async accept(messages: unknown, selection: unknown, ends?: Ends): Promise<Accepted> {
+  async accept(messages: unknown, selection: unknown, ends?: FollowedByIndex): Promise<Accepted> {
     const { clock, yieldToEventLoop } = this.#parts;
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, this.#rules);
     // Mostly there is nothing to wait for, and to await `undefined` takes longer than to check for it.
-    let way = yieldToEventLoop();
-    if (way !== undefined) await way;
+    let pause = yieldToEventLoop();
+    if (pause !== undefined) await pause;
     const closed = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
     const refused =
       closed.length === 0 ? NONE_REFUSED : await this.#putReopened(closed, entries, ends);
     const { accepted, skips } = partition(entries, refused);
-    way = yieldToEventLoop();
-    if (way !== undefined) await way;
+    pause = yieldToEventLoop();
+    if (pause !== undefined) await pause;
     const all =
       skips.length === 0 ? skipped : [...skipped, ...skips].toSorted((a, b) => a.index - b.index);
     this.#publish(accepted, all);
-    way = yieldToEventLoop();
-    if (way !== undefined) await way;
+    pause = yieldToEventLoop();
+    if (pause !== undefined) await pause;
     return { accepted, skipped: all };
   }
 
@@ -74,7 +74,7 @@ export class Enqueuer {
   async #putReopened(
     closed: readonly string[],
     entries: readonly AcceptedEntry[],
-    ends?: Ends,
+    ends?: FollowedByIndex,
   ): Promise<ReadonlyMap<string, SkipReason>> {
     const refused = new Map<string, SkipReason>(closed.map((id) => [id, 'destination-closed']));
     const reopened = new Set<string>();
@@ -94,7 +94,10 @@ export class Enqueuer {
   }
 
   /** Stores the entries. Resolves to the applications that are closed: nothing of theirs was stored. */
-  async #put(entries: readonly AcceptedEntry[], ends?: Ends): Promise<readonly string[]> {
+  async #put(
+    entries: readonly AcceptedEntry[],
+    ends?: FollowedByIndex,
+  ): Promise<readonly string[]> {
     const { ready, tracker } = this.#parts;
     const opening = ready();
     if (opening !== undefined) await opening;
@@ -190,7 +193,7 @@ function idOf({ applicationId }: { readonly applicationId: string }): string {
   return applicationId;
 }
 
-/** Translates an index among the accepted entries into one among the messages of the call. */
+/** Replaces the index of an entry in the path by the index of its message in the call. */
 function placeIn(accepted: readonly AcceptedEntry[], { code, path }: SecurityEventError) {
   const index = code === 'ERR_MESSAGE_TOO_LARGE' ? accepted[Number(path[0])]?.index : undefined;
   return index === undefined ? path : [index];

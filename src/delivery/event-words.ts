@@ -77,7 +77,8 @@ const SKIPS: Readonly<Record<SkipReason, string>> = {
   'v1-incident-update': 'format 1 has no updates of incidents',
   'no-v1-genre': 'format 1 has no genre for this incident',
   'destination-closed': 'the receiver answered 410 twice',
-  'queue-failed': 'the destination was opened again, but then the queue failed: send it again',
+  'queue-failed':
+    'the destination was reopened, but then the queue failed; the message may be stored: send it again with its id',
 };
 
 const DEATHS: Readonly<Record<DeadReason, string>> = {
@@ -98,6 +99,7 @@ const DISCARDS: Readonly<Record<DiscardReason, string>> = {
 const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'], string>> = {
   unknown: 'the settings have no such application, or no URL and secret',
   unusable: 'its URL or secret is invalid',
+  disabled: 'its settings have `enabled: false`',
   refused: '`network` refuses the address in the URL',
   failed: 'the settings or secret function failed, or needed more than 10 s',
 };

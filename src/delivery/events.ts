@@ -137,7 +137,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'attempt-started': { when: 'a request starts', fields: ATTEMPT },
   'attempt-settled': {
-    when: 'a request has ended and the queue was given its result',
+    when: 'a request has ended, and the queue was asked to settle its messages',
     fields: [
       ...ATTEMPT,
       'outcome',

@@ -28,7 +28,7 @@ const QUESTION_INTERVAL_MS = 1000;
 /** While requests are in flight here the queue is asked only every tenth time. */
 const INTERVALS_IN_FLIGHT = 10;
 
-/** One flush, which calls without a limit share if nothing was accepted between them. */
+/** One flush, shared by calls between which nothing was accepted. */
 interface SharedFlush {
   /** Number of calls that had begun to accept messages when it began. */
   readonly callCount: number;
@@ -80,19 +80,20 @@ export class Flushes {
     const { promise: ended, resolve: end } = deferred();
     let watch: Watch | undefined;
     const none = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
+    // Before the watch begins, everything is pending.
     const counts = (): FlushResult => {
       const result = watch?.counts() ?? { ...none, pending: tracker.awaited };
       const { dead, discarded, pending } = result;
       return { ...result, ...lastFailures.reportOf(dead + discarded + pending) };
     };
-    const settleAll = async (): Promise<FlushResult> => {
+    const waitForAll = async (): Promise<FlushResult> => {
       await Promise.race([Promise.all([tracker.opened, this.#calls.over()]), ended]);
       watch = tracker.watch();
       await Promise.race([watch.done, ended]);
       watch.end();
       return counts();
     };
-    return { callCount, counts, done: settleAll(), unlimited: undefined, end, waiters: 0 };
+    return { callCount, counts, done: waitForAll(), unlimited: undefined, end, waiters: 0 };
   }
 
   /** Keeps the process alive while it waits. When the last waiter leaves, the flush ends. */

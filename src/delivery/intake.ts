@@ -46,7 +46,7 @@ export interface IntakeCall {
   readonly acceptedAtMs: number;
 }
 
-const SELECTION_RULES: Rules<keyof SendSelection> = { module: TEXT, playbook: TEXT };
+const SEND_SELECTION_RULES: Rules<keyof SendSelection> = { module: TEXT, playbook: TEXT };
 
 /**
  * Reads all messages, or throws and takes none.
@@ -60,7 +60,7 @@ export async function takeIn(
   rules: IntakeRules,
 ): Promise<Intake> {
   const subject = { name: 'the selection', path: ['selection'] };
-  const selection = check<SendSelection>(given, SELECTION_RULES, subject);
+  const selection = check<SendSelection>(given, SEND_SELECTION_RULES, subject);
   const known = new Map<string, ResolvedApplication>();
   const entries: AcceptedEntry[] = [];
   const skipped: SkippedMessage[] = [];
@@ -120,7 +120,8 @@ function project(routed: Routed, { selection, acceptedAtMs, rules, toBytes }: Pr
     const text = { message_id: messageId, message_type: messageType, message };
     return acceptedEntry(routed, storeText(text, toBytes), rules.maxBodyBytes);
   }
-  const { name, environment } = application;
+  // Settings of format 1 have both.
+  const { name = '', environment = '' } = application;
   const given = { message_id: messageId, message_type: messageType, ...parsed(draft) };
   const { dialect, v1Aliases } = rules;
   const acceptedAt = formatTimestamp(acceptedAtMs);

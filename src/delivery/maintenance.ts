@@ -17,7 +17,7 @@ export interface MaintenanceParts {
   readonly clock: Clock;
   readonly observe: Observe;
   readonly tracker: Tracker;
-  /** Whether the settings have another URL than the one that the application's state in the queue is about. */
+  /** Whether the application's URL has changed since its state was stored in the queue. */
   readonly hasNewUrl: (applicationId: string) => Promise<boolean>;
   /** Awaited between two pages. */
   readonly yieldToEventLoop: YieldToEventLoop;
@@ -38,7 +38,7 @@ export class Maintenance {
   readonly #parts: MaintenanceParts;
   readonly #stop = new AbortController();
   #loop: Promise<void> | undefined;
-  #closing: Promise<void> = Promise.resolve();
+  #deadLettering: Promise<void> = Promise.resolve();
 
   constructor(parts: MaintenanceParts) {
     this.#parts = parts;
@@ -51,12 +51,14 @@ export class Maintenance {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#loop;
-    await this.#closing;
+    await this.#deadLettering;
   }
 
   /** Makes the messages of a closed application dead letters. What fails is left to the next round. */
   closeApplication(applicationId: string): void {
-    this.#closing = this.#closing.then(() => this.#try('close', () => this.#empty(applicationId)));
+    this.#deadLettering = this.#deadLettering.then(() =>
+      this.#try('close', () => this.#empty(applicationId)),
+    );
   }
 
   async #run(): Promise<void> {

@@ -26,14 +26,15 @@ import type { RetrySchedule } from '../webhook/retry.ts';
 const BYTES = integer(1, Number.MAX_SAFE_INTEGER);
 const MS = integer(1, MAX_TIMER_MS);
 const WAIT_MS = integer(0, MAX_TIMER_MS);
+const RATE = judgedElsewhere('a number from 0.001 to 1000000');
 const COUNT = integer(1, 1_000_000);
 const MESSAGES = integer(1, MAX_MESSAGES_PER_REQUEST);
 
 /** How requests are made, by senders and by `sendWebhook`. */
 const REQUEST_OPTIONS = {
   /**
-   * Maximum time of one attempt, in ms (D76). Of it, connecting may take 5 s, and the response headers must arrive
-   * within 15 s, or 5 s before the end if that is later. 1 to 2147483647; default 20000.
+   * Maximum time of one attempt, in ms (D76). Connecting may take 5 s of it. The response headers must arrive within
+   * 15 s, or within all but 5 s of it, whichever is longer. 1 to 2147483647; default 20000.
    */
   deadlineMs: option(MS, 20_000),
   /**
@@ -100,7 +101,7 @@ export const POLICY_OPTIONS = {
    */
   openAfterFailures: option(COUNT, 5),
   /**
-   * Minimum time between two probes, in ms, even if the schedule has shorter waits (D75). `maxProbeWaitMs` comes first.
+   * Minimum time between two probes, in ms, even if the schedule has shorter waits (D75). `maxProbeWaitMs` wins if it is smaller.
    * 1 to 2147483647; default 1000.
    */
   minProbeWaitMs: option(MS, 1000),
@@ -144,6 +145,13 @@ export const DESTINATION_OPTIONS = {
   }>(judgedElsewhere('`{ id, name, environment }`, all strings'), "any application's messages"),
   /** Format that the receiver reads; 1 is deprecated (D40). Default 2. */
   format: option<Format>(oneOf(1, 2), 2),
+  /** Maximum number of requests per second, for all processes that share the queue. 0.001 to 1000000; default no limit. */
+  maxRequestsPerSecond: optional<number>(RATE, 'no limit'),
+  /**
+   * Maximum number of messages per second, for all processes that share the queue. A request has at most those of one
+   * second. 0.001 to 1000000; default no limit.
+   */
+  maxMessagesPerSecond: optional<number>(RATE, 'no limit'),
   /** For receivers with a private certificate authority or with client certificates. Default none. */
   tls: optional<ApplicationTls>(
     judgedElsewhere('`{ ca, cert, key }` in PEM form, `cert` and `key` together'),
@@ -155,7 +163,7 @@ export const DESTINATION_OPTIONS = {
 /**
  * - `both`: accepts messages and delivers what waits in the queue.
  * - `enqueue`: accepts only; another process delivers. Needs neither URLs nor secrets.
- * - `deliver`: like `both`; says that messages come from other processes.
+ * - `deliver`: the same as `both`, but needs a `queue`: the messages come from other processes.
  */
 export type SenderRole = 'both' | 'enqueue' | 'deliver';
 
@@ -204,13 +212,13 @@ export const DELIVERY_OPTIONS = {
   maxDeadBytes: optional<number>(integer(0, Number.MAX_SAFE_INTEGER), '16777216'),
   ...POLICY_OPTIONS,
   /**
-   * Maximum number of requests whose response has not come and is not late yet (D75). An eighth of the files that the
-   * process may open, if that is less. 1 to 1000000; default 64.
+   * Maximum number of requests whose response has not come and is not late yet (D75). At most an eighth of the
+   * files that the process may open. 1 to 1000000; default 64.
    */
   maxActiveRequests: option(COUNT, 64),
   /**
-   * Maximum number of requests whose response is late (D75): each costs a socket and a timer. A quarter of the files that
-   * the process may open, if that is less. 1 to 1000000; default 1024.
+   * Maximum number of requests whose response is late (D75): each costs a socket and a timer. At most a quarter of
+   * the files that the process may open. 1 to 1000000; default 1024.
    */
   maxWaitingRequests: option(COUNT, 1024),
   /**
@@ -266,7 +274,10 @@ export interface WebhookDestination extends Required<Pick<Destination, 'url' | '
 /** One destination. */
 export interface OneDestination
   extends WebhookDestination,
-    Pick<Destination, 'application' | 'format' | 'tls'> {}
+    Pick<
+      Destination,
+      'application' | 'format' | 'tls' | 'maxRequestsPerSecond' | 'maxMessagesPerSecond'
+    > {}
 
 /** The applications: an object, or a function that returns one application (D60). */
 export interface ManyDestinations extends Required<Pick<Destination, 'settings'>> {}

@@ -49,7 +49,7 @@ type Wire = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
 export interface SenderSettings {
   readonly source: SettingsSource;
   /** Whether the source is a function of the host, which may never answer. */
-  readonly isAsked: boolean;
+  readonly isSettingsFunction: boolean;
   readonly queue: MessageQueue | undefined;
   readonly memory: MemoryQueueOptions;
   readonly role: SenderRole;
@@ -88,7 +88,7 @@ export function readSenderOptions(options: unknown): SenderSettings {
   const { maintenanceIntervalMs, stalledAfterMs, flushBeforeExitMs } = given;
   return {
     source: sourceOf(given),
-    isAsked: typeof given.settings === 'function',
+    isSettingsFunction: typeof given.settings === 'function',
     queue,
     memory: memoryOf(given),
     role,
@@ -112,8 +112,8 @@ const HEADERS_MS = 15_000;
 /** The part of a longer deadline that is left for the response body. */
 const BODY_MS = 5000;
 
-/** The host's dispatcher chooses its addresses itself, so the network guard must be off (D77). */
 function wireOf({ network, dispatcher, deadlineMs }: Wire & { readonly deadlineMs: number }): Wire {
+  // The host's dispatcher chooses its addresses itself, so the network guard must be off (D77).
   if (dispatcher !== undefined && network !== 'delegated') {
     throw invalidOption("a dispatcher of your own needs network: 'delegated'", ['network']);
   }
@@ -126,7 +126,7 @@ const MEMORY_OPTIONS = ['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes']
 
 type MemoryOption = (typeof MEMORY_OPTIONS)[number];
 
-/** Refuses bounds of the memory queue if another queue is given, which would not keep them. */
+/** Refuses bounds of the memory queue beside another queue, which would ignore them. */
 function memoryOf(
   given: { readonly queue: MessageQueue | undefined } & {
     readonly [Name in MemoryOption]: number | undefined;
@@ -135,7 +135,7 @@ function memoryOf(
   const names = MEMORY_OPTIONS.filter((name) => given[name] !== undefined);
   const [first] = names;
   if (given.queue !== undefined && first !== undefined) {
-    throw invalidOption(`${first} is of the queue in memory; your queue has its own`, [first]);
+    throw invalidOption(`${first} only applies to the queue in memory`, [first]);
   }
   return Object.fromEntries(names.map((name) => [name, given[name]]));
 }
@@ -153,7 +153,7 @@ type Given = {
     | undefined;
 } & { readonly network: NetworkPolicy };
 
-const OWN_OPTIONS = Object.keys(DESTINATION_OPTIONS).filter(
+const ONE_DESTINATION_OPTIONS = Object.keys(DESTINATION_OPTIONS).filter(
   (name): name is keyof OneDestination => name !== 'settings',
 );
 
@@ -161,7 +161,7 @@ const OWN_OPTIONS = Object.keys(DESTINATION_OPTIONS).filter(
 function sourceOf(given: Given): SettingsSource {
   const { settings } = given;
   if (settings === undefined) return oneDestination(given);
-  const extra = OWN_OPTIONS.find((name) => given[name] !== undefined);
+  const extra = ONE_DESTINATION_OPTIONS.find((name) => given[name] !== undefined);
   if (extra === undefined) return settings;
   throw invalidOption(`${extra} belongs into settings where settings are given`, [extra]);
 }
@@ -169,11 +169,13 @@ function sourceOf(given: Given): SettingsSource {
 /** Checks everything now, not at the first message. */
 function oneDestination(given: Given): SettingsSource {
   const { url, secret, application, tls, network } = given;
+  const { maxRequestsPerSecond, maxMessagesPerSecond } = given;
   const { format = DESTINATION_OPTIONS.format.default } = given;
   refuseLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
   const { id, ...names } = application === undefined ? ANYBODY : readApplication(application);
-  const destination = { ...names, url, secret, tls, format };
+  const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
+  const destination = { ...names, url, secret, tls, format, ...limits };
   const read = readWith(organisedApplicationSchema(), destination);
   if (!read.ok) throw new SecurityEventError('ERR_INVALID_OPTION', { issues: read.issues });
   const { value } = read;
@@ -266,17 +268,17 @@ const DEADLINE = integer(0, MAX_TIMER_MS);
 
 export const FLUSH_RULES: Rules<keyof FlushOptions> = { signal: SIGNAL, deadlineMs: DEADLINE };
 export const CLOSE_RULES: Rules<keyof CloseOptions> = { deadlineMs: DEADLINE };
-export const SELECTION_RULES: Rules<keyof DeadLetterSelection> = {
+export const DEAD_LETTER_RULES: Rules<keyof DeadLetterSelection> = {
   applicationId: TEXT,
   ids: listOf('strings', TEXT.isUsable),
 };
 export const QUERY_RULES: Rules<keyof DeadLetterQuery> = {
-  ...SELECTION_RULES,
+  ...DEAD_LETTER_RULES,
   limit: integer(1, MAX_PAGE),
   after: TEXT,
 };
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
-export function readCall<T>(given: unknown, rules: Rules<keyof T & string>): Partial<T> {
+export function readMethodOptions<T>(given: unknown, rules: Rules<keyof T & string>): Partial<T> {
   return check<T>(given, rules, { name: 'the options', path: [] });
 }

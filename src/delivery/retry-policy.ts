@@ -34,7 +34,7 @@ export interface DeliveryPolicy extends PolicyNumbers {
   readonly schedule: EngineSchedule;
 }
 
-/** What a decision depends on besides its subject. */
+/** The policy and the randomness of a decision. */
 export interface Decision {
   readonly policy: DeliveryPolicy;
   readonly random: Random;

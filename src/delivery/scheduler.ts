@@ -56,7 +56,7 @@ export class Scheduler {
   #nextDueAt: number | undefined;
   /** Doubles while messages are due, since a queue on a disk or a server can answer many calls at a time. */
   #claimsAtOnce = 1;
-  #idle: (() => void)[] = [];
+  #roundWaiters: (() => void)[] = [];
   #loop: Promise<void> | undefined;
 
   constructor(parts: SchedulerParts) {
@@ -87,7 +87,7 @@ export class Scheduler {
     while (!signal.aborted && !this.#isDrained(untilMs)) {
       await new Promise<void>((resolve) => {
         const stopListening = onAbort(signal, resolve);
-        this.#idle.push(() => {
+        this.#roundWaiters.push(() => {
           stopListening();
           resolve();
         });
@@ -117,7 +117,7 @@ export class Scheduler {
         await ready();
         const waitMs = await this.#claimAll();
         failures = 0;
-        this.#notifyIdle();
+        this.#notifyRoundEnd();
         await this.#timer.wait(Math.min(waitMs, MAX_WAIT_MS));
       } catch (error) {
         const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
@@ -148,16 +148,21 @@ export class Scheduler {
 
   /**
    * Makes up to `count` claims and starts their deliveries. If there were fewer due, resolves to the time until the next
-   * message is due, in ms.
+   * message is due, in ms; otherwise to `undefined`: more may be due now.
    */
   async #claimSome(tiers: ClaimRequest['tiers'], count: number): Promise<number | undefined> {
-    const { queue, slots, policy, leaseMs, clock, yieldToEventLoop } = this.#parts;
+    const { queue, slots, policy, leaseMs, clock, observe, yieldToEventLoop } = this.#parts;
     const { maxMessages, maxBodyBytes } = policy;
     const maxBytes = maxBodyBytes - BRACKET_BYTES;
     // Before the call, since the lease may begin at any time during it.
     const heldSince = clock.monotonicMs();
     let dueInMs: number | undefined;
-    for (const answer of await claims(queue, { tiers, maxMessages, maxBytes, leaseMs }, count)) {
+    const request = { tiers, maxMessages, maxBytes, leaseMs };
+    const { answers, errors } = await claims(queue, request, count);
+    for (const error of errors) {
+      observe('queue-failed', () => ({ operation: 'claim', retryInMs: 0, ...errorCodeOf(error) }));
+    }
+    for (const answer of answers) {
       if (!isClaim(answer)) {
         const { dueInMs: ms = Number.POSITIVE_INFINITY } = answer;
         dueInMs = dueInMs === undefined ? ms : Math.min(dueInMs, ms);
@@ -184,28 +189,31 @@ export class Scheduler {
     this.wake();
   }
 
-  #notifyIdle(): void {
-    const waiting = this.#idle;
-    this.#idle = [];
+  #notifyRoundEnd(): void {
+    const waiting = this.#roundWaiters;
+    this.#roundWaiters = [];
     for (const resume of waiting) resume();
   }
 }
 
-/** Makes `count` calls at the same time. Rejects if all of them failed. */
-async function claims(
-  queue: MessageQueue,
-  request: ClaimRequest,
-  count: number,
-): Promise<readonly (Claim | NothingDue)[]> {
-  if (count === 1) return [await queue.claim(request)];
-  const calls = Array.from({ length: count }, () => queue.claim(request));
-  const settled = await Promise.allSettled(calls);
-  const answers = settled.filter(isFulfilled).map(({ value }) => value);
-  // Messages that were claimed are delivered even if other calls failed.
-  return answers.length > 0 ? answers : [await (calls[0] as Promise<Claim | NothingDue>)];
+interface Claims {
+  readonly answers: readonly (Claim | NothingDue)[];
+  readonly errors: readonly unknown[];
 }
 
-const isFulfilled = <T>(result: PromiseSettledResult<T>): result is PromiseFulfilledResult<T> =>
-  result.status === 'fulfilled';
+/** Makes `count` calls at the same time. Rejects if all of them failed. */
+async function claims(queue: MessageQueue, request: ClaimRequest, count: number): Promise<Claims> {
+  if (count === 1) return { answers: [await queue.claim(request)], errors: [] };
+  const calls = Array.from({ length: count }, () => queue.claim(request));
+  const answers: (Claim | NothingDue)[] = [];
+  const errors: unknown[] = [];
+  for (const call of await Promise.allSettled(calls)) {
+    if (call.status === 'fulfilled') answers.push(call.value);
+    else errors.push(call.reason);
+  }
+  // Messages that were claimed are delivered even if other calls failed.
+  if (answers.length === 0) throw errors[0];
+  return { answers, errors };
+}
 
 const isClaim = (answer: Claim | object): answer is Claim => Object.hasOwn(answer, 'id');

@@ -1,6 +1,6 @@
 /**
- * Sends messages in one call as if each had its own call: if the call is refused because of one message, they are sent
- * one by one. That happens within the same call, so that `flush` and `close` wait for it.
+ * Sends messages in one call as if each had its own call: if the call is refused because of one message, each
+ * is sent again in a call of its own. That happens within the same call, so that `flush` and `close` wait for it.
  */
 import { SecurityEventError } from '../errors.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
@@ -8,7 +8,7 @@ import type { SkippedMessage, Taken } from './sender.ts';
 import { FollowedMessage } from './settled-messages.ts';
 
 /** The followed messages of a call, by their index. */
-export type Ends = FollowedMessage[];
+export type FollowedByIndex = FollowedMessage[];
 
 /** The result of a call that was not refused. */
 export interface Accepted {
@@ -18,13 +18,16 @@ export interface Accepted {
 
 export interface EachCall {
   /** Accepts all messages, or rejects and accepts none. */
-  readonly accept: (messages: readonly object[], ends: Ends) => Promise<Accepted>;
+  readonly accept: (messages: readonly object[], ends: FollowedByIndex) => Promise<Accepted>;
   /** Returns the error to report for an error of `accept`. */
   readonly errorFor: (error: unknown) => unknown;
 }
 
 /** Makes a followed message for each entry, and puts it into its place of `ends`. */
-export function follow(ends: Ends, entries: readonly AcceptedEntry[]): FollowedMessage[] {
+export function follow(
+  ends: FollowedByIndex,
+  entries: readonly AcceptedEntry[],
+): FollowedMessage[] {
   return entries.map(({ index }) => {
     const followed = new FollowedMessage();
     ends[index] = followed;
@@ -41,7 +44,7 @@ export async function sendEach(
   try {
     return await take(messages, call);
   } catch (error) {
-    if (messages.length === 1 || isOfAll(error)) {
+    if (messages.length === 1 || mustNotResend(error)) {
       return refusals(error, messages).map((reason) => ({ status: 'rejected', reason }));
     }
     return await Promise.allSettled(messages.map((message) => takeAlone(message, call)));
@@ -56,8 +59,8 @@ export function refusals(error: unknown, messages: readonly object[]): unknown[]
   });
 }
 
-/** Whether the error is about the whole call. After `ERR_QUEUE_FAILED` messages may be stored, and must not be sent twice. */
-const isOfAll = (error: unknown): boolean =>
+/** Returns whether the messages must not be sent again: after `ERR_QUEUE_FAILED` they may be stored. */
+const mustNotResend = (error: unknown): boolean =>
   !(error instanceof SecurityEventError) || error.code === 'ERR_QUEUE_FAILED';
 
 async function takeAlone(message: object, call: EachCall): Promise<Taken> {
@@ -73,7 +76,7 @@ async function take(
   messages: readonly object[],
   { accept, errorFor }: EachCall,
 ): Promise<readonly PromiseFulfilledResult<Taken>[]> {
-  const ends: Ends = [];
+  const ends: FollowedByIndex = [];
   try {
     const { accepted, skipped } = await accept(messages, ends);
     const taken: PromiseFulfilledResult<Taken>[] = Array.from({ length: messages.length });

@@ -23,6 +23,7 @@ export interface TestParts extends Sending {
 const WHY_UNRESOLVED: Readonly<Record<Unresolved, string>> = {
   unknown: 'the settings have no URL and secret for it',
   unusable: 'its URL or its secret cannot be used',
+  disabled: 'its settings have `enabled: false`',
   failed: 'asking for its URL and secret failed, or took too long',
 };
 
@@ -53,7 +54,7 @@ export async function sendTestMessage(
 
 function stored(
   applicationId: string,
-  { name, environment, format }: ResolvedApplication,
+  { name = applicationId, environment = '', format }: ResolvedApplication,
   { newId, clock, dialect, v1Aliases }: TestParts,
 ): StoredMessage {
   const now = clock.now();

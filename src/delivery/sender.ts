@@ -1,4 +1,4 @@
-/** The public types of the delivery engine. */
+/** The public types of the delivery engine, and the classes of the messages that it returns. */
 import type { Dialect } from '../contract/index.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { DowngradeSkip } from '../projection/downgrade.ts';
@@ -18,7 +18,7 @@ import type { DestinationFailure, SendReport } from './report.ts';
 import type { FollowedMessage, SettledCounts, WatchCounts } from './settled-messages.ts';
 import type { InFlight } from './slots.ts';
 
-/** What detected the messages of a call, and the playbook they are for (D60). */
+/** Used for routing: the module that detected the messages of a call, and the playbook they are for (D60). */
 export interface SendSelection {
   readonly module?: string | undefined;
   /** Its name or its slug. */
@@ -44,7 +44,7 @@ export interface SendResult {
  */
 export const SEND_EACH: unique symbol = Symbol.for('security-event-delivery.send-each');
 
-/** A sender made by this library. */
+/** A sender with the internal method. */
 export interface FollowingSender {
   /**
    * Resolves to a result for each message, in order. `flush` and `close` wait for the call from its beginning, even
@@ -78,7 +78,7 @@ export interface CloseResult extends SettledCounts, WithFailures {
 export interface SenderStats extends QueueStats {
   /** Requests in flight: active ones, and those whose response is late (D75). */
   readonly inFlight: InFlight;
-  /** POSTs since the sender was made. */
+  /** Attempts to deliver queued messages since the sender was made. */
   readonly attempts: number;
 }
 
@@ -104,7 +104,7 @@ export interface DeadLetterQuery extends DeadLetterSelection {
  */
 export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDisposable {
   /**
-   * Accepts all messages, or rejects and accepts none. Accepted messages survive what the queue's `durability` names.
+   * Accepts all messages, or rejects and accepts none. Accepted messages survive the failures that the queue's `durability` lists.
    * Never waits for a receiver.
    *
    * Rejects with `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_UNKNOWN_APPLICATION`,
@@ -218,7 +218,7 @@ export type SkipReason =
   | DowngradeSkip
   /** the receiver has answered 410 twice (D72) */
   | 'destination-closed'
-  /** the destination was reopened, but then the queue failed: send the message again */
+  /** the destination was reopened, but then the queue failed; the message may be stored: send it again with its id */
   | 'queue-failed';
 
 export interface SkippedMessage {

@@ -20,7 +20,10 @@ import {
 import type { Decision, DeliveryPolicy } from './retry-policy.ts';
 
 export interface Attempted {
-  /** One for each message, or a single one if all have the same history. Ages are measured at `claimedAtMs`. */
+  /**
+   * One for each message, or a single one if all have the same history: `results` has as many. Ages are measured at
+   * `claimedAtMs`.
+   */
   readonly messages: readonly MessageHistory[];
   /** Number of messages in the request. */
   readonly messageCount: number;
@@ -45,10 +48,13 @@ export interface Settlement {
 export function settle(attempted: Attempted, policy: DeliveryPolicy, random: Random): Settlement {
   const { messages, messageCount, breaker, result } = attempted;
   if (result.kind === 'failure' && result.code === 'aborted') {
-    return { ...notSent(attempted, { breaker, pauseMs: 0 }, policy), outcome: 'aborted' };
+    return {
+      ...settleInconclusive(attempted, { breaker, pauseMs: 0 }, policy),
+      outcome: 'aborted',
+    };
   }
   if (result.kind === 'failure' && result.code === 'undici-missing') {
-    return notSent(attempted, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
+    return settleInconclusive(attempted, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
   }
   const { outcome, maxAttempts } = judgeAttempt(result, {
     messageCount,
@@ -110,7 +116,7 @@ const isWithinBisection = (message: MessageHistory): boolean =>
  * Settles an attempt that this library ended or could not begin, which says nothing about the destination. The messages
  * still count as sent, since the receiver may have read them (D24).
  */
-function notSent(
+function settleInconclusive(
   { messages, messageCount }: Attempted,
   step: Pick<BreakerStep, 'breaker' | 'pauseMs'>,
   policy: DeliveryPolicy,
@@ -163,13 +169,13 @@ export interface RequestEnd extends Judgement {
 }
 
 /** Why a message was given up, for reports; the queue stores only the `reason`. */
-export interface GaveUp {
+export interface GiveUp {
   readonly reason: GiveUpReason | 'too-large';
   /** The wait before the attempt that is not made, in ms. */
   readonly waitMs: number | undefined;
 }
 
-export type Verdict = MessageResult & { readonly gaveUp?: GaveUp };
+export type Verdict = MessageResult & { readonly gaveUp?: GiveUp };
 
 /** Shared, since most messages end like this. */
 const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
@@ -203,11 +209,11 @@ function resultOf(message: MessageHistory, context: Context): Verdict {
     case 'smaller':
       return smaller(message, progress, context);
     default: {
-      const isShared = end.blamesContent && count > 1 && !end.isBisectionOver;
-      if (isShared && (progress.isBisecting || progress.failures > 0)) {
+      const mayBeAnothersFault = end.blamesContent && count > 1 && !end.isBisectionOver;
+      if (mayBeAnothersFault && (progress.isBisecting || progress.failures > 0)) {
         return smaller(message, { ...progress, isBisecting: true }, context);
       }
-      return later(message, progress, { ...context, isShared });
+      return later(message, progress, { ...context, mayBeAnothersFault });
     }
   }
 }
@@ -228,11 +234,11 @@ function smaller(message: MessageHistory, progress: Progress, context: Context):
 function later(
   message: MessageHistory,
   progress: Progress,
-  context: Context & { readonly isShared: boolean },
+  context: Context & { readonly mayBeAnothersFault: boolean },
 ): Verdict {
-  const { end, policy, count, isShared, random } = context;
+  const { end, policy, count, mayBeAnothersFault, random } = context;
   // A refusal that another message of the request may have caused does not count (D74).
-  const isRefusal = end.maxAttempts !== undefined && !isShared;
+  const isRefusal = end.maxAttempts !== undefined && !mayBeAnothersFault;
   const refusals = progress.refusals + (isRefusal ? 1 : 0);
   if (isRefusal && refusals >= policy.refusedMaxAttempts)
     return dead({ reason: 'attempts-exhausted', waitMs: undefined }, end);
@@ -240,6 +246,7 @@ function later(
     step: progress.failures,
     maxAttempts: undefined,
     retryAfterMs: end.retryAfterMs,
+    // Times are relative to the end of the attempt.
     acceptedAt: -message.ageMs,
     now: 0,
   };
@@ -265,7 +272,7 @@ function messageLimit(
   return { maxMessages: isBisecting ? count : undefined };
 }
 
-function dead({ reason, waitMs }: GaveUp, { lastAttempt, retryAfterMs }: RequestEnd): Verdict {
+function dead({ reason, waitMs }: GiveUp, { lastAttempt, retryAfterMs }: RequestEnd): Verdict {
   return {
     kind: 'dead',
     reason: reason === 'wait-too-long' ? 'horizon-passed' : reason,

@@ -18,15 +18,15 @@ class Generation {
 }
 
 /**
- * Bounds the memory while a queue never answers a call. A message that is dropped although this sender accepted it
- * counts as settled elsewhere: the next comparison with the queue finds it.
+ * Bounds the memory while a queue never answers a call. If a message of this sender is dropped, it is later counted as
+ * settled elsewhere.
  */
 const MAX_KEPT = 100_000;
 
 /**
  * Keeps messages that are settled before the `enqueue` call that accepted them has resolved with their sequences. Most
- * belong to other senders of a shared queue, so each is dropped soon: calls are counted by generation, and the
- * messages of a generation are dropped when all its calls and all earlier ones are over.
+ * belong to other senders of a shared queue. They are dropped by generation: when all calls that began in it or before
+ * it are over.
  */
 export class EarlySettlements {
   #current = new Generation();

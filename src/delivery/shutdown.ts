@@ -39,7 +39,7 @@ export class Shutdown {
     this.#flushes = new Flushes(parts, this.#calls);
   }
 
-  /** Runs a call that may change the queue; `flush` and `close` wait for it. */
+  /** Runs a call that `flush` and `close` wait for. */
   async accepting<T>(work: () => Promise<T>): Promise<T> {
     const end = this.begin();
     try {
@@ -80,7 +80,7 @@ export class Shutdown {
 
   async #close(deadlineMs: number): Promise<CloseResult> {
     const { tracker, clock, drain, disconnect, lastFailures } = this.#parts;
-    const fates = tracker.counter();
+    const settledCounts = tracker.counter();
     const untilMs = clock.monotonicMs() + deadlineMs;
     const deadline = new AbortController();
     const done = new AbortController();
@@ -92,12 +92,12 @@ export class Shutdown {
       await drain(untilMs, deadline.signal);
       const { returned, left } = await this.#end(done.signal);
       const kept = await this.#keep(returned);
-      const counts = fates();
+      const counts = settledCounts();
       const undelivered = counts.dead + counts.discarded + left;
       return { ...counts, returned: kept, left, ...lastFailures.reportOf(undelivered) };
     } finally {
       done.abort();
-      // Other processes deliver what stays in the queue. A call that does not end is not waited for either.
+      // Other processes deliver what stays in the queue: receipts end as `accepted`. Calls still running are abandoned.
       this.#flushes.close();
       tracker.endFollowed();
       await disconnect();
@@ -148,8 +148,8 @@ export interface BeforeExit {
   /** How long to wait at most, in ms; 0 does nothing. */
   readonly budgetMs: number;
   readonly clock: Clock;
-  /** Rises with every message that is accepted. */
-  readonly lastNumber: () => number;
+  /** Number of messages accepted so far. */
+  readonly acceptedCount: () => number;
   readonly pending: () => number;
   readonly flush: (signal: AbortSignal) => Promise<unknown>;
 }
@@ -159,12 +159,12 @@ export interface BeforeExit {
  * emits `beforeExit` again after each wait. Returns a function that removes the listener.
  */
 export function flushBeforeExit(parts: BeforeExit): () => void {
-  const { budgetMs, clock, lastNumber, pending, flush } = parts;
+  const { budgetMs, clock, acceptedCount, pending, flush } = parts;
   if (budgetMs === 0) return () => {};
   let flushedTo = 0;
   const listener = (): void => {
-    if (pending() === 0 || lastNumber() === flushedTo) return;
-    flushedTo = lastNumber();
+    if (pending() === 0 || acceptedCount() === flushedTo) return;
+    flushedTo = acceptedCount();
     const budget = new AbortController();
     const done = new AbortController();
     void clock.sleep(budgetMs, done.signal).then(() => budget.abort());

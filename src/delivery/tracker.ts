@@ -5,8 +5,8 @@
  * - A range is a run of sequences whose messages this sender accepted, with the number of unsettled ones.
  * - An epoch is the time between two watches. Ranges of different epochs stay apart, so that a watch knows its own.
  * - The backlog is what waited in the queue when it was opened. Only its size is known.
- * - A message is settled elsewhere if another process that shares the queue has settled it. The queue is asked for how
- *   many messages of a range it still has, which shows how many were, but not which.
+ * - A message is settled elsewhere if another process that shares the queue has settled it. The queue reports how many
+ *   messages of a range remain, so the number of these messages is known, but not which they are.
  */
 import type { Backlog, DeadReason, DiscardReason } from '../queue/queue.ts';
 import { deferred } from '../runtime/deferred.ts';
@@ -54,11 +54,13 @@ export class Tracker {
   /** Messages of the backlog that were not due when the queue was opened; a watch does not wait for them. */
   #notDue = 0;
   #epoch = BACKLOG_EPOCH + 1;
-  /** Messages of epochs before this one were accepted before the last round of maintenance. */
+  /** Set by each round of maintenance: the next round compares older epochs with the queue. */
   #forgetBefore = BACKLOG_EPOCH + 1;
   /** Messages of the calls of `enqueue` in progress. */
   #expected = 0;
   #acceptedCount = 0;
+  /** Set by `endFollowed`: an `enqueue` call may still resolve after it. */
+  #isOver = false;
 
   /** `isDeliveredHere` is false if another process delivers: then nothing is waited for. */
   constructor(isDeliveredHere: boolean) {
@@ -73,7 +75,7 @@ export class Tracker {
 
   /** Number of messages that a watch which began now would wait for, with those of calls in progress. */
   get awaited(): number {
-    // Which messages of the backlog were due is not known: those that are settled first count as due.
+    // Which messages of the backlog were due is not known: it is assumed that due ones settle first.
     const notDue = Math.min(this.#notDue, this.#backlog?.unsettled ?? 0);
     return this.#ranges.unsettled + this.#expected - notDue;
   }
@@ -138,11 +140,14 @@ export class Tracker {
       return;
     }
     this.#ranges.add(sequence, this.#epoch);
-    if (followed !== undefined) this.#followed.set(sequence, followed);
+    if (followed === undefined) return;
+    if (this.#isOver) followed.end(ACCEPTED);
+    else this.#followed.set(sequence, followed);
   }
 
-  /** Ends all followed messages as `accepted`: other processes deliver them. */
+  /** Ends all followed messages as `accepted`, now and later: other processes deliver them. */
   endFollowed(): void {
+    this.#isOver = true;
     for (const followed of this.#followed.values()) followed.end(ACCEPTED);
     this.#followed.clear();
   }
@@ -158,6 +163,7 @@ export class Tracker {
       this.#early.keep(sequence, settled);
       return;
     }
+    // 0 for a message of the backlog that counts as not due.
     this.#watches.remove(range.epoch, awaitedBefore - this.awaited, outcome);
     if (this.#followed.size === 0) return;
     const followed = this.#followed.get(sequence);
@@ -187,8 +193,8 @@ export class Tracker {
   }
 
   /**
-   * Asks the queue how many of the watched messages it still has, and removes the others from their watches. Rejects
-   * with what `countPending` rejects with.
+   * Asks the queue how many messages of earlier epochs remain, and removes the others from their watches. Rejects with
+   * what `countPending` rejects with.
    */
   async findSettledElsewhere(countPending: CountPending): Promise<void> {
     await this.#compareBefore(this.#epoch, countPending);
@@ -222,7 +228,7 @@ export class Tracker {
     if (range.unsettled === 0) this.#endFollowedWithin(range);
   }
 
-  /** Which messages of a range others have settled is only known when it is empty: those that are left over. */
+  /** When a range is empty, the messages of it that are still followed were settled elsewhere. */
   #endFollowedWithin({ from, to }: UnsettledRange): void {
     for (const [sequence, followed] of this.#followed) {
       if (sequence < from || sequence > to) continue;

@@ -1,7 +1,7 @@
 /** Sequences of a queue as ranges, with the number of unsettled messages in each. */
 import type { SequenceRange } from '../queue/queue.ts';
 
-/** Each sequence in it is, or was, a message of this sender. */
+/** A range of sequences. Each is, or was, a message of this sender, except in the range of the backlog. */
 export interface UnsettledRange extends SequenceRange {
   readonly from: number;
   readonly to: number;
@@ -17,7 +17,7 @@ type Range = { -readonly [Key in keyof UnsettledRange]: UnsettledRange[Key] };
 
 /** Sorted ranges. A million messages of consecutive sequences take one of them. */
 export class UnsettledRanges {
-  /** Some are empty: they are removed together, since each removal moves what follows. */
+  /** Some are empty: they are removed in bulk, since a splice costs O(n). */
   #ranges: Range[] = [];
   #emptyCount = 0;
   #unsettled = 0;
@@ -32,13 +32,16 @@ export class UnsettledRanges {
     return this.#ranges.length - this.#emptyCount;
   }
 
-  /** Adds a range before all others; the range stays the one that is handed back. */
+  /** Adds a range before all others. Keeps this object; `settle` and `before` return it. */
   addFirst(range: UnsettledRange): void {
     this.#unsettled += range.unsettled;
     this.#ranges.unshift(range);
   }
 
-  /** Adds an unsettled message. Merges it with adjacent ranges of the same epoch. */
+  /**
+   * Adds an unsettled message. Merges it with adjacent ranges of the same epoch, none of which was compared with the
+   * queue: only earlier epochs are.
+   */
   add(sequence: number, epoch: number): void {
     this.#unsettled += 1;
     const index = this.#indexAfter(sequence);
@@ -150,8 +153,8 @@ async function compare(ranges: readonly UnsettledRange[], comparison: Comparison
   const pending = await countPending(ranges.map(({ from, to }) => ({ from, to })));
   if (pending >= unsettledOf(ranges)) return;
   await counted();
-  // What this process has settled since the question may hide what another has, until the next question. Nothing that
-  // this process settles is taken for another's.
+  // What this process has settled since the query can mask what others have, until the next query. It is never counted
+  // as theirs.
   const known = unsettledOf(ranges);
   if (pending >= known) return;
   if (pending === 0) {

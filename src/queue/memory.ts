@@ -10,8 +10,8 @@ export type { MemoryQueueOptions } from './memory/store.ts';
 export type { MessageQueue } from './queue.ts';
 
 /**
- * Creates a queue whose durability is `'memory'`: its messages end with the process, and `close` hands
- * back those that were not delivered. It has no timers and no handles. The second argument is for tests.
+ * Creates a queue whose durability is `'memory'`: its messages are lost when the process ends, and `close`
+ * returns those that were not delivered. It has no timers and no handles. The second argument is for tests.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */

@@ -9,7 +9,7 @@ const KINDS: readonly ItemKind[] = ['application', 'message', 'dead_letter'];
 const MAX_ITEMS = 500;
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** State of an application that no item describes. A sender writes its own at its first request. */
+/** State of an application that no item describes. A sender overwrites it at its first request. */
 const INITIAL_STATE: ApplicationState = {
   tier: 'healthy',
   maxMessages: 1,
@@ -38,10 +38,9 @@ export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueIte
 
 /**
  * Stores all items of {@link exportQueue} in another queue, with the number of sends, the age and the
- * due time of each message. Opens the queue and does not close it.
+ * due time of each message. Opens the queue and does not close it. Returns the number of items stored.
  *
- * Run it again after it failed or was killed: the queue ignores the items that it has. Returns the
- * number of items stored.
+ * If it fails or is killed, run it again: the queue ignores items that it already has.
  *
  * @param items all of an export, in its order
  * @throws SecurityEventError (rejects) `ERR_QUEUE_FULL`, and as `open` of the queue; what reading the

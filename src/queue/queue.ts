@@ -2,12 +2,12 @@
  * The contract between the delivery engine and its queues. Types only.
  *
  * A queue stores accepted messages until each is delivered or becomes a dead letter: `enqueue` stores
- * them, `claim` leases those of one request, and `settle` records what became of each. In the terms of
+ * them, `claim` leases those of one request, and `settle` records the result of each. In the terms of
  * pg-boss, River or Oban a message is a job, a claim is a batch of fetched jobs, `sends` counts
- * attempts, and a lease is what their rescuer goes by. An application is a destination: the unit that
+ * attempts, and their rescuer looks for expired leases. An application is a destination: the unit that
  * takes turns, is paused, fails and is closed.
  *
- * Every queue keeps these laws, and one conformance suite tests them:
+ * Every queue obeys these laws, which one conformance suite tests:
  *
  * 1. **All or nothing.** `enqueue` stores all messages of a call or none. Once it resolves, they survive
  *    what `durability` names.
@@ -17,7 +17,7 @@
  * 3. **Settle once.** `settle` records one result for each message of a claim, and the application's
  *    state. It resolves to `'lost'` and changes nothing after the lease has expired. An expired lease
  *    makes its messages due again, with their `sends`.
- * 4. **Fairness.** Applications take turns: the backlog or the failures of one cost the others nothing.
+ * 4. **Fairness.** Applications take turns: the backlog or the failures of one do not delay the others.
  *    Messages of one application are claimed by due time, then by sequence.
  * 5. **Dead letters** are kept, listed in pages, replayed (with the same `messageId`; `sends` goes on
  *    counting) and purged.
@@ -63,7 +63,7 @@ export interface EnqueueResult {
    * have none.
    */
   readonly sequences: readonly number[];
-  /** Applications that are closed. Nothing of theirs was stored. */
+  /** Closed applications among those of the entries. None of their messages was stored. */
   readonly closed: readonly string[];
 }
 
@@ -102,20 +102,20 @@ export interface ClaimRequest {
 }
 
 export interface ClaimedMessage {
-  /** Names the message in this queue while it waits. Rises with each acceptance and each replay. */
+  /** Identifies the message in this queue while it waits. Rises with each acceptance and each replay. */
   readonly sequence: number;
   readonly stored: StoredMessage;
   /** How often it was sent before this claim: its `retry_count`. */
   readonly sends: number;
   /** Time since it was accepted or replayed. */
   readonly ageMs: number;
-  /** What the last `retry` result said; `null` before the first. */
+  /** From the last `retry` result; `null` before the first. */
   readonly progress: Json | null;
 }
 
 /** Messages that are leased for one request. */
 export interface Claim {
-  /** Unique among claims. Names the claim in `settle`, `release` and `extend`. */
+  /** Unique among claims. Identifies the claim in `settle`, `release` and `extend`. */
   readonly id: string;
   readonly applicationId: string;
   readonly format: Format;
@@ -128,20 +128,20 @@ export interface Claim {
 }
 
 export interface NothingDue {
-  /** Time until a message of these tiers is due, as far as the queue knows. Absent: none waits. */
+  /** Time until a message of these tiers is due, as far as the queue knows. Absent if none waits. */
   readonly dueInMs?: number;
 }
 
-/** What became of one message of a claim. */
+/** The result of one message of a claim. */
 export type MessageResult =
   | { readonly kind: 'delivered' }
   /** `lastAttempt` is the engine's own, as JSON. */
   | { readonly kind: 'dead'; readonly reason: DeadReason; readonly lastAttempt: Json }
   | {
       readonly kind: 'retry';
-      /** 0 keeps the due time, so that the message goes before what became due later. */
+      /** 0 keeps the due time, so that the message is sent before those that became due later. */
       readonly afterMs: number;
-      /** Maximum size of a claim with this message. Absent: the application's alone. */
+      /** Maximum number of messages in a claim with this one. Absent: only the application's limit. */
       readonly maxMessages?: number | undefined;
       /** The engine's own, as JSON. No queue reads it. */
       readonly progress: Json;
@@ -186,9 +186,9 @@ export interface MessageQueue {
   /** Opens the store. `initialState` is the state of an application before its first `settle`. */
   open(initialState: ApplicationState): Promise<Backlog>;
   /**
-   * Stores the entries. They are due after `delayMs` (default 0), or as soon as as many messages of
-   * the application wait as one claim may have. The caller may change the array and its entries
-   * after the call has resolved.
+   * Stores the entries. They are due after `delayMs` (default 0), or once enough messages of the
+   * application wait to fill a claim. The caller may change the array and its entries after the call
+   * has resolved.
    */
   enqueue(entries: readonly QueueEntry[], delayMs?: number): Promise<EnqueueResult>;
   /** Leases due messages of the application whose turn it is, for one request. */
@@ -219,8 +219,8 @@ export interface MessageQueue {
    */
   closeApplication(applicationId: string, maxMessages: number): Promise<readonly ExpiredMessage[]>;
   /**
-   * Gives an application that is closed or failing its initial state: its messages are due again. A healthy one stays
-   * as it is.
+   * Resets a closed or failing application to its initial state: its messages are due again. Does not
+   * change a healthy one.
    */
   reopenApplication(applicationId: string): Promise<void>;
   /** Lists dead letters, oldest first: at most `limit`, after the cursor `after`. */
@@ -234,7 +234,7 @@ export interface MessageQueue {
   replayDeadLetters(filter: DeadLetterFilter): Promise<number>;
   /** Discards dead letters. Returns the number purged. */
   purgeDeadLetters(filter: DeadLetterFilter): Promise<number>;
-  /** Counts what the queue accepted and what became of it. */
+  /** Counts the accepted messages by their present state. */
   stats(): Promise<QueueStats>;
   /**
    * Calls `listener` when a message may be due earlier than `claim` said: after an enqueue, a replay, a
@@ -253,7 +253,7 @@ export type ItemKind = 'application' | 'message' | 'dead_letter';
  * columns: those of the SQLite queue, with times in milliseconds since the epoch and `body` in base64.
  */
 export interface QueueItem {
-  /** Names the queue that the item is from. */
+  /** Identifies the queue that the item is from. */
   readonly source: string;
   readonly kind: ItemKind;
   /** Rises within the kind. */

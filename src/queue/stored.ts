@@ -1,6 +1,6 @@
 /**
- * Stored messages, dead letters and the ledger. A part of the contract in queue.ts, which exports these
- * types. Types only.
+ * Types of stored messages, dead letters and the ledger. They belong to the contract in queue.ts, which
+ * exports them.
  */
 
 /** The webhook format. 1 is deprecated, and its messages have no slots. */
@@ -27,24 +27,24 @@ export interface StoredMessage {
 }
 
 /**
- * What is known of a destination: it is `untried` until its first success or failure, and then `healthy` or
- * `failing`, as its last request went. Nothing is enqueued for or claimed from a `closed` one.
+ * The health of a destination: `untried` until its first success or failure, then `healthy` or `failing`,
+ * depending on its last request. Messages for a `closed` one are neither enqueued nor claimed.
  */
 export type Tier = 'untried' | 'healthy' | 'failing' | 'closed';
 
-/** Why the attempts of a message are over. */
+/** Why a message is not attempted again. */
 export type DeadReason =
   /** The schedule is over, or the attempts that its status allows. */
   | 'attempts-exhausted'
   /** The next attempt would come after the horizon, or the message waited until it. */
   | 'horizon-passed'
-  /** It was refused with 413 when it was alone in its request. */
+  /** The receiver refused it with 413 although it was alone in its request. */
   | 'too-large'
   /** The receiver answered 410, or a call closed the application. */
   | 'destination-closed';
 
 export interface DeadLetter {
-  /** Names it in a filter, and is the cursor of the next page. */
+  /** Identifies it in filters, and serves as the cursor of the next page. */
   readonly id: string;
   readonly applicationId: string;
   readonly stored: StoredMessage;
@@ -73,7 +73,7 @@ export interface DeadLetterPage {
 export type DiscardReason =
   /** A call of `purge` removed a dead letter. */
   | 'purged'
-  /** `close` of a memory queue handed it back. */
+  /** `close` of a memory queue returned it. */
   | 'returned'
   /** It was the oldest dead letter of a queue without room for more. */
   | 'evicted'

@@ -1,6 +1,6 @@
 /**
- * Bounds the memory of bodies that are being read. Their signatures are not verified yet, so anybody
- * may send them, on any number of connections.
+ * Limits the memory of bodies that are being read. Their signatures are not verified yet, so anyone can
+ * send them, on any number of connections.
  */
 import type { Clock } from '../runtime/clock.ts';
 import type { RefusalReason } from './refusals.ts';
@@ -24,9 +24,9 @@ export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
   readonly #clock: Clock;
   #bytes = 0;
-  /** In the order in which they began; all have the same time, so the first is late first. */
+  /** Oldest first. All have the same timeout, so the first is the next to time out. */
   readonly #open = new Set<CountedReading>();
-  /** In the order of their first bytes. */
+  /** Ordered by first byte. */
   readonly #withBytes = new Set<CountedReading>();
   #isWatching = false;
 
@@ -44,7 +44,7 @@ export class BodyBudget {
     return reading;
   }
 
-  /** One timer for all: one for each request would cost as much as to verify it. */
+  /** One timer for all bodies: a timer for each request would cost as much as its verification. */
   #watch(ms: number): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -59,8 +59,8 @@ export class BodyBudget {
   }
 
   /**
-   * Counts bytes of a body. If that is too much, refuses the oldest bodies: they are the slow ones, and
-   * senders that hold back their last bytes cannot keep others out.
+   * Counts bytes of a body. Above the limit it refuses the oldest bodies, so that senders which hold back
+   * their last bytes cannot block others.
    */
   add(reading: CountedReading, bytes: number): void {
     this.#withBytes.add(reading);
@@ -111,7 +111,7 @@ export class CountedReading implements BodyReading {
     this.#drop = listener;
   }
 
-  /** Does nothing if it has ended. */
+  /** Does nothing after the end. */
   refuse(reason: RefusalReason): void {
     if (this.#isEnded) return;
     this.#refusal = reason;
@@ -119,7 +119,7 @@ export class CountedReading implements BodyReading {
     this.#drop?.();
   }
 
-  /** Releases its bytes: it is read, or dropped. */
+  /** Releases its bytes, after the body was read or dropped. */
   end(): void {
     this.#isEnded = true;
     this.#budget.remove(this, this.#bytes);

@@ -1,26 +1,26 @@
-/** Which messages were handled before: a sender that saw no answer sends again, by the same id (D21). */
+/** Remembers handled messages: a sender that got no response sends them again, with the same id. */
 import { createHash } from 'node:crypto';
 import { check, integer } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 
-/** Where handled ids are kept. For several processes give one of your own, in what they share. */
+/** Stores the ids of handled messages. For several processes, implement it with a shared database. */
 export interface DuplicateStore {
-  /** Those of the ids that were added before. */
+  /** Returns the ids that were added before. */
   has(ids: readonly string[]): ReadonlySet<string> | Promise<ReadonlySet<string>>;
-  /** They were handled. */
+  /** Adds ids of handled messages. */
   add(ids: readonly string[]): void | Promise<void>;
 }
 
-/** In the memory of this process: it answers at once. */
+/** Synchronous, in the memory of this process. */
 export interface MemoryDuplicateStore extends DuplicateStore {
   has(ids: readonly string[]): ReadonlySet<string>;
   add(ids: readonly string[]): void;
 }
 
 export interface MemoryDuplicatesOptions {
-  /** Those added longest ago are forgotten first. 1 to 10,000,000; default 100,000 (some 20 MB). */
+  /** Maximum number of ids; the oldest are dropped first. 1 to 10,000,000; default 100,000 (about 20 MB). */
   readonly maxIds?: number;
-  /** How long an id is kept, in milliseconds. At least 1; default 7 days: senders retry for three. */
+  /** Time for which an id is kept, in milliseconds. At least 1; default 7 days: senders retry for three. */
   readonly keptMs?: number;
 }
 
@@ -32,7 +32,7 @@ const RULES = {
 const WEEK_MS = 7 * 86_400_000;
 
 /**
- * A store of duplicates in the memory of this process: what a receiver has unless it is given one.
+ * Creates a store of duplicates in the memory of this process, the default of a receiver.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -50,14 +50,14 @@ export function makeMemoryDuplicates(
   return new MemoryDuplicates(clock, maxIds, keptMs);
 }
 
-/** A longer id is kept as its digest: its length is the sender's to choose. */
+/** A longer id is stored as its digest, since senders control the length. */
 const MAX_KEPT_LENGTH = 64;
 
 const kept = (id: string): string =>
   id.length <= MAX_KEPT_LENGTH ? id : createHash('sha256').update(id).digest('base64');
 
 class MemoryDuplicates implements MemoryDuplicateStore {
-  /** When each was added; a map keeps the order of that. */
+  /** When each was added, oldest first. */
   readonly #addedAtMs = new Map<string, number>();
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #maxIds: number;

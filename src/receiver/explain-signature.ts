@@ -1,6 +1,6 @@
 /**
- * Why a signature does not fit: every mistake that is known from the field is undone, alone and
- * together with others, until the signature fits. What fits is proved, and the rest is guessed.
+ * Explains why a signature is wrong: undoes known mistakes, alone and in pairs, until the signature is
+ * valid. That proves the mistake; otherwise it guesses.
  */
 import { verify } from '../webhook/signature.ts';
 import { SIGNATURE_FAULTS, type SignatureFault } from './signature-faults.ts';
@@ -8,16 +8,13 @@ import { searchFaults } from './signature-search.ts';
 import { bodyVariant, headerVariant, keyVariant } from './signature-variants.ts';
 
 export interface SignatureExplanation {
-  /** Whether the signature fits as it is: `verify` says yes, too, where the secret is given as text. */
+  /** Whether the signature is valid. `verify` then returns true, too, if the secret is text. */
   readonly isValid: boolean;
-  /**
-   * What is wrong, the likeliest first; empty where nothing is. Several are wrong at the same time
-   * where `isProven`.
-   */
+  /** The faults, the most likely first. If `isProven`, the request has all of them. */
   readonly faults: readonly SignatureFault[];
-  /** Whether the signature fits once the faults are undone; otherwise they are guessed. */
+  /** Whether the signature is valid once the faults are undone; otherwise they are guesses. */
   readonly isProven: boolean;
-  /** What to do about it, in whole sentences. No secret, no payload, no signature that would fit. */
+  /** What to do, in sentences. Contains no secret, no payload and no valid signature. */
   readonly text: string;
 }
 
@@ -29,15 +26,14 @@ const valid: SignatureExplanation = {
 };
 
 /**
- * Names why the signature of a request does not fit. For development and support, where `verify` has
- * said no: it makes up to some hundred signatures, within some tenths of a second for a body of 1 MiB,
- * so ask it once and by hand, not for every bad request, and do not answer a request with what it says.
- * Every mistake alone is looked for; two of body and secret at the same time in bodies of up to some 50 KB, and
- * the likeliest ones in larger ones.
+ * Explains why `verify` has returned false, for development and support. It computes up to some hundred
+ * signatures, which takes some tenths of a second for a body of 1 MiB: do not call it for every bad
+ * request, and do not send its result to the client. Finds every single mistake; two mistakes together
+ * in bodies of up to about 50 KB, and the most likely pairs in larger ones.
  *
- * @param body the raw body as the receiver has it, or what it has in its place (text, a parsed value)
+ * @param body the raw body, or what the receiver has instead (text, a parsed value)
  * @param header the value of `X-Svc-Integrity`
- * @param secret what `verify` was given: text, or bytes where the receiver decodes it
+ * @param secret the argument of `verify`: text, or bytes if the receiver decodes it
  */
 export function explainSignature(
   body: unknown,

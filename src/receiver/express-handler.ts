@@ -8,21 +8,21 @@ import {
 } from './node-request.ts';
 import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
-/** What is used of Express's request. */
+/** The used part of Express's request. */
 export interface ExpressRequestLike extends NodeRequestLike {
-  /** What a parser made of the body; bytes or text are taken, anything else is not what was signed. */
+  /** The parsed body. Only bytes or text are used: anything else is not what was signed. */
   readonly body?: unknown;
-  /** Where an application keeps the bytes that a parser has read. */
+  /** The bytes that a parser has read, if the application keeps them. */
   readonly rawBody?: unknown;
 }
 
 /**
- * A handler for Express 4 and 5, and for Connect: `app.post('/hooks/security', expressHandler(receiver))`,
- * before `express.json()`. Behind it, it needs the bytes that were signed: `request.rawBody`, as
- * `express.json({ limit: '2mb', verify: (request, _response, bytes) => { request.rawBody = bytes; } })`
- * keeps them, or what `express.raw({ limit: '2mb' })` gives: without a limit, parsers of Express refuse
- * bodies of more than 100 KB with 413. Where there are no bytes, the next error handler gets
- * `ERR_RAW_BODY_GONE`; where the reply is another host's, `ERR_INVALID_OPTION`.
+ * Creates a handler for Express 4 and 5, and for Connect: `app.post('/hooks/security',
+ * expressHandler(receiver))`, before `express.json()`. After a parser it needs the signed bytes:
+ * `request.rawBody`, from `express.json({ limit: '2mb', verify: (request, _response, bytes) => {
+ * request.rawBody = bytes; } })`, or the body of `express.raw({ limit: '2mb' })`. Without a limit, Express's
+ * parsers refuse bodies of more than 100 KB with 413. Without the bytes, the next error handler gets
+ * `ERR_RAW_BODY_GONE`; with another framework's response, `ERR_INVALID_OPTION`.
  */
 export function expressHandler(
   receiver: WebhookReceiver,
@@ -35,21 +35,21 @@ export function expressHandler(
   return (request, response, next) => {
     if (!isResponse(response)) {
       const error = invalidOption('expected the response of Express or node:http', ['response']);
-      // Fastify gives handlers no `next`; it answers what they throw.
+      // Fastify passes no `next`; it handles what is thrown.
       if (typeof next !== 'function') throw error;
       next(error);
       return;
     }
-    const kept = ['rawBody', 'body'].map((name) => readProperty(request, name)).find(isRaw);
-    const answer = async (): Promise<void> => {
+    const raw = ['rawBody', 'body'].map((name) => readProperty(request, name)).find(isRaw);
+    const respond = async (): Promise<void> => {
       try {
-        const found = await checked.receive(nodeRequest(request, request, kept));
-        writeAnswer(response, found, request);
+        const answer = await checked.receive(nodeRequest(request, request, raw));
+        writeAnswer(response, answer, request);
       } catch (error) {
         next(error);
       }
     };
-    void answer();
+    void respond();
   };
 }
 

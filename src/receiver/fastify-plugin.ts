@@ -8,26 +8,26 @@ import {
 } from './node-request.ts';
 import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
-/** What is used of Fastify's request. */
+/** The used part of Fastify's request. */
 export interface FastifyRequestLike {
   readonly raw: NodeRequestLike;
   readonly body?: unknown;
 }
 
-/** What is used of Fastify's reply. */
+/** The used part of Fastify's reply. */
 export interface FastifyReplyLike {
   readonly raw: NodeResponseLike;
   hijack(): unknown;
 }
 
-/** A parser of bodies, as Fastify has it. */
+/** Fastify's type of body parsers. */
 export type FastifyParser = (
   request: unknown,
   payload: BodyStream,
   done: (error: Error | null, body?: unknown) => void,
 ) => void;
 
-/** What is used of a Fastify instance. */
+/** The used part of a Fastify instance. */
 export interface FastifyLike {
   removeAllContentTypeParsers(): unknown;
   addContentTypeParser(contentType: string, parser: FastifyParser): unknown;
@@ -38,13 +38,13 @@ export interface FastifyLike {
 }
 
 export interface FastifyPluginOptions {
-  /** Default `/`, below the prefix that it is registered with. */
+  /** Default `/`, after the prefix of the registration. */
   readonly path?: string;
 }
 
 /**
- * A plugin for Fastify 5: `app.register(fastifyPlugin(receiver), { prefix: '/hooks' })`. It takes raw
- * bodies in a scope of its own: other routes keep their parsers.
+ * Creates a plugin for Fastify 5: `app.register(fastifyPlugin(receiver), { prefix: '/hooks' })`. It reads
+ * raw bodies only in its own scope: other routes keep their parsers.
  */
 export function fastifyPlugin(
   receiver: WebhookReceiver,
@@ -56,7 +56,7 @@ export function fastifyPlugin(
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     app.post(path, async (request, reply) => {
       const { raw } = request;
-      // There is none where a request has no body: its own stream is then at its end.
+      // Fastify sets no `body` for a request without one; then its stream is empty.
       const stream = (readProperty(request, 'body') ?? raw) as BodyStream;
       const answer = await checked.receive(nodeRequest(raw, stream));
       reply.hijack();

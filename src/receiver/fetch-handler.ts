@@ -7,18 +7,16 @@ import { checkedReceiver, type WebhookReceiver, type WebhookRequest } from './we
 
 export interface FetchHandlerOptions {
   /**
-   * Keeps the process until a promise resolves, where a platform would stop it after the answer
-   * (`context.waitUntil`, Next's `after`). Where the platform gives one for each request, make the
-   * handler anew for each, or answer once the messages are handled (`answer: 'handled'`). Where it
-   * throws, the answer waits for the messages instead.
+   * Keeps the process alive until a promise resolves, on platforms that stop it after the response
+   * (`context.waitUntil`, Next's `after`). If the platform has one for each request, create a handler for
+   * each, or use `answer: 'handled'`. If it throws, the response waits for the messages instead.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }
 
 /**
- * A handler of the web's `Request`: Hono (`(context) => handler(context.req.raw)`), Next (`export const
- * POST = handler`), Deno, Bun and the like. Rejects with `ERR_RAW_BODY_GONE` where the body was read
- * before.
+ * Creates a handler for Fetch requests: Hono (`(context) => handler(context.req.raw)`), Next (`export const
+ * POST = handler`), Deno, Bun and others. Rejects with `ERR_RAW_BODY_GONE` if the body was read before.
  */
 export function fetchHandler(
   receiver: WebhookReceiver,
@@ -29,7 +27,7 @@ export function fetchHandler(
   return async (request) => {
     const { status, headers, text, handle } = await checked.receive(fetchRequest(request));
     if (handle !== undefined) {
-      // In the next turn, when the answer has been handed on.
+      // In the next turn, after the response was returned.
       const work = nextTurn().then(handle);
       if (!isKept(work, waitUntil)) await work;
     }
@@ -37,7 +35,7 @@ export function fetchHandler(
   };
 }
 
-/** Taken off its context it throws ("Illegal invocation"), which must not cost the messages. */
+/** Detached from its context it throws ("Illegal invocation"), which must not lose the messages. */
 function isKept(work: Promise<unknown>, waitUntil: FetchHandlerOptions['waitUntil']): boolean {
   try {
     ignoreRejection(waitUntil?.(work));
@@ -52,7 +50,7 @@ function fetchRequest(request: Request): WebhookRequest {
     method: request.method,
     header: (name) => request.headers.get(name) ?? undefined,
     readBody: async (_maxBytes, reading) => {
-      // Locked: somebody is reading it.
+      // Locked: it is being read elsewhere.
       if (request.bodyUsed || request.body?.locked === true)
         throw new SecurityEventError('ERR_RAW_BODY_GONE');
       return await readBody(request, reading);
@@ -65,7 +63,7 @@ async function readBody({ body }: Request, reading: BodyReading): Promise<Uint8A
   const reader = body?.getReader();
   reading.onRefused(() => {
     chunks = undefined;
-    // It ends `read`. Nobody waits for what a source does at its end.
+    // Ends `read`. The source's own clean-up is not awaited.
     reader?.cancel().catch(() => {});
   });
   for (;;) {

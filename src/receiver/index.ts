@@ -1,4 +1,4 @@
-/** `security-event-delivery/receiver`: the other end of channel B. */
+/** `security-event-delivery/receiver`: receives webhooks. */
 
 export { verify } from '../webhook/signature.ts';
 export type { BodyReading } from './body-budget.ts';

@@ -1,26 +1,25 @@
-/** Against requests that somebody recorded and sends again: the time of sending is signed (D23). */
-
+/** Protects against replayed requests: the time of sending is signed. */
 import { invalidOption, isInteger } from '../option-rules.ts';
 import { ownProperties } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { ReceivedV2 } from './parse-body.ts';
 
 export interface FreshnessOptions {
-  /** How far the time of sending may be from now, before or after it. Default 300,000 (5 minutes). */
+  /** Maximum distance between the time of sending and now, in milliseconds. Default 300,000 (5 minutes). */
   readonly toleranceMs?: number;
-  /** Now, in milliseconds since the epoch. Default: the time of the system. */
+  /** Now, in milliseconds since the epoch. Default: the system's time. */
   readonly now?: number;
 }
 
 const DEFAULT_TOLERANCE_MS = 300_000;
 
 /**
- * Whether a v2 message was sent just now, by its `date_created`, which a sender makes anew for every
- * attempt (D23): a retry after hours is as fresh as a first sending. Format v1 has no such time.
+ * Returns whether a v2 message was sent just now, by its `date_created`, which a sender sets for each
+ * attempt: a retry after hours is as fresh as the first attempt. Format v1 has no such time.
  *
- * `false` for a time that cannot be read. Both clocks must be right within the tolerance.
+ * Returns `false` for an unreadable time. Both clocks must be right within the tolerance.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION` for a tolerance that is no number from 0 on.
+ * @throws SecurityEventError `ERR_INVALID_OPTION` for an invalid tolerance.
  */
 export function isFresh(
   message: Pick<ReceivedV2, 'date_created'>,
@@ -30,6 +29,6 @@ export function isFresh(
   if (!isInteger(toleranceMs, 0, Number.MAX_SAFE_INTEGER)) {
     throw invalidOption('expected toleranceMs to be an integer from 0', ['toleranceMs']);
   }
-  // NaN, of what is no time, is not below anything.
+  // False for NaN, from an unreadable time.
   return Math.abs(now - Date.parse(message.date_created)) <= toleranceMs;
 }

@@ -7,8 +7,8 @@ import {
 import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /**
- * A listener for node:http, node:https and the compatibility API of node:http2:
- * `createServer(nodeHandler(receiver))`. It takes requests to every path.
+ * Creates a listener for node:http, node:https and the compatibility API of node:http2:
+ * `createServer(nodeHandler(receiver))`. It accepts requests to every path.
  */
 export function nodeHandler(
   receiver: WebhookReceiver,
@@ -17,7 +17,7 @@ export function nodeHandler(
   return (request, response) => {
     checked.receive(nodeRequest(request, request)).then(
       (answer) => writeAnswer(response, answer, request),
-      // Its raw body is gone, which `onError` was told.
+      // ERR_RAW_BODY_GONE, which `onError` has got.
       () =>
         writeAnswer(response, { status: 500, headers: {}, text: '', handle: undefined }, request),
     );

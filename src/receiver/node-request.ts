@@ -1,11 +1,11 @@
-/** Requests and responses of Node's HTTP servers, and of frameworks on top of them. */
+/** Adapts requests and responses of Node's HTTP servers, and of frameworks on top of them. */
 import { SecurityEventError } from '../errors.ts';
 import { readProperty } from '../own-properties.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-receiver.ts';
 
-/** What is used of a stream of Node's. */
+/** The used part of Node's streams. */
 export interface BodyStream {
   readonly readableDidRead?: boolean;
   readonly destroyed?: boolean;
@@ -15,28 +15,28 @@ export interface BodyStream {
   destroy(): unknown;
 }
 
-/** What is used of a request: node:http's, node:http2's and Express's fit. */
+/** The used part of a request of node:http, node:http2 or Express. */
 export interface NodeRequestLike extends BodyStream {
   readonly method?: string | undefined;
   readonly httpVersionMajor?: number;
-  /** Of HTTP/2, where the body of a sender that has left just ends. */
+  /** In HTTP/2, the only sign that the sender went away: the body just ends. */
   readonly aborted?: boolean;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** What is used of a response. */
+/** The used part of a response. */
 export interface NodeResponseLike {
   statusCode: number;
   setHeader(name: string, value: string): unknown;
   end(text: string): unknown;
   readonly headersSent?: boolean;
-  /** Of HTTP/1: the connection is gone. */
+  /** In HTTP/1: the connection is closed. */
   readonly destroyed?: boolean;
-  /** Of HTTP/2, where it tells what `destroyed` tells of HTTP/1. */
+  /** In HTTP/2, instead of `destroyed`. */
   readonly stream?: { readonly destroyed: boolean };
 }
 
-/** Of a body that is refused, so many times its limit are read and thrown away: the sender hears why. */
+/** A refused body is read and dropped up to this many times its limit, so that the sender gets the response. */
 const DISCARDED_TIMES = 4;
 
 interface BodyLimit {
@@ -51,7 +51,7 @@ function readStream(
 ): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const gone = (): void => reject(senderWentAway());
-    // Its events are over: waiting for them would be for ever.
+    // A destroyed stream emits no more events.
     if (readProperty(stream, 'destroyed') === true) return gone();
     let chunks: Uint8Array[] = [];
     let bytes = 0;
@@ -62,7 +62,7 @@ function readStream(
     const take = (chunk: Uint8Array): void => {
       bytes += chunk.length;
       if (reading.take(chunk.length)) chunks.push(chunk);
-      // A connection that is ended while it is written to loses the answer.
+      // Destroying the connection earlier would lose the response.
       else if (bytes > maxBytes * DISCARDED_TIMES) stream.destroy();
     };
     stream.on('end', () => resolve(Buffer.concat(chunks)));
@@ -72,7 +72,7 @@ function readStream(
   });
 }
 
-/** Of a sender that is gone, HTTP/2 gives a part of the body, or waits for ever. */
+/** If an HTTP/2 sender goes away, the stream ends with a part of the body, or never. */
 async function readRequest(
   request: NodeRequestLike,
   stream: BodyStream,
@@ -81,13 +81,12 @@ async function readRequest(
   if (isAborted(request)) throw senderWentAway();
   const body = await readStream(stream, limit);
   if (!isHttp2(request)) return body;
-  // Clients such as Node's end a body that they cancel, and that they cancel it is told after that.
+  // Clients such as Node's end a cancelled body first; `aborted` is set after that.
   await nextTurn();
   if (isAborted(request)) throw senderWentAway();
   return body;
 }
 
-/** It changes while a body is read. */
 const isAborted = (request: NodeRequestLike): boolean => readProperty(request, 'aborted') === true;
 
 const senderWentAway = (): Error => new Error('the sender went away');
@@ -97,18 +96,18 @@ function headerOf(headers: NodeRequestLike['headers'], name: string): string | u
   return typeof value === 'string' ? value : value?.join(', ');
 }
 
-/** `stream`: what the body is read from; `kept`: the bytes, where somebody has read and kept them. */
+/** `stream`: the body; `raw`: its bytes, if they were read already and kept. */
 export function nodeRequest(
   request: NodeRequestLike,
   stream: BodyStream,
-  kept?: string | Uint8Array,
+  raw?: string | Uint8Array,
 ): WebhookRequest {
   return {
     method: request.method,
     header: (name) => headerOf(request.headers, name),
     readBody: async (maxBytes, reading) => {
-      if (kept !== undefined) {
-        const bytes = typeof kept === 'string' ? Buffer.from(kept) : kept;
+      if (raw !== undefined) {
+        const bytes = typeof raw === 'string' ? Buffer.from(raw) : raw;
         return bytes.length > maxBytes ? undefined : bytes;
       }
       if (readProperty(stream, 'readableDidRead') === true)
@@ -118,7 +117,7 @@ export function nodeRequest(
   };
 }
 
-/** A body that nobody has read, of a length that nobody knows: Node would take in all of it. */
+/** An unread body of unknown length: Node would read all of it to keep the connection. */
 const isUnannounced = (request: NodeRequestLike): boolean =>
   readProperty(request, 'readableDidRead') !== true &&
   headerOf(request.headers, 'transfer-encoding') !== undefined;
@@ -132,8 +131,8 @@ const isHttp2 = (request: NodeRequestLike): boolean =>
   readProperty(request, 'httpVersionMajor') === 2;
 
 /**
- * Writes the answer, and handles what came in when it is on its way: in the next turn, since neither
- * 'finish' nor 'close' comes where the sender has gone, and what came in would be in hand for ever.
+ * Writes the response, and handles the messages in the next turn. Waiting for 'finish' or 'close' instead
+ * would wait forever if the sender has gone away.
  */
 export function writeAnswer(
   response: NodeResponseLike,
@@ -141,11 +140,11 @@ export function writeAnswer(
   request: NodeRequestLike,
 ): void {
   if (handle !== undefined) void nextTurn().then(handle);
-  // Somebody has answered, such as a limit of time, or nobody hears it: writing would throw.
+  // Already answered, for example by a timeout of the host, or the sender is gone: writing would throw.
   if (readProperty(response, 'headersSent') === true || isGone(response)) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // What is left of its body is not waited for; HTTP/2 knows no such header.
+  // Closes the connection instead of reading the rest of the body. HTTP/2 has no such header.
   const isOpenEnded = status === 413 || status === 408 || isUnannounced(request);
   if (isOpenEnded && !isHttp2(request)) response.setHeader('connection', 'close');
   response.end(text);

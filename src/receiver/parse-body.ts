@@ -1,4 +1,4 @@
-/** From the bytes of a request to its messages, in either format. D20-D31, D41-D45. */
+/** Reads the messages in the body of a request, in either format. */
 import { contract } from '../contract/contract.ts';
 import { inputIssues } from '../contract/parse-log-line.ts';
 import {
@@ -13,9 +13,9 @@ import { type InputIssue, SecurityEventError } from '../errors.ts';
 
 const { WebhookMessageV1, WebhookMessageV2 } = contract({ dialect: 'open', reading: 'received' });
 
-/** A v2 message in the received reading: unknown keys are kept, narrowings of ours not checked. */
+/** A v2 message in the received reading: keeps unknown keys, and is less strict than what this library sends. */
 export type ReceivedV2 = ReturnType<typeof WebhookMessageV2.parse>;
-/** One of a type that this version of the library knows: narrows by `message_type`. */
+/** A message of a type that this version of the library knows: narrows by `message_type`. */
 export type KnownV2 = OfKnownType<ReceivedV2>;
 type OfKnownType<M extends { readonly message_type: string }> = M extends unknown
   ? string extends M['message_type']
@@ -25,32 +25,32 @@ type OfKnownType<M extends { readonly message_type: string }> = M extends unknow
 /** An element of format v1 in the received reading. */
 export type ReceivedV1 = ReturnType<typeof WebhookMessageV1.parse>;
 
-/** A field whose word this version of the library does not know (D25, D26). */
+/** A field whose value may be a word that this version of the library does not know. */
 export type UnknownField = 'message_type' | 'event_category' | 'event_kind' | 'pulse_genre';
 
 interface Common {
-  /** Where it stands in the body, from 0. */
+  /** Index in the body. */
   readonly index: number;
   /**
-   * By what it is known again when it is sent again: `message_id`, in format v1 the id of the event,
-   * pulse or response. `null` where the sender gave none.
+   * The same when the message is sent again: `message_id`, or in format v1 the id of the event, pulse or
+   * response. `null` if it has none.
    */
   readonly id: string | null;
-  /** Fields that hold a word which was added later: handle what you know, skip what you do not. */
+  /** Fields with words that were added later: handle what you know, skip what you do not. */
   readonly unknown: readonly UnknownField[];
 }
 
-/** A message as it was received, with what a receiver asks first. Narrows by `format` and `isKnownType`. */
+/** A received message. Narrows by `format` and `isKnownType`. */
 export type ReceivedMessage =
   | (Common & { readonly format: 2; readonly isKnownType: true; readonly message: KnownV2 })
   | (Common & { readonly format: 2; readonly isKnownType: false; readonly message: ReceivedV2 })
   | (Common & { readonly format: 1; readonly isKnownType: true; readonly message: ReceivedV1 });
 
-/** An element of the body that follows neither format. */
+/** An element of the body that is invalid in both formats. */
 export interface RefusedElement {
   readonly index: number;
   readonly element: unknown;
-  /** Every fault, with its path within the element. */
+  /** Every fault, with its path in the element. */
   readonly issues: readonly InputIssue[];
 }
 
@@ -60,13 +60,13 @@ export interface ParsedBody {
 }
 
 /**
- * Reads the body of a request: a JSON array of 1 to 1000 messages of format v2 or v1, which is told
- * by the elements themselves. Elements that break the contract stand in `refused`, so that one of
- * them does not cost the others; words that are not known yet are no error and stand in `unknown`.
+ * Parses the body of a request: a JSON array of 1 to 1000 messages of format v2 or v1, recognised by the
+ * elements. Invalid elements are in `refused`, so that the others can be handled; unknown words are no
+ * error and are listed in `unknown`.
  *
- * Give it the body after `verify` has said yes, as bytes or as their text.
+ * Call it only after `verify` has returned true.
  *
- * @throws SecurityEventError `ERR_INVALID_BODY` where it is no such array; its `input` is the body.
+ * @throws SecurityEventError `ERR_INVALID_BODY` for anything else; its `input` is the body.
  */
 export function parseBody(body: string | Uint8Array): ParsedBody {
   const messages: ReceivedMessage[] = [];
@@ -93,12 +93,12 @@ function parseJson(body: string | Uint8Array): unknown {
   try {
     return JSON.parse(textOf(body)) as unknown;
   } catch {
-    // What JSON.parse says quotes the text.
+    // Without the error of JSON.parse, which quotes the text.
     throw unusable('expected JSON in UTF-8', body);
   }
 }
 
-/** A decoder that replaced what is not UTF-8 would change what was signed. */
+/** Fails for bytes that are not UTF-8: replacing them would change what was signed. */
 function textOf(body: string | Uint8Array): string {
   if (typeof body === 'string') return body;
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
@@ -109,7 +109,7 @@ function unusable(detail: string, input: unknown): SecurityEventError {
 }
 
 function readElement(element: unknown, index: number): ReceivedMessage | RefusedElement {
-  // The key that only format v1 has decides of which format an error speaks.
+  // Only format v1 has this key.
   if (isObject(element) && Object.hasOwn(element, 'svc_payload_type')) {
     const read = WebhookMessageV1.safeParse(element);
     if (!read.success) return { index, element, issues: inputIssues(read.error) };
@@ -132,7 +132,7 @@ const isRefused = (found: ReceivedMessage | RefusedElement): found is RefusedEle
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** D41: what has no `message_id` has an id of its own. An empty one would make duplicates of all. */
+/** An empty id would make all messages duplicates. */
 function idOfV1(element: ReceivedV1): string | null {
   const id = element.svc_payload_type === 'security_event' ? element.event_id : element.id;
   return id === undefined || id === '' ? null : id;

@@ -1,5 +1,4 @@
-/** What a receiver is made with, checked. */
-
+/** The options of a receiver, and their validation. */
 import { SecurityEventError } from '../errors.ts';
 import {
   A_FUNCTION,
@@ -17,14 +16,14 @@ import { createMemoryDuplicates, type DuplicateStore } from './duplicates.ts';
 import type { ReceivedMessage, RefusedElement } from './parse-body.ts';
 import type { RefusalReason } from './refusals.ts';
 
-/** One secret, or the old and the new one while it is being changed. */
+/** One secret, or the old and the new one during a rotation. */
 export type ReceiverSecret = string | readonly string[];
 
-/** Why a request was refused, and what was seen of it: for logs, and for `explainSignature`. */
+/** A refused request, for logs and for `explainSignature`. */
 export interface Refusal {
   readonly reason: RefusalReason;
   readonly status: number;
-  /** As it came in, where it was read; it may be anybody's. */
+  /** The body, if it was read. Do not trust it: anyone may have sent it. */
   readonly body?: Uint8Array;
   /** The value of `X-Svc-Integrity`. */
   readonly signature?: string | undefined;
@@ -32,26 +31,25 @@ export interface Refusal {
 
 export interface ReceiverOptions {
   /**
-   * What senders sign with, not empty and not white space alone; or a function that gives it, asked for each request that has a signature,
-   * before its body is read. Give it a deadline: until it has resolved or failed the request waits.
+   * The senders' secret, not empty or white space; or a function that returns it, called for each request
+   * with a signature before its body is read. Give the function a deadline: the request waits for it.
    */
   readonly secret: ReceiverSecret | (() => ReceiverSecret | Promise<ReceiverSecret>);
-  /** Handles messages that came in and were not there before, at most 1000 at a time. */
+  /** Handles new messages, at most 1000 at a time. */
   readonly onMessages: (messages: readonly ReceivedMessage[]) => unknown;
   /**
-   * `'received'` (default): a request is answered as soon as it is verified and read, and its messages
-   * are handled after that. What was answered and is not yet handled when the process dies is lost.
-   * `'handled'`: it is answered once `onMessages` has resolved, and with 500 where it failed, so that
-   * the sender tries again: for handlers that store messages and take no longer than a sender waits
-   * (this library's: 15 s).
+   * When a request is answered. `'received'` (default): as soon as it is verified and parsed; messages that
+   * are not handled yet are lost if the process dies. `'handled'`: when `onMessages` has resolved, or with
+   * 500 if it failed, so that the sender retries. Use it for handlers that store messages within the
+   * sender's timeout (15 s for this library).
    */
   readonly answer?: 'received' | 'handled';
-  /** Bodies with more bytes are refused with 413. 1 to 1,000,000,000; default 2,097,152. */
+  /** Maximum size of a body; larger ones are refused with 413. 1 to 1,000,000,000 bytes; default 2,097,152. */
   readonly maxBodyBytes?: number;
   /**
-   * Maximum bytes of bodies that are being read, over all connections: nobody knows yet whether they are
-   * genuine. If more come in, the body that began first is refused with 503. `maxBodyBytes` to
-   * 100,000,000,000; default 67,108,864, or `maxBodyBytes` if that is more.
+   * Maximum bytes of all bodies that are being read and not verified yet. Above it the oldest body is
+   * refused with 503. `maxBodyBytes` to 100,000,000,000; default 67,108,864, or `maxBodyBytes` if that is
+   * more.
    */
   readonly maxUnverifiedBytes?: number;
   /**
@@ -60,28 +58,27 @@ export interface ReceiverOptions {
    */
   readonly bodyTimeoutMs?: number;
   /**
-   * Requests are refused with 503 while bodies with so many bytes are being handled. 1 to
+   * Maximum bytes of bodies whose messages are being handled. Above it requests are refused with 503. 1 to
    * 100,000,000,000; default 67,108,864.
    */
   readonly maxInHandBytes?: number;
   /**
-   * Refuses requests of format v2 that were sent longer ago, or further ahead: see `isFresh`. 0 to
-   * 2,147,483,647 milliseconds; default: none is refused.
+   * Refuses requests of format v2 whose time of sending differs more from now: see `isFresh`. 0 to
+   * 2,147,483,647 milliseconds; default: no limit.
    */
   readonly toleranceMs?: number;
-  /** Which messages came before. Default: 100,000 ids in memory; `false`: all are handed on. */
+  /** Remembers handled messages. Default: 100,000 ids in memory; `false`: duplicates are passed on. */
   readonly duplicates?: DuplicateStore | false;
   /**
-   * Takes elements that break the contract, so that the others of their request are handled. Without
-   * it such a request is refused with 400, whereupon a sender of this library sends its messages in
-   * smaller requests, until the one at fault is alone.
+   * Handles invalid elements, so that the others of their request are handled. Without it such a request is
+   * refused with 400, and a sender of this library bisects it until the invalid message is alone.
    */
   readonly onInvalid?: (elements: readonly RefusedElement[]) => unknown;
-  /** Hears of each request that is refused. What it throws is ignored. */
+  /** Called for each refused request. Its errors are ignored. */
   readonly onRefused?: (refusal: Refusal) => void;
   /**
-   * Hears of what `onMessages`, `onInvalid`, `secret` and `duplicates` throw, with the messages that
-   * were being handled; and of `ERR_RAW_BODY_GONE`. What it throws is ignored.
+   * Called with errors of `onMessages`, `onInvalid`, `secret` and `duplicates`, and the messages that were
+   * being handled; and with `ERR_RAW_BODY_GONE`. Its errors are ignored.
    */
   readonly onError?: (error: unknown, messages: readonly ReceivedMessage[]) => void;
 }
@@ -96,7 +93,7 @@ type Defaulted =
 
 export type Settings = Omit<ReceiverOptions, 'secret' | Defaulted> &
   Required<Pick<ReceiverOptions, Defaulted>> & {
-    /** A promise only where it was asked for: a body is to be listened to in the turn it comes in. */
+    /** A promise only if needed: the body's listeners must be added in the turn in which it arrives. */
     readonly secret: () => readonly string[] | Promise<readonly string[]>;
   };
 
@@ -142,7 +139,7 @@ export function readReceiverOptions(given: ReceiverOptions): Settings {
     throw invalidOption(detail, ['maxUnverifiedBytes']);
   }
   const secretsOf =
-    typeof secret === 'function' ? async () => listOf(await secret()) : constantly(listOf(secret));
+    typeof secret === 'function' ? async () => listOf(await secret()) : constant(listOf(secret));
   return ownProperties({
     ...rest,
     secret: secretsOf,
@@ -156,18 +153,19 @@ export function readReceiverOptions(given: ReceiverOptions): Settings {
   });
 }
 
-function constantly<T>(value: T): () => T {
-  return () => value;
-}
+const constant =
+  <T>(value: T) =>
+  (): T =>
+    value;
 
 function listOf(secret: ReceiverSecret | undefined): readonly string[] {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
-  // Without any, nothing would ever be genuine; an empty list is a fault of the caller's.
+  // With an empty list no signature would ever be valid.
   if (secrets.length === 0) checkSecret(undefined);
   return secrets.map((given) => {
     const one = checkSecret(given);
     if (one.trim() !== '') return one;
-    // An environment variable or a file that nobody filled in: anybody could guess it.
+    // From an empty environment variable or file: anyone could guess it.
     throw new SecurityEventError('ERR_INVALID_SECRET', {
       detail: 'it must have more than white space',
       path: ['secret'],

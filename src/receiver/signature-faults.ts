@@ -1,4 +1,4 @@
-/** What is known to go wrong with signatures, and what to do about each. */
+/** Known mistakes with signatures, and what to do about each. */
 
 export const SIGNATURE_FAULTS = {
   'header-missing':

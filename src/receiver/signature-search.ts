@@ -1,40 +1,39 @@
-/** What has to be undone for a signature to fit: one mistake is tried before two at the same time. */
+/** Searches for the mistakes that explain a wrong signature: single ones first, then pairs. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SignatureFault } from './signature-faults.ts';
 import { BODY_UNDOINGS, KEY_UNDOINGS, type Undoing, type Variant } from './signature-variants.ts';
 
 /**
- * One mistake alone is tried whatever the size of the body is: some twenty signatures. For two there
- * are hundreds, and a body may have megabytes: as many of them are tried as so many bytes suffice for.
+ * Single mistakes need about twenty signatures, for bodies of any size. There are hundreds of pairs, so
+ * only as many are tried as this number of bytes allows.
  */
 const MAX_BYTES_FOR_TWO = 16 * 1024 * 1024;
 
-/** To parse and serialise a byte takes as long as to sign so many. */
+/** Parsing and serialising a byte takes as long as signing this many. */
 const COST_OF_UNDOING = 8;
 
-/** What may have made the signature. */
+/** A candidate for what was signed. */
 interface Pair {
   readonly body: Variant;
   readonly key: Variant;
 }
 
-/** What was given, and what each of its halves may have been before one mistake. */
-interface Befores {
+/** The given pair, and what its body and key may have been before one mistake. */
+interface Candidates {
   readonly given: Pair;
   readonly bodies: readonly Variant[];
   readonly keys: readonly Variant[];
 }
 
-/** What is left of the bytes that may be read. */
 interface Budget {
-  /** Whether it sufficed. */
+  /** Returns false if the budget is exceeded. */
   spend(bytes: number): boolean;
 }
 
 export interface Search {
-  /** Of body and key together, where undoing them makes the signature fit. */
+  /** The faults of body and key that make the signature valid when they are undone. */
   readonly faults: readonly SignatureFault[] | undefined;
-  /** Whether the body is JSON in another spelling than this library's: it was not sent so. */
+  /** Whether the body is JSON that this library would write differently, so it was changed. */
   readonly isRespelled: boolean;
 }
 
@@ -54,17 +53,17 @@ export function searchFaults(given: Pair, claimed: Buffer): Search {
   };
 }
 
-function findTwo(befores: Befores, claimed: Buffer): Pair | undefined {
+function findTwo(candidates: Candidates, claimed: Buffer): Pair | undefined {
   const budget = budgetOf(MAX_BYTES_FOR_TWO);
-  for (const pair of pairsOfTwo(befores, budget)) {
+  for (const pair of pairsOfTwo(candidates, budget)) {
     if (!budget.spend(pair.body.value.length + pair.key.value.length)) return undefined;
     if (fits(pair, claimed)) return pair;
   }
   return undefined;
 }
 
-/** The likelier ones first, since the budget may end: those of the secret are in that order. */
-function* pairsOfTwo({ given, bodies, keys }: Befores, budget: Budget): Generator<Pair> {
+/** Yields the most likely pairs first, since the budget may end. */
+function* pairsOfTwo({ given, bodies, keys }: Candidates, budget: Budget): Generator<Pair> {
   for (const key of keys) {
     for (const body of bodies) yield { body, key };
   }
@@ -91,13 +90,13 @@ function fits({ body, key }: Pair, claimed: Buffer): boolean {
   return timingSafeEqual(claimed, createHmac('sha256', key.value).update(body.value).digest());
 }
 
-/** What it may have been before one mistake more. */
+/** Returns what it may have been before one more mistake. */
 function undone({ value, faults }: Variant, undoings: readonly Undoing[]): Variant[] {
   const variants: Variant[] = [];
   for (const [fault, undo] of undoings.filter(([one]) => !faults.includes(one))) {
     for (const before of [undo(value) ?? []].flat()) {
       const known = [value, ...variants.map((variant) => variant.value)];
-      // With an empty key anybody signs, and an empty body is none.
+      // An empty key or body is never right.
       if (before.length === 0 || known.some((bytes) => bytes.equals(before))) continue;
       variants.push({ value: before, faults: [...faults, fault] });
     }

@@ -1,20 +1,20 @@
-/** The mistakes, undone: what the body, the header and the key may have been before each of them. */
+/** Undoes each mistake: computes what the body, the header and the key may have been before it. */
 import { gunzipSync } from 'node:zlib';
 import type { SignatureFault } from './signature-faults.ts';
 
-/** Bytes as they may have been, and which faults would have to be undone to get them. */
+/** Candidate bytes, and the faults that are undone in them. */
 export interface Variant {
   readonly value: Buffer;
   readonly faults: readonly SignatureFault[];
 }
 
-/** What bytes may have been before one mistake; nothing where it cannot have been made. */
+/** Returns what bytes may have been before one mistake, or undefined if it cannot have happened. */
 export type Undoing = readonly [
   SignatureFault,
   (bytes: Buffer) => Buffer | readonly Buffer[] | undefined,
 ];
 
-/** Twice what a receiver takes by default. */
+/** Twice a receiver's default limit. */
 const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -22,7 +22,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const startsWith = (bytes: Buffer, start: Buffer): boolean =>
   bytes.subarray(0, start.length).equals(start);
 
-/** Each character ends in one way only: a body that anybody sent must not take hours. */
+/** Does not backtrack: the body may come from an attacker. */
 const BASE64 = /^[A-Za-z0-9+/\s]+(?:=\s*){0,2}$/;
 const LINE_ENDS: readonly (number | undefined)[] = [0x0a, 0x0d];
 
@@ -35,7 +35,7 @@ export const BODY_UNDOINGS: readonly Undoing[] = [
   [
     'body-line-end',
     (bytes) => {
-      // By hand: a pattern looks for it from every line end on.
+      // A regular expression would take quadratic time.
       let length = bytes.length;
       while (LINE_ENDS.includes(bytes[length - 1])) length -= 1;
       const bare = bytes.subarray(0, length);
@@ -49,7 +49,7 @@ export const BODY_UNDOINGS: readonly Undoing[] = [
     'body-base64',
     (bytes) => (isBase64(bytes) ? Buffer.from(bytes.toString(), 'base64') : undefined),
   ],
-  // Only one of these two looks like itself, so that a large body is parsed once.
+  // At most one of these two applies, so a large body is parsed once.
   [
     'body-json-text',
     (bytes) =>
@@ -72,7 +72,6 @@ const isBase64 = (bytes: Buffer): boolean =>
 const JSON_STRING = /^\s*"/;
 const JSON_STRUCTURE = /^\s*[[{]/;
 
-/** As much of a body as shows what it is. */
 const startOf = (bytes: Buffer): string => bytes.toString('latin1', 0, 100);
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
@@ -97,7 +96,7 @@ function unpacked(bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** `undefined` where there is no body at all. A value that is neither text nor bytes was parsed. */
+/** Returns `undefined` if there is no body. A value that is neither text nor bytes was parsed. */
 export function bodyVariant(body: unknown): Variant | undefined {
   const given = bytesOf(body);
   if (given !== undefined) return given.length === 0 ? undefined : { value: given, faults: [] };
@@ -126,7 +125,7 @@ export const KEY_UNDOINGS: readonly Undoing[] = [
     'secret-whitespace',
     (key) => {
       const bare = key.toString().trim();
-      // Also where the one that signs has it.
+      // The sender's secret may have the whitespace instead.
       return ['', '\n', '\r\n', ' '].map((end) => Buffer.from(bare + end));
     },
   ],
@@ -142,7 +141,7 @@ export const KEY_UNDOINGS: readonly Undoing[] = [
     (key) => [
       Buffer.from(key.toString('hex')),
       Buffer.from(key.toString('hex').toUpperCase()),
-      // Where the one that signs decodes it.
+      // The sender may decode it instead.
       Buffer.from(key.toString(), 'hex'),
     ],
   ],
@@ -156,7 +155,7 @@ export const KEY_UNDOINGS: readonly Undoing[] = [
   ],
 ];
 
-/** `undefined` where there is no secret. */
+/** Returns `undefined` if there is no secret. */
 export function keyVariant(secret: unknown): Variant | undefined {
   const given = bytesOf(secret);
   return given === undefined || given.length === 0 ? undefined : { value: given, faults: [] };
@@ -166,7 +165,7 @@ const HEX = /^[0-9a-f]{64}$/;
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/_-]{43}=?$/;
 const PREFIX = /^[\w-]+[=:]\s*/;
 
-/** The signature in the header, where one can be read. */
+/** Returns the signature in the header, or `undefined` if none can be read. */
 export function headerVariant(header: unknown): Variant | undefined {
   if (typeof header !== 'string') return undefined;
   const faults: SignatureFault[] = [];
@@ -175,7 +174,7 @@ export function headerVariant(header: unknown): Variant | undefined {
     return changed;
   };
   const bare = without(header, header.trim(), 'header-whitespace');
-  // Padding looks like the end of a prefix.
+  // Base64 padding looks like the end of a prefix.
   const value = BASE64_OF_32_BYTES.test(bare)
     ? bare
     : without(bare, bare.replace(PREFIX, ''), 'header-prefix');

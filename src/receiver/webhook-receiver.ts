@@ -1,28 +1,29 @@
-/** The other end of channel B: from a request to its answer, and to messages that are handled once. */
+/** The webhook receiver: verifies and answers requests, and handles each message once. */
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 import { readProperty } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { deferred } from '../runtime/deferred.ts';
 import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { isPromiseLike } from '../runtime/is-promise-like.ts';
 import { verify } from '../webhook/signature.ts';
 import { BodyBudget, type BodyReading } from './body-budget.ts';
+import { Deduplicator } from './deduplicator.ts';
 import { isFresh } from './is-fresh.ts';
-import { OnceEach } from './once-each.ts';
 import { type ParsedBody, parseBody, type ReceivedMessage } from './parse-body.ts';
 import { type ReceiverOptions, readReceiverOptions, type Settings } from './receiver-options.ts';
 import { REFUSALS, type RefusalReason, refusalOfHead } from './refusals.ts';
 
-/** A request as an adapter shows it to the receiver. */
+/** A request, as an adapter passes it to the receiver. */
 export interface WebhookRequest {
   readonly method: string | undefined;
-  /** A header by its name in lower case. */
+  /** Returns a header by its name in lower case. */
   header(name: string): string | undefined;
   /**
    * Reads the body. Resolves to undefined if it has more than `maxBytes`, or if `reading` refuses it.
-   * Rejects if it does not come to its end, and with `ERR_RAW_BODY_GONE` if somebody has read it.
+   * Rejects if the body does not end, and with `ERR_RAW_BODY_GONE` if it was read before.
    *
-   * @param reading counts the bytes of the body with those of all others (`maxUnverifiedBytes`).
+   * @param reading counts the bytes of all bodies together (`maxUnverifiedBytes`).
    */
   readBody(maxBytes: number, reading: BodyReading): Promise<Uint8Array | undefined>;
 }
@@ -30,29 +31,25 @@ export interface WebhookRequest {
 export interface WebhookAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Why it was refused, in a word; empty where it was taken. */
+  /** The reason of a refusal; otherwise empty. */
   readonly text: string;
   /**
-   * What is left to do once the answer is on its way, where `answer` is `'received'`: an adapter calls
-   * it then, whatever became of the answer: until it is called, the body counts as in hand, and `idle`
-   * waits. It resolves when the messages are handled, and never rejects.
+   * Handles the messages, with `answer: 'received'`. An adapter must call it after the response, even if
+   * that failed: until then the body counts for `maxInHandBytes`, and `idle` waits. Never rejects.
    */
   readonly handle?: (() => Promise<void>) | undefined;
 }
 
 export interface WebhookReceiver {
-  /**
-   * For adapters: the answer to a request. Rejects with `ERR_RAW_BODY_GONE` where `readBody` does, and
-   * with nothing else.
-   */
+  /** Returns the answer to a request, for adapters. Rejects only with `ERR_RAW_BODY_GONE`. */
   receive(request: WebhookRequest): Promise<WebhookAnswer>;
-  /** Resolves when all that was taken is handled: before a process ends, once its server is closed. */
+  /** Resolves when all accepted messages are handled. Await it after closing the server, before exit. */
   idle(): Promise<void>;
 }
 
 /**
- * Returns the receiver that an adapter was given. Throws `ERR_INVALID_OPTION` for anything else (options, for
- * one), when the adapter is made and not at its first request.
+ * Returns the receiver. Throws `ERR_INVALID_OPTION` for anything else, such as options, when the adapter is
+ * created rather than at its first request.
  */
 export function checkedReceiver(receiver: WebhookReceiver): WebhookReceiver {
   const given: unknown = receiver;
@@ -62,9 +59,9 @@ export function checkedReceiver(receiver: WebhookReceiver): WebhookReceiver {
 }
 
 /**
- * Makes a receiver of webhooks, to be given to an adapter: `nodeHandler`, `expressHandler`,
- * `fastifyPlugin` or `fetchHandler`. It verifies the signature over the raw bytes, reads both formats,
- * leaves out what came before, and answers before or after the messages are handled, as `answer` says.
+ * Creates a receiver of webhooks for an adapter: `nodeHandler`, `expressHandler`, `fastifyPlugin` or
+ * `fetchHandler`. It verifies the signature over the raw bytes, parses both formats, drops duplicates, and
+ * answers before or after the messages are handled (see `answer`).
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION` or `ERR_INVALID_SECRET`; its `path` names the option.
  */
@@ -74,18 +71,18 @@ export function createWebhookReceiver(options: ReceiverOptions): WebhookReceiver
 
 class Receiver implements WebhookReceiver {
   readonly #settings: Settings;
-  readonly #once: OnceEach | undefined;
+  readonly #deduplicator: Deduplicator | undefined;
   readonly #unverified: BodyBudget;
-  /** Of bodies that were taken and whose messages are not yet handled. */
-  #inHandBytes = 0;
-  readonly #inHand = new Set<Promise<unknown>>();
+  /** Bytes of accepted bodies whose messages are not handled yet. */
+  #pendingBytes = 0;
+  readonly #pending = new Set<Promise<unknown>>();
 
   constructor(settings: Settings) {
     this.#settings = settings;
     const { maxUnverifiedBytes, bodyTimeoutMs } = settings;
     const limits = { maxBytes: maxUnverifiedBytes, timeoutMs: bodyTimeoutMs };
     this.#unverified = new BodyBudget(limits, systemClock);
-    if (settings.duplicates !== false) this.#once = new OnceEach(settings.duplicates);
+    if (settings.duplicates !== false) this.#deduplicator = new Deduplicator(settings.duplicates);
   }
 
   async receive(request: WebhookRequest): Promise<WebhookAnswer> {
@@ -94,34 +91,34 @@ class Receiver implements WebhookReceiver {
     const early = refusalOfHead(head, this.#settings.maxBodyBytes);
     if (early !== undefined) return this.#refuse(early, { signature });
     if (this.#isBusy()) return this.#refuse('busy');
-    // Before the body: one that fails or hangs must not cost the memory of a body for each request.
-    const asked = this.#secrets();
-    // Others may begin to read in this turn: nothing is waited for without need.
-    const secrets = isPromiseLike(asked) ? await asked : asked;
+    // Before reading the body: while `secret` fails or hangs, no bodies must fill the memory.
+    const found = this.#secrets();
+    // Awaits only promises: the body's listeners must be added in this turn.
+    const secrets = isPromiseLike(found) ? await found : found;
     if (secrets === undefined) return this.#refuse('failed');
     const body = await this.#bodyOf(request);
     if (typeof body === 'string') return this.#refuse(body);
     try {
       const parsed = this.#read(body, signature, secrets);
       if (typeof parsed === 'string') return this.#refuse(parsed, { body, signature });
-      // Others were taken while this one was read.
+      // Others may have been accepted while this one was read.
       if (this.#isBusy()) return this.#refuse('busy');
-      return await this.#take(parsed, body.length);
+      return await this.#accept(parsed, body.length);
     } catch (error) {
-      this.#tell(error, []);
+      this.#reportError(error, []);
       return this.#refuse('failed');
     }
   }
 
   #isBusy(): boolean {
-    return this.#inHandBytes >= this.#settings.maxInHandBytes;
+    return this.#pendingBytes >= this.#settings.maxInHandBytes;
   }
 
   #secrets(): readonly string[] | Promise<readonly string[] | undefined> {
-    const asked = this.#settings.secret();
-    if (!isPromiseLike(asked)) return asked;
-    return asked.catch((error: unknown) => {
-      this.#tell(error, []);
+    const found = this.#settings.secret();
+    if (!isPromiseLike(found)) return found;
+    return found.catch((error: unknown) => {
+      this.#reportError(error, []);
       return undefined;
     });
   }
@@ -133,9 +130,9 @@ class Receiver implements WebhookReceiver {
       const body = await request.readBody(maxBodyBytes, reading);
       return body ?? reading.refusal ?? 'body-too-large';
     } catch (error) {
-      // That a sender goes away is none of the host's errors.
+      // The sender went away, which is no error of the host.
       if (!(error instanceof SecurityEventError)) return 'incomplete';
-      this.#tell(error, []);
+      this.#reportError(error, []);
       throw error;
     } finally {
       reading.end();
@@ -143,7 +140,7 @@ class Receiver implements WebhookReceiver {
   }
 
   async idle(): Promise<void> {
-    while (this.#inHand.size > 0) await Promise.allSettled(this.#inHand);
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
   }
 
   #read(
@@ -153,7 +150,7 @@ class Receiver implements WebhookReceiver {
   ): ParsedBody | RefusalReason {
     const { toleranceMs, onInvalid } = this.#settings;
     if (!verify(body, signature, secrets)) return 'signature-wrong';
-    const parsed = parsedOrNothing(body);
+    const parsed = tryParse(body);
     if (parsed === undefined) return 'body-invalid';
     if (parsed.refused.length > 0 && onInvalid === undefined) return 'message-invalid';
     const isStale = (found: ReceivedMessage): boolean =>
@@ -161,47 +158,44 @@ class Receiver implements WebhookReceiver {
     return toleranceMs !== undefined && parsed.messages.some(isStale) ? 'stale' : parsed;
   }
 
-  async #take(parsed: ParsedBody, bytes: number): Promise<WebhookAnswer> {
-    const { begin, ended } = startable(() => this.#handle(parsed));
-    // From here on, so that `idle` waits for what is answered and not yet begun, too.
-    this.#inHandBytes += bytes;
-    const isHandled = this.#outcome(ended, parsed.messages, bytes);
-    this.#inHand.add(isHandled);
-    void isHandled.then(() => this.#inHand.delete(isHandled));
+  async #accept(parsed: ParsedBody, bytes: number): Promise<WebhookAnswer> {
+    const start = deferred();
+    // Pending from here on, so that `idle` also waits for handling that has not started.
+    this.#pendingBytes += bytes;
+    const isHandled = this.#handleAfter(start.promise, parsed, bytes);
+    this.#pending.add(isHandled);
+    void isHandled.then(() => this.#pending.delete(isHandled));
     const handle = async (): Promise<void> => {
-      begin();
+      start.resolve();
       await isHandled;
     };
-    if (this.#settings.answer === 'received') return { ...TAKEN, handle };
-    begin();
-    return (await isHandled) ? TAKEN : this.#refuse('failed');
+    if (this.#settings.answer === 'received') return { ...ACCEPTED, handle };
+    start.resolve();
+    return (await isHandled) ? ACCEPTED : this.#refuse('failed');
   }
 
-  /** Whether it was handled; never rejects. */
-  async #outcome(
-    ended: Promise<void>,
-    messages: readonly ReceivedMessage[],
-    bytes: number,
-  ): Promise<boolean> {
+  /** Resolves to whether the messages were handled. Never rejects. */
+  async #handleAfter(start: Promise<void>, parsed: ParsedBody, bytes: number): Promise<boolean> {
     try {
-      await ended;
+      await start;
+      await this.#handle(parsed);
       return true;
     } catch (error) {
-      this.#tell(error, messages);
+      this.#reportError(error, parsed.messages);
       return false;
     } finally {
-      this.#inHandBytes -= bytes;
+      this.#pendingBytes -= bytes;
     }
   }
 
   async #handle({ messages, refused }: ParsedBody): Promise<void> {
     const { onMessages, onInvalid } = this.#settings;
-    const handle = async (news: readonly ReceivedMessage[]): Promise<void> => {
-      await onMessages(news);
+    const handle = async (fresh: readonly ReceivedMessage[]): Promise<void> => {
+      await onMessages(fresh);
     };
     if (refused.length > 0) await onInvalid?.(refused);
     if (messages.length === 0) return;
-    await (this.#once === undefined ? handle(messages) : this.#once.run(messages, handle));
+    await (this.#deduplicator?.run(messages, handle) ?? handle(messages));
   }
 
   #refuse(
@@ -210,19 +204,19 @@ class Receiver implements WebhookReceiver {
   ): WebhookAnswer {
     const { status, headers } = REFUSALS[reason];
     const { onRefused } = this.#settings;
-    quietly(() => onRefused?.({ reason, status, ...seen }));
+    ignoringErrors(() => onRefused?.({ reason, status, ...seen }));
     const text = `${reason}\n`;
     return { status, headers: { ...PLAIN, ...headers }, text, handle: undefined };
   }
 
-  #tell(error: unknown, messages: readonly ReceivedMessage[]): void {
-    quietly(() => this.#settings.onError?.(error, messages));
+  #reportError(error: unknown, messages: readonly ReceivedMessage[]): void {
+    ignoringErrors(() => this.#settings.onError?.(error, messages));
   }
 }
 
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
 
-const TAKEN: WebhookAnswer = { status: 204, headers: {}, text: '', handle: undefined };
+const ACCEPTED: WebhookAnswer = { status: 204, headers: {}, text: '', handle: undefined };
 
 const headOf = (request: WebhookRequest) => ({
   method: request.method,
@@ -232,7 +226,7 @@ const headOf = (request: WebhookRequest) => ({
   signature: request.header('x-svc-integrity'),
 });
 
-function parsedOrNothing(body: Uint8Array): ParsedBody | undefined {
+function tryParse(body: Uint8Array): ParsedBody | undefined {
   try {
     return parseBody(body);
   } catch (error) {
@@ -241,25 +235,11 @@ function parsedOrNothing(body: Uint8Array): ParsedBody | undefined {
   }
 }
 
-/** What listens must not change what a sender is answered. */
-function quietly(tell: () => unknown): void {
+/** Errors of the host's listeners must not change the response. */
+function ignoringErrors(call: () => unknown): void {
   try {
-    ignoreRejection(tell());
+    ignoreRejection(call());
   } catch {
-    // There is nobody left to tell.
+    // Ignored on purpose.
   }
 }
-
-/** Work that is begun once, however often it is told to. */
-function startable(work: () => Promise<void>): {
-  readonly begin: () => void;
-  readonly ended: Promise<void>;
-} {
-  let begin = nothing;
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  return { begin, ended: begun.then(work) };
-}
-
-const nothing = (): void => {};

@@ -1,39 +1,37 @@
-/**
- * What surrounds a call, however deep and late: the library's one AsyncLocalStorage, and the way out
- * of everybody's.
- */
+/** The library's one AsyncLocalStorage, and a way to leave the contexts of all others. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { once } from '../once.ts';
 
-/** The only state of a module in this library: Node ties it to the call, not to the process. */
+/** Module-level, but Node ties its value to the call, not to the process. */
 const ambient = new AsyncLocalStorage<object | undefined>();
 
-/** Runs `work`, and all that it starts, within these surroundings. Gives what `work` gives, or throws. */
-export const runWithin = <T>(surroundings: object | undefined, work: () => T): T =>
-  ambient.run(surroundings, work);
+/** Runs `work`, and everything that it starts, with this context value. Returns or throws what `work` does. */
+export const runWithStore = <T>(store: object | undefined, work: () => T): T =>
+  ambient.run(store, work);
 
-export const currentSurroundings = (): object | undefined => ambient.getStore();
+export const currentStore = (): object | undefined => ambient.getStore();
 
-/** Under these names Node keeps who a resource is: all that running in its context takes. */
+/** Symbols under which Node stores the ids of a resource, the only part needed to run in its context. */
 const ID_NAMES: readonly (string | undefined)[] = ['async_id_symbol', 'trigger_async_id_symbol'];
 
 /**
- * Runs `work`, and all that it starts, within these surroundings and in no store of another AsyncLocalStorage: what we do in the background must not keep the request alive that happened to start it.
+ * Runs `work`, and everything that it starts, with this context value and outside the stores of all other
+ * AsyncLocalStorages: background work must not keep the request alive that happened to start it.
  *
- * `AsyncLocalStorage.snapshot()` cannot give that: it keeps the context in which it is taken, and a host may import
- * this library within a request, as route handlers that load lazily do (async-context.test.ts). So a resource is made here and
- * only its ids are taken on. The stores stay behind, whether Node keeps them as properties of the
- * resource (20, 22) or in a context frame (24 and later). Where Node keeps the ids otherwise, `work` runs
- * where it is.
+ * `AsyncLocalStorage.snapshot()` does not help: it keeps the context in which it is taken, and a host may
+ * import this library during a request, as lazily loaded route handlers do (async-context.test.ts). So this
+ * creates a resource and copies only its ids. The stores stay behind, whether Node keeps them as properties
+ * of the resource (20, 22) or in a context frame (24 and later). If Node stores the ids in another way,
+ * `work` runs in the current context.
  */
-export function runDetached<T>(surroundings: object, work: () => T): T {
+export function runDetached<T>(store: object, work: () => T): T {
   const outside = idsOnly(new AsyncResource('security-event-delivery'), idKeys());
-  if (outside === undefined) return runWithin(surroundings, work);
-  // Without a function of our own between: it would be one more in the stacks of errors.
-  return outside.runInAsyncScope(ambient.run.bind(ambient)<T>, undefined, surroundings, work);
+  if (outside === undefined) return runWithStore(store, work);
+  // `bind` instead of a function of our own, which would be one more frame in the stacks of errors.
+  return outside.runInAsyncScope(ambient.run.bind(ambient)<T>, undefined, store, work);
 }
 
-/** The keys of the ids; looking for them takes most of the time of a way out. */
+/** Looked up once: that takes most of the time of `runDetached`. */
 const idKeys = once((): readonly symbol[] =>
   Object.getOwnPropertySymbols(new AsyncResource('security-event-delivery')).filter(
     ({ description }) => ID_NAMES.includes(description),

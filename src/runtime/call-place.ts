@@ -1,7 +1,7 @@
-/** Where a call was made: what is told of it later is told there, in the caller's stores and spans. */
+/** Remembers the async context of a call, for callbacks that must run with the caller's stores and spans. */
 import { AsyncResource } from 'node:async_hooks';
 
-/** Costs less than a promise, which would lead back there too. */
+/** Costs less than a promise, which would also restore the context. */
 export class CallPlace {
   readonly #resource = new AsyncResource('security-event-delivery');
 

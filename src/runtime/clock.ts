@@ -1,18 +1,18 @@
 import { onAbort } from './on-abort.ts';
 
-/** Time as an argument: everything that waits or reads the time is given one of these. */
+/** Time as an argument: everything that waits or reads the time uses one of these. */
 export interface Clock extends Waits {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds on a clock that never jumps; only differences mean something. */
+  /** Milliseconds on a clock that never jumps. Only differences are meaningful. */
   monotonicMs(): number;
   /** See {@link StartTimer}. */
   readonly startTimer: StartTimer;
 }
 
 /**
- * Calls `callback` after `ms`. The function handed back cancels it, and does nothing afterwards. `whileIdle`:
- * whether a process that has nothing else to do waits for it, or ends meanwhile (D80).
+ * Calls `callback` after `ms`. Returns a function that cancels it, and has no effect later. `whileIdle`:
+ * whether the timer keeps the process alive.
  */
 export type StartTimer = (
   ms: number,
@@ -21,16 +21,13 @@ export type StartTimer = (
 ) => () => void;
 
 interface Waits {
-  /**
-   * Resolves after `ms`, or at once when `signal` is aborted (it never rejects). The wait keeps the
-   * process alive.
-   */
+  /** Resolves after `ms`, or when `signal` is aborted. Never rejects. Keeps the process alive. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** Like `sleep`, but a process that has nothing else to do ends meanwhile (D80). */
+  /** Like `sleep`, but does not keep the process alive. */
   readonly idle: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Makes the waits of a clock from its timers. A signal may be the host's, shared by any number of waits. */
+/** Creates the waits of a clock from its timers. Many waits may share one signal. */
 export function waitsOf(startTimer: StartTimer): Waits {
   const wait = (
     ms: number,

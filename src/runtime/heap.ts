@@ -1,12 +1,12 @@
-/** A binary heap. An item that is told its index can be taken out from wherever it is. */
+/** A binary heap that reports the index of each item, so that items can be removed from anywhere. */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #isBefore: (item: T, other: T) => boolean;
   readonly #placed: (item: T, index: number) => void;
-  /** Where items are that are about to be taken out: each one that goes moves others. */
+  /** Indices of items that `extract` is about to remove: each removal moves others. */
   #watched: Map<T, number> | undefined;
 
-  /** `placed` is told each item's index whenever it changes. */
+  /** `placed` is called with an item's index whenever it changes. */
   constructor(
     isBefore: (item: T, other: T) => boolean,
     placed: (item: T, index: number) => void = () => {},
@@ -37,11 +37,11 @@ export class Heap<T> {
   removeAt(index: number): void {
     const last = this.#items.pop() as T;
     if (index === this.#items.length) return;
-    // It may belong above the gap: it comes from another branch.
+    // It comes from another branch, so it may belong above the gap.
     this.#rise(last, this.#sink(last, index));
   }
 
-  /** Takes out at most `max` items, in no particular order. Visits all, but moves few. */
+  /** Removes and returns at most `max` items, in no particular order. Visits all, but moves few. */
   extract(isWanted: (item: T) => boolean, max: number): T[] {
     const wanted = new Map<T, number>();
     for (const [index, item] of this.#items.entries()) {
@@ -72,7 +72,7 @@ export class Heap<T> {
     this.#set(at, item);
   }
 
-  /** Moves what belongs above `item` up from below `index`, and gives the gap that this leaves. */
+  /** Moves children that belong above `item` up from `index`, and returns the index of the gap. */
   #sink(item: T, index: number): number {
     let at = index;
     for (;;) {

@@ -11,11 +11,11 @@ const DIGITS = Buffer.from('0123456789abcdef');
 const DIGITS_AT = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
 /**
- * Makes UUIDs v7 whose order is that in which they were made, also within a millisecond.
+ * Creates a source of UUIDs v7 that sort in the order of their creation, also within a millisecond.
  *
- * It draws its random bytes for many ids at once: the system is asked for them at each call, which, an
- * id at a time, took a sixth of what sending a message takes. And it writes the text of an id into
- * room that it keeps: uuid's own puts it together of twenty pieces, which took twice as long.
+ * It requests random bytes for many ids at once: one system call for each id took a sixth of the time of
+ * sending a message. It writes the text into a reused buffer: uuid's own concatenation of twenty pieces
+ * took twice as long.
  */
 export function createIdSource(now: () => number): () => string {
   const pool = new Uint8Array(POOL_BYTES);
@@ -31,11 +31,11 @@ export function createIdSource(now: () => number): () => string {
       randomFillSync(pool);
       used = 0;
     }
-    // A fraction would pass for a new millisecond, of which an id has no bits: the order would be lost.
+    // A fraction would count as a new millisecond, but an id has no bits for it: the order would be lost.
     const nowMs = Math.trunc(now());
     if (nowMs > msecs) {
       msecs = nowMs;
-      // Half of the 32 bits, so that there are enough numbers behind it.
+      // Half of the range, so that enough numbers are left.
       seq = words.getUint32(used) >>> 1;
     } else {
       seq = (seq + 1) >>> 0;
@@ -58,5 +58,5 @@ function writeDigits(text: Buffer, bytes: Uint8Array): void {
   }
 }
 
-/** A new UUID v7: unique, and sortable by when it was made. What it keeps decides nothing else. */
+/** Returns a new UUID v7: unique, and sortable by time of creation. */
 export const newId = createIdSource(() => Date.now());

@@ -1,7 +1,4 @@
-/**
- * Whether it is to be waited for. Not by `instanceof`: a host may have another Promise in the place of
- * Node's (zone.js, bluebird), and what an async function gives is then none of that one.
- */
+/** Not `instanceof`: a host may replace the global Promise (zone.js, bluebird), but async functions return Node's. */
 export const isPromiseLike = (value: unknown): value is PromiseLike<unknown> =>
   ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
   typeof Reflect.get(value, 'then') === 'function';

@@ -1,10 +1,9 @@
 import { getMaxListeners, setMaxListeners } from 'node:events';
 
 /**
- * Calls `listener` when `signal` is aborted, at once if it already is; the function handed back
- * takes the listener off. The signal is the host's and may be shared by any number of our calls:
- * their listeners do not count towards Node's leak warning, which would go to the host's console
- * (D80), and the limit is put back as it was.
+ * Calls `listener` when `signal` is aborted, or at once if it already is. Returns a function that removes
+ * the listener. Many calls may share the host's signal: each raises its listener limit by one, so that
+ * Node prints no leak warning, and lowers it again.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {
@@ -16,34 +15,34 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
     if (limit > 0) setMaxListeners(limit + by, signal);
   };
   let isListening = true;
-  const takeOff = (): void => {
+  const stopListening = (): void => {
     if (!isListening) return;
     isListening = false;
     signal.removeEventListener('abort', onEvent);
     moveLimit(-1);
   };
   const onEvent = (): void => {
-    takeOff();
+    stopListening();
     listener();
   };
   moveLimit(1);
   signal.addEventListener('abort', onEvent);
-  return takeOff;
+  return stopListening;
 }
 
-/** 0 is no limit: also for a signal that is not Node's own (a polyfill's), which warns of nothing. */
+/** Returns 0, no limit, for a signal that is not Node's own (a polyfill), which never warns. */
 function listenerLimit(signal: AbortSignal): number {
   try {
     return getMaxListeners(signal);
   } catch {
-    // Node 20 also throws for a signal of its own whose limit is 0.
+    // Node 20 also throws for its own signals if their limit is 0.
     return 0;
   }
 }
 
 /**
- * Ends a wait that nobody needs any more. The reason is given, since a default reason is an error with its stack:
- * two took an eighth of an attempt's CPU.
+ * Cancels a wait. The explicit reason avoids the default one, an error with a stack: two of those took an
+ * eighth of an attempt's CPU.
  */
 export function cancelWait(wait: AbortController): void {
   wait.abort('not needed any more');

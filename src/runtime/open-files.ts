@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * How many files and sockets this process may have open: `ulimit -n`, which Node has raised as far as it may. Infinity
- * where nobody tells: outside Linux.
+ * Returns how many files and sockets this process may open (`ulimit -n`, which Node raises to the hard
+ * limit). Infinity if unknown, outside Linux.
  */
-export function maxOpenFiles(readLimits = ofThisProcess): number {
+export function maxOpenFiles(readLimits = readOwnLimits): number {
   try {
     const row = /^Max open files\s+(\d+)/m.exec(readLimits());
     return row === null ? Number.POSITIVE_INFINITY : Number(row[1]);
@@ -13,4 +13,4 @@ export function maxOpenFiles(readLimits = ofThisProcess): number {
   }
 }
 
-const ofThisProcess = (): string => readFileSync('/proc/self/limits', 'utf8');
+const readOwnLimits = (): string => readFileSync('/proc/self/limits', 'utf8');

@@ -1,10 +1,6 @@
 import { SecurityEventError } from '../errors.ts';
 
-/**
- * Loads a package that is needed only by who uses it.
- *
- * @throws SecurityEventError (rejects) `ERR_PEER_MISSING`, which tells how to install it.
- */
+/** Loads an optional package. Rejects with `ERR_PEER_MISSING`, which says how to install it. */
 export async function optionalImport<T>(name: string, load: () => Promise<T>): Promise<T> {
   return await load().catch((cause: unknown) => {
     const detail = `${name} (\`npm install ${name}\`)`;

@@ -1,4 +1,4 @@
-/** A number in [0, 1), as an argument so that jitter can be tested. */
+/** Returns a number in [0, 1). An argument, so that jitter can be tested. */
 export type Random = () => number;
 
 export const systemRandom: Random = () => Math.random();

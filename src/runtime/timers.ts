@@ -1,5 +1,4 @@
-/** Waits with a limit, waits that can be ended early, and what keeps the process alive. */
-
+/** Waits with a time limit, waits that can be ended early, and a way to keep the process alive. */
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import { deferred } from './deferred.ts';
@@ -11,15 +10,14 @@ interface Alarm {
 }
 
 /**
- * A wait that is mostly ended early, several times a request. An alarm that is set stays, as long as it
- * is not too late for the next wait: it may end one too soon, which costs less than a timer and a
- * signal for each.
+ * For waits that usually end early, several times per request. Keeps its timer for the next wait unless
+ * that must end sooner. So a wait may end too early, which costs less than a timer and a signal for each.
  */
 export class WakeableTimer {
   readonly #clock: Clock;
   #alarm: Alarm | undefined;
   #isWoken = false;
-  #tell: (() => void) | undefined;
+  #endWait: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -30,27 +28,27 @@ export class WakeableTimer {
     return this.#isWoken;
   }
 
-  /** From now on a call of `wake` ends the next wait, even before that has begun. */
+  /** From now on `wake` ends the next wait, even if it is called before the wait begins. */
   begin(): void {
     this.#isWoken = false;
   }
 
   wake(): void {
     this.#isWoken = true;
-    this.#tell?.();
+    this.#endWait?.();
   }
 
-  /** Resolves when it is woken, or after `ms` at the latest. A process with nothing else to do ends meanwhile. */
+  /** Resolves when `wake` is called, or after `ms` at the latest. Does not keep the process alive. */
   async wait(ms: number): Promise<void> {
     if (this.#isWoken) return;
     const { promise, resolve } = deferred();
-    this.#tell = resolve;
+    this.#endWait = resolve;
     this.#setAlarm(this.#clock.monotonicMs() + ms, ms);
     await promise;
-    this.#tell = undefined;
+    this.#endWait = undefined;
   }
 
-  /** Nobody waits any more. */
+  /** Cancels the timer, after the last wait. */
   end(): void {
     this.#alarm?.cancel();
     this.#alarm = undefined;
@@ -61,33 +59,33 @@ export class WakeableTimer {
     this.end();
     const ring = (): void => {
       this.#alarm = undefined;
-      this.#tell?.();
+      this.#endWait?.();
     };
     this.#alarm = { atMs, cancel: this.#clock.startTimer(ms, ring, 'let-end') };
   }
 }
 
-/** The host's own code may be asked, which may never answer; so may a queue whose server is away. */
+/** For calls that may never settle: the host's own code, or a queue whose server is unreachable. */
 const MAX_MS = 10_000;
 
 export interface TimeLimit {
   readonly clock: Clock;
-  /** Ends the wait, too. */
+  /** Also ends the wait. */
   readonly signal: AbortSignal;
   /** Default 10 s. */
   readonly ms?: number;
-  /** Of many waits for one signal: see {@link listeningTogether}. Default: each listens itself. */
+  /** For many waits with one signal: see {@link listeningTogether}. Default: a listener for each wait. */
   readonly listen?: (listener: () => void) => () => void;
 }
 
-/** What `work` gives, or `undefined` where that takes longer. Its rejection is passed on. */
+/** Resolves to the value of `work`, or to `undefined` if that takes too long. Rejects if `work` rejects in time. */
 export async function withTimeout<T>(
   work: Promise<T>,
   limit: TimeLimit,
 ): Promise<{ readonly value: T } | undefined> {
   const { clock, signal, ms = MAX_MS, listen = (listener) => onAbort(signal, listener) } = limit;
   const late = deferred();
-  const letGo = listen(late.resolve);
+  const stopListening = listen(late.resolve);
   const cancel = clock.startTimer(ms, late.resolve, 'let-end');
   try {
     return await Promise.race([
@@ -95,22 +93,22 @@ export async function withTimeout<T>(
       late.promise.then(() => undefined),
     ]);
   } finally {
-    letGo();
+    stopListening();
     cancel();
   }
 }
 
 type Ask<T> = (applicationId: string) => T | Promise<T>;
 
-/** The cause of the error that tells so. */
+/** The cause of the error for a call that took too long. */
 export const noAnswerError = (ms = MAX_MS): Error => new Error(`no answer within ${ms / 1000} s`);
 
 /**
- * Asks the host while messages come in: what waits for its answer is held in memory, which has to be
- * bounded (D78), and by no bound of the queue's yet.
+ * Returns `ask` with a time limit: messages that wait for the host's answer are in memory, and no quota
+ * counts them yet.
  *
- * The function it makes rejects like `ask`, with `ERR_SETTINGS_FAILED` where there is no answer, and
- * with `ERR_SENDER_CLOSED` where the sender does not wait for one any more.
+ * Rejects like `ask`, with `ERR_SETTINGS_FAILED` if the answer takes too long, and with `ERR_SENDER_CLOSED`
+ * if the signal is aborted.
  */
 export function answeredInTime<T>(
   ask: Ask<T>,
@@ -128,8 +126,8 @@ export function answeredInTime<T>(
 }
 
 /**
- * One listener on the signal, however many wait: Node compares a new listener with all that are there,
- * so that ten thousand of their own would hold up the host for seconds.
+ * Shares one listener on the signal among many waits: Node compares a new listener with all existing ones,
+ * so ten thousand listeners would block the host for seconds.
  */
 export function listeningTogether(signal: AbortSignal): (listener: () => void) => () => void {
   const listeners = new Set<() => void>();
@@ -146,13 +144,10 @@ export function listeningTogether(signal: AbortSignal): (listener: () => void) =
   };
 }
 
-/** The longest wait that a timer of Node's can hold. */
+/** The longest delay of a Node timer. */
 const LONG_MS = 2 ** 31 - 1;
 
-/**
- * Keeps the process alive until the function handed back is called: waiting for a retry never does,
- * except while somebody waits for the end of it (D80).
- */
+/** Keeps the process alive until the returned function is called. */
 export function keepProcessAlive(clock: Clock): () => void {
   let cancel: (() => void) | undefined;
   const keep = (): void => {

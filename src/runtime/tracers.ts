@@ -1,14 +1,14 @@
 /**
- * The host's tracers, found by the globals that they leave and never as a dependency: a copy of
- * OpenTelemetry's API of our own would read nothing where the host's is older. None of it is a
- * promise of theirs, so each use is guarded: what a tracer does wrong costs nothing but its part.
+ * Finds the host's tracers by their globals, not as dependencies: our own copy of OpenTelemetry's API could
+ * not read an older one of the host. The globals are no public API, so each use is guarded: a faulty
+ * tracer only costs its own data.
  */
 
-/** The API's global, of any version 1.x, and the key under which a context holds its span. */
+/** The API's global in any version 1.x, and the key of the span in a context. */
 const OTEL_API = Symbol.for('opentelemetry.js.api.1');
 const OTEL_SPAN = Symbol.for('OpenTelemetry Context Key SPAN');
 
-/** What is used of OpenTelemetry's API. */
+/** The used part of OpenTelemetry's API. */
 export interface OtelContexts {
   active(): OtelContext;
   with(context: OtelContext, work: () => void): void;
@@ -24,7 +24,7 @@ export interface OtelSpan {
   recordException(exception: unknown): void;
 }
 
-/** What is used of dd-trace. */
+/** The used part of dd-trace. */
 export interface DatadogTracer {
   scope(): { active(): DatadogSpan | null };
   inject(span: DatadogSpan, format: 'log', carrier: object): void;
@@ -39,7 +39,7 @@ export interface DatadogSpan {
   setTag(name: 'error', value: unknown): void;
 }
 
-/** `undefined` for what throws. */
+/** Returns `undefined` if the function throws. */
 export function guarded<T>(look: () => T | undefined): T | undefined {
   try {
     return look();
@@ -48,7 +48,7 @@ export function guarded<T>(look: () => T | undefined): T | undefined {
   }
 }
 
-/** Absent where OpenTelemetry is not in use, or no context manager is registered. */
+/** Returns undefined if OpenTelemetry is not in use, or has no context manager. */
 export const otelContexts = (): OtelContexts | undefined =>
   OTEL_API in globalThis
     ? (ownGlobal(OTEL_API) as { readonly context?: OtelContexts } | undefined)?.context
@@ -61,8 +61,8 @@ export const datadogTracer = (): DatadogTracer | undefined =>
   '_ddtrace' in globalThis ? (ownGlobal('_ddtrace') as DatadogTracer | undefined) : undefined;
 
 /**
- * Of `globalThis` itself: what is on a polluted prototype is nobody's tracer. Callers ask `in` first, each for
- * one name: mostly there is no tracer at all, and a constant name is found in a fifth of the time.
+ * Own properties only: a polluted prototype must not act as a tracer. Callers test `in` with a constant name
+ * first: usually there is no tracer, and that takes a fifth of the time.
  */
 const ownGlobal = (key: PropertyKey): unknown =>
   Object.hasOwn(globalThis, key) ? Reflect.get(globalThis, key) : undefined;

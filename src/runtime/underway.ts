@@ -5,9 +5,9 @@ interface Wait {
 }
 
 /**
- * Calls in progress, for callers that wait until every call has ended that has begun so far. Counts only: a Set of
- * promises that is filled and emptied makes a new table each time, and V8 keeps those until it next collects
- * everything, since each leads to the next.
+ * Counts calls in progress, for callers that wait until all calls so far have ended. Not a Set of promises:
+ * a Set that is filled and emptied allocates a new table each time, and V8 keeps the linked old tables
+ * until the next full collection.
  */
 export class Underway {
   #begun = 0;

@@ -1,20 +1,20 @@
 /**
- * Our own I/O: it is no part of the request that caused it, no tracer tells of it or adds headers to
- * what third parties get, and what happens within it is known as ours.
+ * Runs the library's own I/O: outside the request that caused it, hidden from tracers, which would add
+ * headers to requests to third parties, and recognisable as our own work.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel, hasSubscribers } from 'node:diagnostics_channel';
-import { currentSurroundings, runDetached } from './async-context.ts';
+import { currentStore, runDetached } from './async-context.ts';
 import { datadogTracer, guarded, otelContexts } from './tracers.ts';
 
 const OWN_WORK = Object.freeze({});
 
 /**
- * Runs `work`, and all that it starts, as our own: in no store of anybody's AsyncLocalStorage, with
- * OpenTelemetry's tracing suppressed, and with dd-trace looking away. Gives what `work` gives, or throws.
+ * Runs `work`, and everything that it starts, as our own: outside every AsyncLocalStorage of the host, with
+ * the tracing of OpenTelemetry and dd-trace suppressed. Returns or throws what `work` does.
  */
 export function untraced<T>(work: () => T): T {
-  // Mostly there is no tracer, and then each step less is one less in the stacks of errors.
+  // Usually there is no tracer; then fewer wrappers mean shorter stacks of errors.
   const isTraced = guarded(otelContexts) !== undefined || guarded(datadogTracer) !== undefined;
   return runDetached(
     OWN_WORK,
@@ -22,10 +22,10 @@ export function untraced<T>(work: () => T): T {
   );
 }
 
-/** Whether the caller runs, however deep and late, within {@link untraced}. */
-export const isOwnWork = (): boolean => currentSurroundings() === OWN_WORK;
+/** Returns whether the caller runs in {@link untraced} work, also asynchronously. */
+export const isOwnWork = (): boolean => currentStore() === OWN_WORK;
 
-/** Runs `work` once, within what a tracer makes of it; a tracer that fails does without its part. */
+/** Runs `work` exactly once, inside `wrap` of a tracer, or without it if the tracer fails. */
 function through<T>(wrap: (work: () => void) => void, work: () => T): T {
   let end: (() => T) | undefined;
   const once = (): (() => T) => {
@@ -36,7 +36,7 @@ function through<T>(wrap: (work: () => void) => void, work: () => T): T {
   return once()();
 }
 
-/** What `work` comes to, kept: what it throws is not the tracer's to see. */
+/** Captures the result of `work`, so that the tracer does not see its errors. */
 function endOf<T>(work: () => T): () => T {
   try {
     const value = work();
@@ -48,7 +48,7 @@ function endOf<T>(work: () => T): () => T {
   }
 }
 
-/** Of @opentelemetry/core: its SDKs make no spans there, and their propagators write no headers. */
+/** From @opentelemetry/core. With it SDKs create no spans, and propagators write no headers. */
 const OTEL_SUPPRESSED = Symbol.for('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
 
 function suppressOtel(work: () => void): void {
@@ -56,7 +56,7 @@ function suppressOtel(work: () => void): void {
   contexts?.with(contexts.active().setValue(OTEL_SUPPRESSED, true), work);
 }
 
-/** On which dd-trace is told of a request, a connection and a look-up of a name. */
+/** Channels on which dd-trace observes requests, connections and name look-ups. */
 const DATADOG_CHANNELS = [
   'tracing:apm:undici:fetch:start',
   'apm:net:tcp:start',
@@ -65,9 +65,10 @@ const DATADOG_CHANNELS = [
 ];
 
 /**
- * dd-trace has no public way: with 5.132.0 `scope().activate(null, work)` still makes spans of undici, net and dns and adds
- * its headers. Its plugins are silent if its store says `noop`, by which it leaves its own requests out; the store is
- * what it binds to the channels that it listens to. untraced-tracers.integration.test.ts holds this.
+ * dd-trace has no public API for this: with 5.132.0 `scope().activate(null, work)` still creates spans of
+ * undici, net and dns and adds headers. Its plugins do nothing while its store has `noop`, which it uses for
+ * its own requests; it binds the store to the channels that it listens to. Tested in
+ * untraced-tracers.integration.test.ts.
  */
 function suppressDatadog(work: () => void): void {
   if (datadogTracer() === undefined) return;

@@ -1,21 +1,20 @@
 import type { Clock } from './clock.ts';
 
-/** Of the event loop's time, in each turn: a little for this, the rest for the host (D80). */
+/** Our time in each turn of the event loop; the rest is for the host. */
 const SLICE_MS = 4;
 
-/** Of the works that wait, so many go on before it is asked again whether time is left. */
-const WORKS_AT_ONCE = 16;
+/** Number of waiters resumed between two checks of the time. */
+const WAITERS_PER_CHECK = 16;
 
-/** Of one work, where more comes in than goes out. */
+/** Pieces of one work per turn while the queue behind it falls behind. */
 const PIECES_PER_TURN = 128;
 
-/** Asked between two pieces of long work; what it gives is awaited. Most of the time it is nothing. */
+/** Must be called between two pieces of long work, and its promise awaited. Usually returns undefined. */
 export type YieldToEventLoop = () => Promise<void> | undefined;
 
 /**
- * For long work in pieces that must not hold the event loop (D80): what this gives back is awaited
- * between two of them. However many works share it, they have 4 ms of a turn together, and take
- * turns; the first call in a turn begins them.
+ * Creates a function for long work that must not block the event loop. All works that share it have 4 ms
+ * of each turn together, and alternate. The first call in a turn starts its slice.
  */
 export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop {
   const waiting: (() => void)[] = [];
@@ -33,16 +32,15 @@ export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop
   const isSliceOver = (): boolean =>
     sliceStartedAt === undefined || clock.monotonicMs() - sliceStartedAt >= SLICE_MS;
   const goOn = (): void => {
-    for (const resolve of waiting.splice(0, WORKS_AT_ONCE)) resolve();
-    // In the same turn: where each turn of a host brings more works than these, more and more would wait, however little
-    // time they take. By a tick that a microtask asks for: that comes once these have done what they can do at
-    // once, and all promises that they await on the way; a tick asked for here would come before.
+    for (const resolve of waiting.splice(0, WAITERS_PER_CHECK)) resolve();
+    // Resumes more in the same turn: otherwise a host with more new works per turn would pile them up. The tick
+    // is scheduled from a microtask, so that it runs after the resumed works and the promises that they await.
     if (waiting.length > 0) queueMicrotask(() => process.nextTick(goOnInTime));
   };
   const goOnInTime = (): void => {
     if (!isSliceOver()) goOn();
   };
-  // Not async: a promise for each of many small pieces costs more than some of them.
+  // Not async: a promise for each small piece would cost more than the piece.
   return () => {
     if (sliceStartedAt === undefined) startSlice();
     else if (isSliceOver()) {
@@ -53,9 +51,8 @@ export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop
 }
 
 /**
- * For one long work that brings in what is taken away meanwhile: where that falls behind, it also gives way after so
- * many pieces, however short they were. Taking away needs turns of the event loop more than time, and what
- * waits needs memory, which costs time again.
+ * For a producer whose consumer may fall behind: then it also yields after PIECES_PER_TURN pieces, even if
+ * they were short. A consumer needs turns of the event loop rather than time, and a backlog costs memory.
  */
 export function yieldAlsoWhenBehind(
   yieldToEventLoop: YieldToEventLoop,
@@ -70,7 +67,7 @@ export function yieldAlsoWhenBehind(
   };
 }
 
-/** Resolves after what is already waiting for this turn of the event loop; no time is waited for. */
+/** Resolves in the next turn of the event loop. */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve);

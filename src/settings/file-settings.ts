@@ -1,23 +1,23 @@
 /**
- * What a file of settings says, application by application: thousands of them must not hold the event
- * loop, and most of them are what they were before. Pure.
+ * Reads the text of a settings file one application at a time: thousands of them must not block the event
+ * loop, and unchanged ones are not validated again.
  */
-
 import * as z from 'zod';
-import { expecting } from '../contract/wording.ts';
+import { expecting } from '../contract/error-messages.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import {
   type ApplicationTls,
   format,
+  missingNames,
   type OrganisedApplication,
   readWith,
   type SettingsSchema,
 } from './schema.ts';
 import { parseJson, type StoredApplication, storedApplicationSchema } from './stored-settings.ts';
 
-/** An application, and what it was made of. */
+/** An application, and the text that it was read from. */
 interface Checked {
   readonly text: string;
   readonly application: OrganisedApplication;
@@ -25,14 +25,13 @@ interface Checked {
 
 export type CheckedApplications = ReadonlyMap<string, Checked>;
 
-/** The settings, not their applications; drafts are of no concern to whoever delivers. */
+/** Settings whose applications are not validated. Delivery does not use drafts. */
 interface Envelope {
   readonly format: OrganisedApplication['format'];
   readonly applications: Readonly<Record<string, unknown>>;
   readonly drafts?: unknown;
 }
 
-/** It looks at no application: they come one by one. */
 const envelopeSchema = (): SettingsSchema<Envelope> =>
   z.strictObject({
     format: format(),
@@ -45,7 +44,7 @@ const envelopeSchema = (): SettingsSchema<Envelope> =>
 const isRecord = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The settings themselves. */
+/** Copies only the top level: see `readWith`. */
 const ENVELOPE_LEVELS = 1;
 
 export type SecretFor = (
@@ -64,29 +63,31 @@ export class FileSettings {
   }
 
   /**
-   * Yields when the text is parsed and after each application, and returns them all; `before` is what an
-   * earlier text came to.
+   * Yields after parsing and after each application, and returns all applications. `before` is the result
+   * for an earlier text.
    *
-   * @throws SecurityEventError `ERR_SETTINGS_FAILED` with every fault; it holds nothing of the text.
+   * @throws SecurityEventError `ERR_SETTINGS_FAILED` with every fault; it contains nothing of the text.
    */
   *read(text: string, before: CheckedApplications): Generator<void, CheckedApplications> {
     const read = readWith(this.#envelope, parseJson(text), ENVELOPE_LEVELS);
     if (!read.ok) throw new SecurityEventError('ERR_SETTINGS_FAILED', { issues: read.issues });
     yield;
-    const { applications, format: ofAll } = read.value;
+    const { applications, format: organisationFormat } = read.value;
     const issues: InputIssue[] = [];
-    // A Map: whatever an id is called, `constructor` say, it is no application but its own.
+    // A Map, since an id may be `constructor`.
     const checked = new Map<string, Checked>();
     for (const [id, given] of Object.entries(applications)) {
       const known = before.get(id);
-      const own = JSON.stringify([ofAll, given]);
-      if (known?.text === own) checked.set(id, known);
+      const source = JSON.stringify([organisationFormat, given]);
+      if (known?.text === source) checked.set(id, known);
       else {
         const application = readWith(this.#application, given);
         if (application.ok) {
           const { value } = application;
+          issues.push(...below(id, missingNames(value, organisationFormat)));
           const secret = this.#secretFor(id, value);
-          checked.set(id, { text: own, application: frozen({ ...value, format: ofAll, secret }) });
+          const whole = frozen({ ...value, format: organisationFormat, secret });
+          checked.set(id, { text: source, application: whole });
         } else issues.push(...below(id, application.issues));
       }
       yield;
@@ -97,8 +98,8 @@ export class FileSettings {
 }
 
 /**
- * Shared by all who ask. Not frozen to the leaves by the contract's `frozen`: a certificate may be a
- * Buffer, which cannot be frozen, and nothing else lies as deep.
+ * Freezes an application, which is shared. Not deeply: a certificate may be a Buffer, which cannot be
+ * frozen, and nothing else is as deep.
  */
 function frozen(given: OrganisedApplication): OrganisedApplication {
   const application = ownProperties(given);
@@ -107,7 +108,7 @@ function frozen(given: OrganisedApplication): OrganisedApplication {
   return Object.freeze(application);
 }
 
-/** It is a secret, too, and logged by nobody who logs an application. */
+/** Keeps the private key out of logs of the application. */
 function hideKey(tls: ApplicationTls): void {
   const shown = { value: () => ({ ...tls, key: '(hidden)' }) };
   Object.defineProperties(tls, {
@@ -119,20 +120,18 @@ function hideKey(tls: ApplicationTls): void {
 const below = (id: string, issues: readonly InputIssue[]): InputIssue[] =>
   issues.map((issue) => ({ ...issue, path: ['applications', id, ...issue.path] }));
 
-/** At once. */
-export function readToEnd<T>(reading: Generator<void, T>): T {
+export function readSync<T>(reading: Generator<void, T>): T {
   let step = reading.next();
   while (step.done !== true) step = reading.next();
   return step.value;
 }
 
-/** With time for others between. */
-export async function readInPieces<T>(
+export async function readYielding<T>(
   reading: Generator<void, T>,
   yieldToEventLoop: YieldToEventLoop,
 ): Promise<T> {
   for (;;) {
-    // Also before the first, which is the largest: the text is parsed in one.
+    // Also before the first step, the largest, which parses the whole text.
     await yieldToEventLoop();
     const step = reading.next();
     if (step.done === true) return step.value;

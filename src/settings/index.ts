@@ -1,7 +1,4 @@
-/**
- * `security-event-delivery/settings`: where settings come from while they are used, and how a webhook is
- * configured. Everything public of this entry, name by name.
- */
+/** `security-event-delivery/settings`: sources of settings, and the configure flow for webhooks. */
 export type { Selection } from './configure/changes.ts';
 export type {
   ChosenWebhook,
@@ -12,11 +9,11 @@ export type {
   Rotated,
   RotationOptions,
   SecretChoice,
+  SettingsStore,
   TestedWebhook,
   WebhookChoice,
 } from './configure/configuration.ts';
 export { createConfiguration } from './configure/create-configuration.ts';
-export type { SettingsStore } from './configure/store.ts';
 export type { TestOptions } from './configure/test-destination.ts';
 export type { DestinationWarning } from './configure/warnings.ts';
 export { type ScheduledSecret, scheduledSecret } from './scheduled-secret.ts';

@@ -1,26 +1,26 @@
-/** Whether an application wants a message (D60). Pure. */
+/** Decides by module and playbook whether an application gets a message. */
 import { slugify } from '../contract/slug.ts';
 import type { ApplicationSettings } from './schema.ts';
 
-/** What a message was detected by, and for which playbook; not named counts as selected. */
+/** The detector and the playbook of a message. An absent one counts as selected. */
 export interface Routing {
   readonly module?: string | undefined;
-  /** A name does as well: it is made a slug (D16). */
+  /** A slug, or a name, which is converted to a slug. */
   readonly playbookSlug?: string | undefined;
 }
 
-/** Why a message is not sent; told to the caller and counted. */
+/** Why a message is not sent. */
 export type RouteSkip =
-  /** the application's `modules` do not have it set to true */
+  /** the module is not true in the application's `modules` */
   | 'module-not-selected'
-  /** nor its `playbooks` */
+  /** the playbook is not true in the application's `playbooks` */
   | 'playbook-not-selected';
 
 export type Route =
   | { readonly kind: 'send' }
   | { readonly kind: 'skip'; readonly reason: RouteSkip };
 
-/** `application` is one that `createSettings` has read: its playbooks are there by slug. */
+/** The application must have been read by `createSettings`, so that its playbooks are slugs. */
 export function route(
   { modules, playbooks }: Pick<ApplicationSettings, 'modules' | 'playbooks'>,
   { module, playbookSlug }: Routing,
@@ -31,13 +31,13 @@ export function route(
   return SEND;
 }
 
-/** One for all: it is made for nearly every message. */
+/** Shared, since nearly every message gets it. */
 const SEND: Route = Object.freeze({ kind: 'send' });
 
 type Selection = ApplicationSettings['modules'];
 
 function isSelected(selection: Selection, name: string | undefined): boolean {
   if (selection === undefined || name === undefined) return true;
-  // Of its own: no prototype selects a module.
+  // Own keys only: a polluted prototype must not select a module.
   return Object.hasOwn(selection, name) && selection[name] === true;
 }

@@ -1,13 +1,13 @@
-/** A secret that another one follows at a time. Pure. */
+/** A secret with a successor from a given time on. */
 import * as z from 'zod';
-import { expecting } from '../contract/wording.ts';
+import { expecting } from '../contract/error-messages.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { readWith } from './schema.ts';
 
 /**
- * The header has room for one signature, so each attempt is signed with exactly one of the two: which
- * one is told by the clock of the process that makes the attempt. Receivers take both around that time.
+ * Two secrets for a rotation. A request has one signature, so each attempt is signed with exactly one of
+ * them, chosen by the clock of the sending process. Receivers must accept both around that time.
  */
 export interface ScheduledSecret {
   /** Signs before `nextFrom`. Not empty. */
@@ -20,7 +20,7 @@ export interface ScheduledSecret {
 
 export type StoredSecret = string | ScheduledSecret;
 
-/** As it is stored in a file of settings. */
+/** The secret in a settings file. */
 export const storedSecretSchema = (): z.ZodType<StoredSecret> =>
   z.union([z.string().min(1), scheduledSecretSchema()], {
     error: (issue) =>
@@ -36,17 +36,17 @@ const scheduledSecretSchema = (): z.ZodType<ScheduledSecret> =>
     nextFrom: z.iso.datetime({ offset: true, error: expecting('a time of ISO 8601') }),
   });
 
-/** The one that signs at `nowMs`. */
+/** Returns the secret that signs at `nowMs`. */
 export function secretAt(secret: StoredSecret, nowMs: number): string {
   if (typeof secret === 'string') return secret;
   return nowMs >= Date.parse(secret.nextFrom) ? secret.next : secret.current;
 }
 
 /**
- * The `secret` of an application, as a function: before `nextFrom` it gives `current`, from then on
- * `next`.
+ * Returns a function for the `secret` of an application: it returns `current` before `nextFrom`, and `next`
+ * from then on.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names what is at fault.
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the invalid key.
  */
 export function scheduledSecret(
   given: ScheduledSecret,

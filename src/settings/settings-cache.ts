@@ -1,4 +1,4 @@
-/** `settingsCache`: keeps what a function of yours answers for a while. */
+/** `settingsCache`: caches the results of a settings function. */
 import { SecurityEventError } from '../errors.ts';
 import {
   A_FUNCTION,
@@ -12,7 +12,7 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { untraced } from '../runtime/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
-import { tell } from './settings-events.ts';
+import { publish } from './settings-events.ts';
 import {
   createSettings,
   IS_CHECKED,
@@ -22,20 +22,20 @@ import {
 
 export interface SettingsCacheOptions {
   /**
-   * For how long an answer is used without asking again, in ms: that long a change may go unnoticed. 0
-   * to 2147483647; default 30000. That an application is not known is kept for 5 s at most.
+   * Time for which a result is used without another look-up, in ms: a change may go unnoticed for that long.
+   * 0 to 2147483647; default 30000. "Not found" is cached for at most 5 s.
    */
   readonly maxAgeMs?: number;
   /**
-   * For how long, since it was asked for, the last good answer is used while asking fails, in ms. 0 to
+   * Time for which the last good result is used while look-ups fail, in ms since its look-up. 0 to
    * 2147483647; default 3600000.
    */
   readonly maxStaleMs?: number;
-  /** After how long asking counts as failed, in ms. 1 to 2147483647; default 5000. */
+  /** Maximum time of a look-up, in ms. 1 to 2147483647; default 5000. */
   readonly deadlineMs?: number;
-  /** Of how many applications answers are kept; the oldest go first. 1 to 1000000; default 10000. */
+  /** Maximum number of cached applications; the oldest is dropped first. 1 to 1000000; default 10000. */
   readonly maxApplications?: number;
-  /** Told each time asking has failed. What it throws, or rejects with, is dropped. Default nobody. */
+  /** Called each time a look-up fails. Its errors and rejections are ignored. Default: none. */
   readonly onFailed?: (error: SecurityEventError, applicationId: string) => void;
 }
 
@@ -48,8 +48,8 @@ const OPTION_RULES: Rules<keyof SettingsCacheOptions> = {
 };
 
 /**
- * A message that failed is sent again after 5 s, 30 s and 2 min (D71): what a wrong URL or secret costs
- * by 30 s is two of its attempts. And an application in use is asked for at most twice a minute.
+ * Retries begin after 5 s, 30 s and 2 min, so an outdated URL or secret costs a message two attempts. And
+ * an application in use is looked up at most twice a minute.
  */
 const DEFAULTS = {
   maxAgeMs: 30_000,
@@ -58,22 +58,21 @@ const DEFAULTS = {
   maxApplications: 10_000,
 } as const;
 
-/** Who adds an application should not have to wait; yet one that nobody knows is not asked for each time. */
+/** Short, so that a new application is found soon, without a look-up for each message. */
 const UNKNOWN_MAX_AGE_MS = 5000;
-/** After asking has failed: while a database is down, not every message should wait for it. */
-const ASK_AGAIN_MS = 5000;
+/** Pause after a failed look-up: while a database is down, not every message should wait for it. */
+const RETRY_MS = 5000;
 
-/** A source of settings: give it as `settings`. Any number of senders may share it. */
+/** A source for the option `settings`. Any number of senders may share it. */
 export type CachedSettings = (applicationId: string) => Promise<OrganisedApplication | undefined>;
 
 /**
- * A source of settings that asks `get` and keeps its answers, those that can be used. Calls at a time
- * share one asking. While asking fails, by an answer that cannot be used too, or by none in time, the
- * last good answer is used for a bounded time.
+ * Creates a source of settings that caches the valid results of `get`. Concurrent calls share one look-up.
+ * While look-ups fail, by an error, an invalid result or a timeout, the last good result is used for a
+ * limited time.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION`. What it makes rejects with that code for an answer
- * that is no application, and with `ERR_SETTINGS_FAILED` where asking failed, where there is no
- * good answer to use.
+ * @throws SecurityEventError `ERR_INVALID_OPTION`. Without a good result the source rejects with that code
+ * for a result that is no application, and with `ERR_SETTINGS_FAILED` if the look-up failed.
  */
 export function settingsCache(
   get: SettingsFunction,
@@ -91,7 +90,6 @@ export function cacheSettings(get: unknown, options: unknown, clock: Clock): Cac
   });
 }
 
-/** D0: an option that is there and undefined is absent. */
 const limitsOf = (given: SettingsCacheOptions): Limits => ({
   maxAgeMs: given.maxAgeMs ?? DEFAULTS.maxAgeMs,
   maxStaleMs: given.maxStaleMs ?? DEFAULTS.maxStaleMs,
@@ -100,13 +98,13 @@ const limitsOf = (given: SettingsCacheOptions): Limits => ({
   onFailed: given.onFailed,
 });
 
-type Answer = OrganisedApplication | undefined;
+type Found = OrganisedApplication | undefined;
 
 interface Entry {
-  answer: { readonly value: Answer; readonly askedAtMs: number } | undefined;
-  /** Until then it is not asked again. */
+  result: { readonly value: Found; readonly startedAtMs: number } | undefined;
+  /** No look-up before this time. */
   freshUntilMs: number;
-  asking: Promise<Answer> | undefined;
+  pending: Promise<Found> | undefined;
 }
 
 type Limits = Required<Omit<SettingsCacheOptions, 'onFailed'>> & {
@@ -114,36 +112,36 @@ type Limits = Required<Omit<SettingsCacheOptions, 'onFailed'>> & {
 };
 
 class SettingsCache {
-  readonly #ask: SettingsReader['find'];
+  readonly #get: SettingsReader['find'];
   readonly #limits: Limits;
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
 
   constructor(get: SettingsFunction, limits: Limits, clock: Clock) {
-    this.#ask = createSettings(get).find;
+    this.#get = createSettings(get).find;
     this.#limits = limits;
     this.#clock = clock;
   }
 
-  async find(applicationId: string): Promise<Answer> {
+  async find(applicationId: string): Promise<Found> {
     const entry = this.#entryOf(applicationId);
-    if (entry.answer !== undefined && this.#clock.monotonicMs() < entry.freshUntilMs) {
-      return entry.answer.value;
+    if (entry.result !== undefined && this.#clock.monotonicMs() < entry.freshUntilMs) {
+      return entry.result.value;
     }
-    // Asked for nobody's request in particular: its answer is everybody's.
-    entry.asking ??= untraced(() => this.#refresh(applicationId, entry));
-    return entry.asking;
+    // Outside the request's context, since all callers share the result.
+    entry.pending ??= untraced(() => this.#refresh(applicationId, entry));
+    return entry.pending;
   }
 
   #entryOf(applicationId: string): Entry {
     const known = this.#entries.get(applicationId);
     if (known !== undefined) return known;
-    const entry: Entry = { answer: undefined, freshUntilMs: 0, asking: undefined };
+    const entry: Entry = { result: undefined, freshUntilMs: 0, pending: undefined };
     this.#put(applicationId, entry);
     return entry;
   }
 
-  /** As the youngest. */
+  /** Puts the entry at the end, as the newest. */
   #put(applicationId: string, entry: Entry): void {
     this.#entries.delete(applicationId);
     this.#entries.set(applicationId, entry);
@@ -153,35 +151,35 @@ class SettingsCache {
     }
   }
 
-  async #refresh(applicationId: string, entry: Entry): Promise<Answer> {
+  async #refresh(applicationId: string, entry: Entry): Promise<Found> {
     try {
-      return await this.#inTime(this.#askFor(applicationId), applicationId);
+      return await this.#withDeadline(this.#lookUp(applicationId), applicationId);
     } catch (error) {
-      return this.#keep(applicationId, entry, error as SecurityEventError);
+      return this.#useStale(applicationId, entry, error as SecurityEventError);
     } finally {
-      entry.asking = undefined;
-      const isIts = this.#entries.get(applicationId) === entry;
-      if (isIts && entry.answer === undefined) this.#entries.delete(applicationId);
+      entry.pending = undefined;
+      const isCurrent = this.#entries.get(applicationId) === entry;
+      if (isCurrent && entry.result === undefined) this.#entries.delete(applicationId);
     }
   }
 
-  /** Also where the deadline is over by then: a slow answer is better than none. */
-  async #askFor(applicationId: string): Promise<Answer> {
-    const askedAtMs = this.#clock.monotonicMs();
-    const value = await this.#ask(applicationId);
-    // Of now: that of then may be gone, and another one in its place.
+  /** Also caches a result that arrives after the deadline. */
+  async #lookUp(applicationId: string): Promise<Found> {
+    const startedAtMs = this.#clock.monotonicMs();
+    const value = await this.#get(applicationId);
+    // The entry may have been dropped or replaced meanwhile.
     const entry = this.#entryOf(applicationId);
-    const { answer } = entry;
-    if (answer !== undefined && answer.askedAtMs > askedAtMs) return answer.value;
+    const { result } = entry;
+    if (result !== undefined && result.startedAtMs > startedAtMs) return result.value;
     const { maxAgeMs } = this.#limits;
     const ageMs = value === undefined ? Math.min(maxAgeMs, UNKNOWN_MAX_AGE_MS) : maxAgeMs;
-    entry.answer = { value, askedAtMs };
-    entry.freshUntilMs = askedAtMs + ageMs;
+    entry.result = { value, startedAtMs };
+    entry.freshUntilMs = startedAtMs + ageMs;
     this.#put(applicationId, entry);
     return value;
   }
 
-  async #inTime(asked: Promise<Answer>, applicationId: string): Promise<Answer> {
+  async #withDeadline(lookUp: Promise<Found>, applicationId: string): Promise<Found> {
     const { deadlineMs } = this.#limits;
     const decided = new AbortController();
     const late = this.#clock.idle(deadlineMs, decided.signal).then(() => {
@@ -190,31 +188,29 @@ class SettingsCache {
       throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause });
     });
     try {
-      return await Promise.race([asked, late]);
+      return await Promise.race([lookUp, late]);
     } finally {
-      late.catch(nothing);
+      ignoreRejection(late);
       decided.abort();
     }
   }
 
-  /** That an application was not known is no good answer: it may have been added since. */
-  #keep(applicationId: string, entry: Entry, error: SecurityEventError): Answer {
+  /** Never uses a stale "not found": the application may have been added since. */
+  #useStale(applicationId: string, entry: Entry, error: SecurityEventError): Found {
     const { maxStaleMs, onFailed } = this.#limits;
     const now = this.#clock.monotonicMs();
-    const { value, askedAtMs } = entry.answer ?? { value: undefined, askedAtMs: 0 };
-    const isKept = value !== undefined && now - askedAtMs <= maxStaleMs;
-    tell('settings-failed', { source: 'function', applicationId, code: error.code, isKept });
+    const { value, startedAtMs } = entry.result ?? { value: undefined, startedAtMs: 0 };
+    const isKept = value !== undefined && now - startedAtMs <= maxStaleMs;
+    publish('settings-failed', { source: 'function', applicationId, code: error.code, isKept });
     try {
       ignoreRejection(onFailed?.(error, applicationId));
     } catch {
-      // The host's own, and no part of reading settings.
+      // An error of the host's function must not stop the look-up.
     }
     if (isKept) {
-      entry.freshUntilMs = Math.min(now + ASK_AGAIN_MS, askedAtMs + maxStaleMs);
+      entry.freshUntilMs = Math.min(now + RETRY_MS, startedAtMs + maxStaleMs);
       return value;
     }
     throw error;
   }
 }
-
-const nothing = (): void => {};

@@ -1,24 +1,24 @@
 /**
- * What sources of settings tell on `node:diagnostics_channel`. Names, counts and codes; never a
- * secret, a URL or anything else that stands in the settings.
+ * Events of settings sources on `node:diagnostics_channel`. They contain names, counts and codes, never a
+ * secret, a URL or other settings.
  */
 import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventErrorCode } from '../errors.ts';
 
 /** By the channel's name, which begins with `security-event-delivery:`. */
 export interface SettingsEvents {
-  /** A file of settings was changed, or is usable again; what it says counts from now on. */
+  /** A settings file has changed, or is valid again, and is in use. */
   readonly 'settings-loaded': {
-    /** As it was given to `settingsFile`. */
+    /** The path that was passed to `settingsFile`. */
     readonly file: string;
     readonly applicationCount: number;
   };
-  /** Settings could not be had. */
+  /** Settings could not be read. */
   readonly 'settings-failed': {
     readonly source: 'file' | 'function';
-    /** Of `source` `'file'`. */
+    /** For `source` `'file'`. */
     readonly file?: string;
-    /** Of `source` `'function'`. */
+    /** For `source` `'function'`. */
     readonly applicationId?: string;
     readonly code: SecurityEventErrorCode;
     /** Whether the last good settings stay in use. */
@@ -26,7 +26,7 @@ export interface SettingsEvents {
   };
 }
 
-export function tell<Name extends keyof SettingsEvents>(
+export function publish<Name extends keyof SettingsEvents>(
   name: Name,
   event: SettingsEvents[Name],
 ): void {

@@ -1,4 +1,4 @@
-/** `settingsFile`: settings from a JSON file, which may change while they are used. */
+/** `settingsFile`: settings from a JSON file that may change while it is used. */
 import type { SecurityEventError } from '../errors.ts';
 import {
   A_FUNCTION,
@@ -15,30 +15,26 @@ import { IS_CHECKED } from './source.ts';
 import { WatchedSettings } from './watched-settings.ts';
 
 export interface SettingsFileOptions {
-  /** How often the file is looked at, in ms. 10 to 2147483647; default 1000. */
+  /** Time between two checks of the file, in ms. 10 to 2147483647; default 1000. */
   readonly pollMs?: number;
   /**
-   * Where secrets are kept that are not in the file: asked before every attempt for that of an
-   * application which has a `url` and no `secret`. Default none: a `url` needs a `secret` beside it.
+   * Returns the secret of an application that has a `url` but no `secret` in the file. Called before every
+   * attempt. Default: none, and a `url` needs a `secret`.
    */
   readonly secretOf?: (applicationId: string) => string | Promise<string>;
   /**
-   * Told what `reload` would reject with, once for each fault: a change that cannot be used, a file
-   * that is gone. What it throws, or rejects with, is dropped. Default
-   * nobody.
+   * Called with the error of `reload`, once for each fault: an invalid change, a missing file. Its errors
+   * and rejections are ignored. Default: none.
    */
   readonly onFailed?: (error: SecurityEventError) => void;
 }
 
-/** A source of settings: give it as `settings`. Any number of senders may share it. */
+/** A source for the option `settings`. Any number of senders may share it. */
 export interface SettingsFile {
   (applicationId: string): OrganisedApplication | undefined;
-  /**
-   * Looks at the file now. Rejects with `ERR_SETTINGS_FAILED` where it cannot be used; what was read
-   * last stays in use.
-   */
+  /** Checks the file now. Rejects with `ERR_SETTINGS_FAILED` if it is invalid; the last settings stay in use. */
   reload(): Promise<void>;
-  /** Looks at the file no more; what was read last stays in use. */
+  /** Stops checking the file; the last settings stay in use. */
   close(): void;
   [Symbol.dispose](): void;
 }
@@ -52,11 +48,11 @@ const OPTION_RULES: Rules<keyof SettingsFileOptions> = {
 const DEFAULT_POLL_MS = 1000;
 
 /**
- * Settings from a JSON file of the shape of `Settings`, in which a secret may also be
- * `{ current, next, nextFrom }`. It is read now, and again when it has changed: checked whole before
- * anything of it counts. One that cannot be used is told of, and what was read last stays in use.
+ * Reads settings from a JSON file with the shape of `Settings`; a secret may also be
+ * `{ current, next, nextFrom }`. Reads it now, and again when it has changed. An invalid file is reported,
+ * and the last settings stay in use.
  *
- * @throws SecurityEventError `ERR_SETTINGS_FAILED` where the file is missing or cannot be used now;
+ * @throws SecurityEventError `ERR_SETTINGS_FAILED` if the file is missing or invalid now;
  * `ERR_INVALID_OPTION`.
  */
 export function settingsFile(path: string, options: SettingsFileOptions = {}): SettingsFile {
@@ -68,12 +64,11 @@ export function watchSettings(path: string, options: unknown, clock: Clock): Set
     throw invalidOption('expected path to be a non-empty string', ['path']);
   }
   const given = check<SettingsFileOptions>(options, OPTION_RULES);
-  // D0: an option that is there and undefined is absent.
   const { pollMs = DEFAULT_POLL_MS, secretOf, onFailed } = given;
   const watched = { pollMs, secretOf, onFailed };
   const file = untraced(() => new WatchedSettings(path, watched, clock));
   const stopWatching = new AbortController();
-  // Not for the request within which it may be made.
+  // Outside the context of the request in which it may be created.
   void untraced(() => file.watch(stopWatching.signal));
   const close = (): void => stopWatching.abort();
   return Object.assign((applicationId: string) => file.find(applicationId), {

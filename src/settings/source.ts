@@ -1,5 +1,4 @@
-/** Where settings come from: an object, or a function of yours, asked when they are needed. */
-
+/** Reads settings from an object, or from the host's function when they are needed. */
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import {
@@ -12,34 +11,30 @@ import {
   settingsSchema,
 } from './schema.ts';
 
-/**
- * All settings at once, or a function that answers for one application: `undefined` (or `null`)
- * where it knows none of that id.
- */
+/** All settings, or a function that returns one application, or `undefined` or `null` for an unknown id. */
 export type SettingsSource = Settings | SettingsFunction;
 
 export type SettingsFunction = (
   applicationId: string,
 ) => MaybeApplication | Promise<MaybeApplication>;
 
-/** Of a function whose answers were checked and copied by this library: they are used as they are. */
+/** Marks a function of this library, whose results are validated copies. */
 export const IS_CHECKED: unique symbol = Symbol('checked settings');
 
 type MaybeApplication = OrganisedApplication | null | undefined;
 
-/** An application as it is used: checked and copied, its playbooks by slug, its format filled in. */
+/** A validated copy of an application, with playbooks by slug and its format. */
 export interface ResolvedApplication extends OrganisedApplication {
   readonly format: OrganisationFormat;
 }
 
 export interface SettingsReader {
   /**
-   * The application, or `undefined` where there is none of that id; at once where the settings are an object.
+   * Returns the application, or `undefined` for an unknown id; synchronously if the settings are an object.
    *
-   * Of a function's answer nothing is kept: it is asked and checked at each call, unless what it gives
-   * was checked by this library. Rejects with
-   * `ERR_SETTINGS_FAILED` where the function throws or rejects, and with `ERR_INVALID_OPTION` where
-   * its answer is no application.
+   * A function is called at each look-up, and its result validated unless it is marked with
+   * {@link IS_CHECKED}. Rejects with `ERR_SETTINGS_FAILED` if the function fails, and with
+   * `ERR_INVALID_OPTION` if its result is no application.
    */
   readonly find: (
     applicationId: string,
@@ -49,19 +44,19 @@ export interface SettingsReader {
 const APPLICATIONS = ['settings', 'applications'] as const;
 
 /**
- * Settings given as an object are checked and copied here, at once; later changes do not count.
+ * Validates and copies settings that are an object; later changes of it have no effect.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION`: `issues` has every fault, each with a path such
- * as `['settings', 'applications', 'app-1', 'secret']`; none holds a secret or a URL.
- * `ERR_SETTINGS_FAILED` where a getter within them threw.
+ * @throws SecurityEventError `ERR_INVALID_OPTION`: `issues` has every fault, each with a path such as
+ * `['settings', 'applications', 'app-1', 'secret']`, and without secrets and URLs.
+ * `ERR_SETTINGS_FAILED` if a getter threw.
  */
 export function createSettings(source: SettingsSource): SettingsReader {
-  return typeof source === 'function' ? asking(source) : holding(source);
+  return typeof source === 'function' ? fromFunction(source) : fromObject(source);
 }
 
-function holding(settings: Settings): SettingsReader {
+function fromObject(settings: Settings): SettingsReader {
   const { format, applications } = read(settingsSchema(), settings, ['settings']);
-  // A Map: whatever an id is called, `constructor` say, it is no application but its own.
+  // A Map, since an id may be `constructor`.
   const byId = new Map(
     Object.entries(applications).map(([id, application]) => [
       id,
@@ -71,21 +66,21 @@ function holding(settings: Settings): SettingsReader {
   return { find: (applicationId) => byId.get(applicationId) };
 }
 
-function asking(source: SettingsFunction): SettingsReader {
-  // Made now: while a prototype is polluted, zod makes no schema.
+function fromFunction(source: SettingsFunction): SettingsReader {
+  // Created now: zod cannot create a schema while a prototype is polluted.
   const schema = organisedApplicationSchema();
   const isChecked = IS_CHECKED in source;
   return {
     async find(applicationId) {
       const path = [...APPLICATIONS, applicationId];
-      const answer = await ask(source, applicationId, path);
-      if (answer === undefined || answer === null) return undefined;
-      return (isChecked ? answer : read(schema, answer, path)) as ResolvedApplication;
+      const found = await call(source, applicationId, path);
+      if (found === undefined || found === null) return undefined;
+      return (isChecked ? found : read(schema, found, path)) as ResolvedApplication;
     },
   };
 }
 
-async function ask(
+async function call(
   source: SettingsFunction,
   applicationId: string,
   path: readonly string[],
@@ -112,7 +107,7 @@ function attempt<T>(run: () => T, path: readonly string[]): T {
   }
 }
 
-/** The cause is the host's own and may hold what it likes; the message does not repeat it. */
+/** The message does not repeat the host's own error, which may contain secrets. */
 function failed(path: readonly string[], cause: unknown): SecurityEventError {
   return new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause });
 }

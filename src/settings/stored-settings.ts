@@ -1,6 +1,6 @@
-/** Settings as JSON text: what a file of settings holds. Pure. */
+/** Settings as JSON text, the content of a settings file. */
 import * as z from 'zod';
-import { expecting } from '../contract/wording.ts';
+import { expecting } from '../contract/error-messages.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type StoredSecret, storedSecretSchema } from './scheduled-secret.ts';
 import {
@@ -12,13 +12,14 @@ import {
   readWith,
   type SettingsSchema,
   together,
+  withNames,
 } from './schema.ts';
 
 export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
   readonly secret?: StoredSecret | undefined;
 }
 
-/** A destination that is being configured; nothing is sent to it but a test. */
+/** A destination that is being configured; it only gets test messages. */
 export interface StoredDraft {
   readonly name: string;
   readonly environment: string;
@@ -30,11 +31,11 @@ export interface StoredSettings {
   /** Default 2. */
   readonly format?: OrganisationFormat | undefined;
   readonly applications: Readonly<Record<string, StoredApplication>>;
-  /** Apart from the applications, so that whoever delivers need not know of them. */
+  /** Separate from the applications, since delivery does not use them. */
   readonly drafts?: Readonly<Record<string, StoredDraft>> | undefined;
 }
 
-/** `url` needs a `secret` beside it unless secrets are kept elsewhere. */
+/** `url` needs a `secret`, unless secrets are stored elsewhere. */
 export function storedApplicationSchema(
   secrets: 'here' | 'elsewhere',
 ): SettingsSchema<StoredApplication> {
@@ -45,13 +46,15 @@ export function storedApplicationSchema(
 }
 
 export const storedSettingsSchema = (): SettingsSchema<StoredSettings> =>
-  z.strictObject({
-    format: format(),
-    applications: z.record(z.string(), storedApplicationSchema('here'), {
-      error: expecting('an object of application ids and applications'),
+  withNames(
+    z.strictObject({
+      format: format(),
+      applications: z.record(z.string(), storedApplicationSchema('here'), {
+        error: expecting('an object of application ids and applications'),
+      }),
+      drafts: z.record(z.string(), draft()).optional(),
     }),
-    drafts: z.record(z.string(), draft()).optional(),
-  }) satisfies SettingsSchema<StoredSettings>;
+  ) satisfies SettingsSchema<StoredSettings>;
 
 const draft = () =>
   z.strictObject({
@@ -61,7 +64,7 @@ const draft = () =>
     secret: z.string().min(1),
   });
 
-/** @throws SecurityEventError `ERR_SETTINGS_FAILED`; it holds nothing of the text. */
+/** @throws SecurityEventError `ERR_SETTINGS_FAILED`; it contains nothing of the text. */
 export function parseStoredSettings(
   text: string,
   schema: SettingsSchema<StoredSettings>,
@@ -74,8 +77,8 @@ export function parseStoredSettings(
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /**
- * @throws SecurityEventError `ERR_SETTINGS_FAILED`. Not even the parser's own error is its cause: that
- * shows what stands around the fault, which may be a secret.
+ * @throws SecurityEventError `ERR_SETTINGS_FAILED`, without the parser's error as its cause: that quotes
+ * the text around the fault, which may be a secret.
  */
 export function parseJson(text: string): unknown {
   const json = text.replace(BYTE_ORDER_MARK, '');
@@ -87,7 +90,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Of the parser's message nothing but the position, which it does not always tell. */
+/** Takes only the position from the parser's message, if it has one. */
 function placeOf(error: unknown, json: string): string {
   const { message } = error as Error;
   if (message.includes(' end of JSON')) return ', which ends too early';
@@ -97,6 +100,5 @@ function placeOf(error: unknown, json: string): string {
   return `, which ends in line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
 }
 
-/** As people edit it. */
 export const writeStoredSettings = (settings: StoredSettings): string =>
   `${JSON.stringify(settings, null, 2)}\n`;

@@ -1,18 +1,13 @@
-/** A JSON file of settings: what was read last, looks at whether there is more, and what is told of it. */
+/** Watches a JSON file of settings: reads it again when it has changed, and reports faults. */
 import { resolve } from 'node:path';
 import { SecurityEventError } from '../errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { ignoreRejection } from '../runtime/ignore-rejection.ts';
 import { createYield, type YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
-import {
-  type CheckedApplications,
-  FileSettings,
-  readInPieces,
-  readToEnd,
-} from './file-settings.ts';
+import { type CheckedApplications, FileSettings, readSync, readYielding } from './file-settings.ts';
 import { secretAt } from './scheduled-secret.ts';
 import type { OrganisedApplication } from './schema.ts';
-import { tell } from './settings-events.ts';
+import { publish } from './settings-events.ts';
 import type { StoredApplication } from './stored-settings.ts';
 import { readWhole, readWholeSync, signatureAt, type WholeFile } from './whole-file.ts';
 
@@ -22,16 +17,16 @@ export interface WatchOptions {
   readonly onFailed: ((error: SecurityEventError) => unknown) | undefined;
 }
 
-/** What is wrong with the file, and by which words it is the same fault as before. */
 interface Fault {
+  /** Equal for the same fault. */
   readonly key: string;
   readonly error: SecurityEventError;
 }
 
 export class WatchedSettings {
-  /** As it was given. */
+  /** The caller's path. */
   readonly #file: string;
-  /** The process may go to another folder later. */
+  /** Absolute, since the process may change its working directory. */
   readonly #path: string;
   readonly #options: WatchOptions;
   readonly #clock: Clock;
@@ -40,13 +35,13 @@ export class WatchedSettings {
   #applications: CheckedApplications;
   #text: string;
   #signature: string;
-  /** Seen at two looks: what is written within one tick of the file's clock shows at the second. */
+  /** Whether two checks saw this signature: two writes within one tick of the file's clock look the same. */
   #isSettled = false;
-  /** What the text that was read last came to, where it cannot be used: it is not checked again. */
+  /** The fault of the text that was read last, which need not be validated again. */
   #unusable: Fault | undefined;
-  #suspect: string | undefined;
-  #told: string | undefined;
-  #looking: Promise<unknown> = Promise.resolve();
+  #suspectKey: string | undefined;
+  #reportedKey: string | undefined;
+  #checking: Promise<unknown> = Promise.resolve();
 
   constructor(file: string, options: WatchOptions, clock: Clock) {
     this.#file = file;
@@ -58,7 +53,7 @@ export class WatchedSettings {
     this.#yieldToEventLoop = createYield(clock);
     try {
       const { text, signature } = readWholeSync(this.#path);
-      this.#applications = readToEnd(this.#settings.read(text, new Map()));
+      this.#applications = readSync(this.#settings.read(text, new Map()));
       this.#text = text;
       this.#signature = signature;
     } catch (cause) {
@@ -71,40 +66,40 @@ export class WatchedSettings {
   }
 
   /**
-   * Looks, and not `fs.watch`: that says nothing on network file systems, nothing when a link further
-   * up is swapped, loses a file that is replaced, and is refused where the system's watches are used up.
+   * Polls instead of `fs.watch`, which misses changes on network file systems, swapped links in the path and
+   * replaced files, and fails when the system has no watches left.
    */
   async watch(signal: AbortSignal): Promise<void> {
     const { pollMs } = this.#options;
     for (;;) {
       await this.#clock.idle(pollMs, signal);
       if (signal.aborted) return;
-      const fault = await this.#look();
-      // Editors write in pieces, or move the file away for a moment: what is wrong twice is wrong.
-      if (fault !== undefined && fault.key === this.#suspect) this.#report(fault);
-      this.#suspect = fault?.key;
+      const fault = await this.#check();
+      // Editors write in pieces, or move the file away for a moment: reports a fault when it is seen twice.
+      if (fault !== undefined && fault.key === this.#suspectKey) this.#report(fault);
+      this.#suspectKey = fault?.key;
     }
   }
 
   async reload(): Promise<void> {
-    const fault = await this.#look();
+    const fault = await this.#check();
     if (fault === undefined) return;
     this.#report(fault);
     throw fault.error;
   }
 
-  /** One at a time, for an older look must not undo a newer one. */
-  #look(): Promise<Fault | undefined> {
-    const looked = this.#looking.then(() => this.#lookNow());
-    this.#looking = looked;
-    return looked;
+  /** One at a time: an older check must not undo a newer one. */
+  #check(): Promise<Fault | undefined> {
+    const checked = this.#checking.then(() => this.#checkNow());
+    this.#checking = checked;
+    return checked;
   }
 
-  async #lookNow(): Promise<Fault | undefined> {
+  async #checkNow(): Promise<Fault | undefined> {
     let seen: WholeFile;
     try {
-      const isAsSeen = this.#isSettled && (await signatureAt(this.#path)) === this.#signature;
-      if (isAsSeen) return this.#unusable;
+      const isUnchanged = this.#isSettled && (await signatureAt(this.#path)) === this.#signature;
+      if (isUnchanged) return this.#unusable;
       seen = await readWhole(this.#path);
     } catch (cause) {
       this.#isSettled = false;
@@ -117,7 +112,7 @@ export class WatchedSettings {
   }
 
   async #faultOf(text: string): Promise<Fault | undefined> {
-    if (text === this.#text && this.#told === undefined) return undefined;
+    if (text === this.#text && this.#reportedKey === undefined) return undefined;
     const key = `unusable: ${text}`;
     if (this.#unusable?.key === key) return this.#unusable;
     try {
@@ -130,21 +125,22 @@ export class WatchedSettings {
 
   async #use(text: string): Promise<void> {
     const reading = this.#settings.read(text, this.#applications);
-    const applications = await readInPieces(reading, this.#yieldToEventLoop);
+    const applications = await readYielding(reading, this.#yieldToEventLoop);
     this.#applications = applications;
     this.#text = text;
-    this.#told = undefined;
-    tell('settings-loaded', { file: this.#file, applicationCount: applications.size });
+    this.#reportedKey = undefined;
+    publish('settings-loaded', { file: this.#file, applicationCount: applications.size });
   }
 
   #report({ key, error }: Fault): void {
-    if (this.#told === key) return;
-    this.#told = key;
-    tell('settings-failed', { source: 'file', file: this.#file, code: error.code, isKept: true });
+    if (this.#reportedKey === key) return;
+    this.#reportedKey = key;
+    const { code } = error;
+    publish('settings-failed', { source: 'file', file: this.#file, code, isKept: true });
     try {
       ignoreRejection(this.#options.onFailed?.(error));
     } catch {
-      // The host's own, and no part of reading settings.
+      // An error of the host's function must not stop the watch.
     }
   }
 
@@ -158,10 +154,7 @@ export class WatchedSettings {
   }
 }
 
-/**
- * What is not ours says which file and why, or that it is nested too deep, and nothing of what stands in
- * it.
- */
+/** Other errors name the file and the reason, such as nesting that is too deep, but none of its content. */
 const failureOf = (cause: unknown): SecurityEventError =>
   cause instanceof SecurityEventError
     ? cause

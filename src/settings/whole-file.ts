@@ -1,8 +1,8 @@
-/** Reads a file whole, or not at all. */
+/** Reads a file completely, or fails. */
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 
-/** Settings are read into memory: what is larger is no file of settings. */
+/** Settings are read into memory. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface WholeFile {
@@ -19,18 +19,18 @@ interface Facts {
   readonly ctimeNs: bigint;
 }
 
-/** Another one: another file, or other content, but for what is written within one tick of its clock. */
+/** Changes with the file and its content, except for writes within one tick of the file's clock. */
 function signatureOf({ dev, ino, size, mtimeNs, ctimeNs }: Facts): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(':');
 }
 
 const BIG = { bigint: true } as const;
 
-/** Follows links, as Kubernetes and others swap them. */
+/** Follows links, which Kubernetes and others swap. */
 export const signatureAt = async (path: string): Promise<string> =>
   signatureOf(await stat(path, BIG));
 
-/** Rejects for what is no file, is too large, or was written to meanwhile. */
+/** Rejects if it is no file, is too large, or changed while it was read. */
 export async function readWhole(path: string): Promise<WholeFile> {
   let handle: FileHandle | undefined;
   try {
@@ -44,9 +44,9 @@ export async function readWhole(path: string): Promise<WholeFile> {
   }
 }
 
-/** Likewise, now: for when nothing can be done without it. */
+/** Like {@link readWhole}, for startup. */
 export function readWholeSync(path: string): WholeFile {
-  // First: to open a pipe would wait for whoever writes to it.
+  // Before opening: opening a pipe would wait for a writer.
   checkFacts(statSync(path, BIG));
   const file = openSync(path, 'r');
   try {
@@ -67,7 +67,7 @@ function whole(bytes: Buffer, before: Facts, after: Facts): WholeFile {
   const signature = signatureOf(before);
   if (signature !== signatureOf(after)) throw new Error('it was written to while it was read');
   const text = bytes.toString();
-  // A secret with a letter of another encoding would be another secret, which nobody has.
+  // In another encoding a secret would be read as a different one.
   if (!bytes.equals(Buffer.from(text))) throw new Error('it is no UTF-8');
   return { text, signature };
 }

@@ -1,11 +1,11 @@
-/** How each step answers a request that was read. */
+/** Answers a request as its step says. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import type { Connection } from './connections.ts';
 import { type Fault, headersOf, OK, type Reply, type Step } from './step.ts';
 
-/** A request that is read and not answered. */
+/** A request that was read and is not answered yet. */
 export interface Exchange {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
@@ -15,7 +15,7 @@ export interface Exchange {
   readonly bodyBytes: number;
   /** Whether the request was read to its end. */
   readonly isWhole: boolean;
-  /** Told as a final status goes out. */
+  /** Called when a final status is sent. */
   readonly onStatus: (status: number) => void;
 }
 
@@ -26,14 +26,14 @@ const DEFAULT_INFLATED_BYTES = 1024 * MIB;
 const DEFAULT_DRIP_MS = 100;
 const DEFAULT_INTERIM_MS = 10;
 const RESET_AFTER_MS = 20;
-/** What responses announce that are never whole. */
+/** For responses that never end. */
 const ANNOUNCED = { 'content-length': '100000' };
 const INTERIM = 'HTTP/1.1 103 Early Hints\r\nlink: </hook.css>; rel=preload\r\n\r\n';
 const CHUNK = Buffer.alloc(16 * 1024, 'x');
 const HEADER_LINE = Buffer.from(`x-endless: ${'x'.repeat(1000)}\r\n`);
 
 const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly fault: F }>> } = {
-  // On a connection that is open already.
+  // If the connection is already open.
   'reset-on-connect': (_, { connection }) => connection.reset(),
   'slow-tls': (_, exchange) => reply(OK, exchange),
   'reset-during-body': (_, { connection }) => connection.reset(),
@@ -47,7 +47,7 @@ const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly faul
   'reset-after-headers': async ({ status = 200 }, exchange) => {
     begin(status, ANNOUNCED, exchange);
     exchange.response.write('x');
-    // A sender that finds the reset together with what was written may take it for a proper end.
+    // A sender that gets the reset together with the data may take it for a regular end.
     if (await exchange.connection.wait(RESET_AFTER_MS)) exchange.connection.reset();
   },
   drip: async ({ everyMs = DEFAULT_DRIP_MS, status = 200 }, exchange) => {
@@ -84,7 +84,7 @@ const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly faul
   },
 };
 
-/** Resolves when nothing more is done for the request. */
+/** Resolves when the step is done. */
 export async function answer(step: Step, exchange: Exchange): Promise<void> {
   if ('fault' in step) {
     await (ACTS[step.fault] as Act<Step>)(step, exchange);
@@ -96,7 +96,7 @@ export async function answer(step: Step, exchange: Exchange): Promise<void> {
 
 function reply(step: Reply, { response, onStatus }: Exchange): void {
   onStatus(step.status);
-  // Not `writeHead`, after which Node does not count the body: the response would be chunked.
+  // Not `writeHead`: after it Node does not compute the length, and the response would be chunked.
   response.statusCode = step.status;
   for (const [name, value] of Object.entries(headersOf(step))) response.setHeader(name, value);
   response.end(step.body);
@@ -111,10 +111,7 @@ function begin(
   response.writeHead(status, headers).flushHeaders();
 }
 
-/**
- * The rest of the body is read and thrown away: closing a socket with unread bytes is a reset, which
- * could overtake the answer.
- */
+/** Reads and drops the rest of the body: closing a socket with unread bytes sends a reset, which could overtake the response. */
 function refuseBody(status: number, exchange: Exchange): void {
   const { incoming, response } = exchange;
   begin(status, { 'content-length': '0', connection: 'close' }, exchange);
@@ -130,7 +127,7 @@ async function closeLater(ms: number, { incoming, connection }: Exchange): Promi
   if (ms === 0 || (await connection.wait(ms))) incoming.socket.end();
 }
 
-/** Writes the same again and again, as fast as it is read. */
+/** Writes the same chunk repeatedly, as fast as it is read. */
 function pour(stream: Writable, chunk: Buffer): void {
   const write = (): void => {
     while (!stream.destroyed && stream.write(chunk));
@@ -139,7 +136,7 @@ function pour(stream: Writable, chunk: Buffer): void {
   write();
 }
 
-/** Members of one MiB each (RFC 1952 section 2.2): made at once, however large the whole is. */
+/** Repeats one gzip member of 1 MiB (RFC 1952 section 2.2), so that a large bomb is created quickly. */
 function gzipBomb(inflatedBytes: number): Buffer {
   const member = gzipSync(Buffer.alloc(MIB));
   return Buffer.concat(Array.from({ length: Math.ceil(inflatedBytes / MIB) }, () => member));

@@ -1,28 +1,25 @@
-/** Those who wait for something to come in. */
+/** Waits for requests to arrive. */
 import { SecurityEventError } from '../errors.ts';
+import { MAX_TIMER_MS } from '../option-rules.ts';
 import { systemClock } from '../runtime/clock.ts';
 
-/** The longest wait that a timer of Node's can hold: 24.8 days; a longer one would be over at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** Waits for conditions on what came in; all end with `end`. */
 export class Arrivals {
   readonly #checks = new Set<() => void>();
   #end: Error | undefined;
 
-  /** To be called whenever something came in. */
+  /** Must be called when something has arrived. */
   changed(): void {
     for (const check of this.#checks) check();
   }
 
-  /** Every wait, and each that begins later, rejects with this, but where its condition holds. */
+  /** Rejects all waits, also later ones, whose condition does not hold. */
   end(error: Error): void {
     this.#end ??= error;
     this.changed();
   }
 
-  /** Rejects with ERR_TIMED_OUT; `detail` tells then how far it has come. */
-  until(isSo: () => boolean, timeoutMs: number, detail: () => string): Promise<void> {
+  /** Waits for a condition. Rejects with ERR_TIMED_OUT; `detail` then describes the progress. */
+  until(condition: () => boolean, timeoutMs: number, detail: () => string): Promise<void> {
     return new Promise((resolve, reject) => {
       const timeUp = new AbortController();
       const settle = (error?: Error): void => {
@@ -32,7 +29,7 @@ export class Arrivals {
         else reject(error);
       };
       const check = (): void => {
-        if (isSo()) settle();
+        if (condition()) settle();
         else if (this.#end !== undefined) settle(this.#end);
       };
       this.#checks.add(check);

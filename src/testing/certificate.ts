@@ -1,5 +1,4 @@
-/** Certificates for tests, made with node:crypto alone. RFC 5280. */
-
+/** Creates certificates for tests with node:crypto alone (RFC 5280). */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { SecurityEventError } from '../errors.ts';
@@ -7,18 +6,18 @@ import { ownProperties } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { bitString, der, integer, objectId, sequence, TAG, time } from './der.ts';
 
-/** PEM texts, as `tls.createServer` takes them. The certificate is also what a client trusts (`ca`). */
+/** PEM texts for `tls.createServer`. A client can trust the certificate as `ca`. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
 }
 
 export interface CertificateOptions {
-  /** The names and IPv4 addresses it is for. Default: `localhost` and `127.0.0.1`. */
+  /** Its host names and IPv4 addresses. Default: `localhost` and `127.0.0.1`. */
   readonly hosts?: readonly string[];
   /** In milliseconds since the epoch. Default: an hour ago. */
   readonly validFrom?: number;
-  /** Likewise. Default: in a day. */
+  /** In milliseconds since the epoch. Default: in a day. */
   readonly validTo?: number;
 }
 
@@ -36,10 +35,10 @@ const SERIAL_BYTES = 15;
 const HOST = /^[!-9;-~]+$/;
 
 /**
- * A new key (P-256) and a certificate that it has signed itself.
+ * Creates a key (P-256) and a self-signed certificate.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION` where `hosts` is empty or has an IPv6 address or a
- * name that is not ASCII, and for times that are none.
+ * @throws SecurityEventError `ERR_INVALID_OPTION` if `hosts` is empty or has an IPv6 address or a name that
+ * is not ASCII, and for invalid times.
  */
 export function createCertificate(options: CertificateOptions = {}): Certificate {
   const given = ownProperties(options);
@@ -78,7 +77,7 @@ const refusal = (name: string, expected: string): SecurityEventError =>
 const nameOf = (text: string): Buffer =>
   sequence(der(TAG.set, sequence(COMMON_NAME, der(TAG.utf8String, Buffer.from(text)))));
 
-/** An authority (cA) and for these hosts: so that a client can trust it by itself. */
+/** Makes it a certificate authority for these hosts, so that clients can trust it directly. */
 function extensions(hosts: readonly string[]): Buffer {
   const names = hosts.map((host) =>
     isIPv4(host)

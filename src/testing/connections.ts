@@ -1,4 +1,4 @@
-/** The connections of a receiver: counted, secured, and parsed as HTTP. */
+/** Accepts the connections of a receiver: counts them, adds TLS, and parses HTTP. */
 import { once } from 'node:events';
 import {
   createServer as createHttpServer,
@@ -13,9 +13,9 @@ import type { ConnectionFault } from './step.ts';
 export interface Connection {
   /** From 1. */
   readonly id: number;
-  /** Ends it by RST. */
+  /** Ends it with RST. */
   readonly reset: () => void;
-  /** Resolves to whether it is still open then. */
+  /** Waits, and resolves to whether it is still open. */
   readonly wait: (ms: number) => Promise<boolean>;
 }
 
@@ -27,7 +27,7 @@ export interface Arrival {
 }
 
 interface ConnectionsOptions {
-  /** Makes TLS sockets of plain ones. */
+  /** Wraps a socket with TLS. */
   readonly secure: ((raw: Socket) => Socket) | undefined;
   readonly nextFault: () => ConnectionFault | undefined;
   readonly onRequest: (arrival: Arrival) => void;
@@ -39,10 +39,7 @@ export class Connections {
   readonly #open = new Set<Socket>();
   readonly #byHttpSocket = new WeakMap<Socket, Connection>();
   readonly #server: Server = createServer((raw) => void this.#accept(raw));
-  /**
-   * Never listens itself: it is given connections that have been had before they are HTTP. A
-   * receiver closes no connection of its own accord.
-   */
+  /** Does not listen itself: it gets connections after their fault. Without timeouts, so it never closes one. */
   readonly #http: HttpServer = createHttpServer({
     keepAliveTimeout: 0,
     requestTimeout: 0,
@@ -86,7 +83,7 @@ export class Connections {
       },
     };
     this.#open.add(raw);
-    // A sender that resets is nothing that would have to be told.
+    // Resets by the sender are expected.
     raw.on('error', () => {});
     raw.once('close', () => {
       this.#open.delete(raw);

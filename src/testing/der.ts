@@ -1,6 +1,6 @@
-/** The few parts of DER (ITU-T X.690) that a certificate needs. */
+/** The parts of DER (ITU-T X.690) that a certificate needs. */
 
-/** Tags of X.690 section 8; `context` are those of RFC 5280's own fields. */
+/** Tags of X.690 section 8; `context…` are RFC 5280's own fields. */
 export const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -27,10 +27,10 @@ export function der(tag: number, ...content: readonly Uint8Array[]): Buffer {
 export const sequence = (...content: readonly Uint8Array[]): Buffer =>
   der(TAG.sequence, ...content);
 
-/** A positive integer: its first byte must be neither 0 nor above 0x7f. */
+/** A positive integer, whose first byte must be between 1 and 0x7f. */
 export const integer = (bytes: Uint8Array): Buffer => der(TAG.integer, bytes);
 
-/** Of whole bytes. */
+/** Without unused bits. */
 export const bitString = (bytes: Uint8Array): Buffer => der(TAG.bitString, Buffer.from([0]), bytes);
 
 /** `1.2.840.10045.4.3.2`; X.690 section 8.19. */
@@ -39,7 +39,7 @@ export function objectId(dotted: string): Buffer {
   return der(TAG.objectId, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
-/** RFC 5280 section 4.1.2.5: UTCTime has two digits for the year, and is over in 2050. */
+/** UTCTime has two digits for the year, and ends before 2050 (RFC 5280 section 4.1.2.5). */
 export function time(epochMs: number): Buffer {
   const digits = new Date(epochMs).toISOString().replace(/\.\d+|[-:T]/g, '');
   return digits < '2050'

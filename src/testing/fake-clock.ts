@@ -1,59 +1,57 @@
-/** A clock that stands still until a test moves it. */
+/** A clock that only moves when a test moves it. */
 import { SecurityEventError } from '../errors.ts';
+import { MAX_TIMER_MS } from '../option-rules.ts';
 import { type Clock, type StartTimer, waitsOf } from '../runtime/clock.ts';
 import { Heap } from '../runtime/heap.ts';
 import { settled } from './settled.ts';
 
 /**
- * Time for a test, as `Clock`. Waits end in the order in which they are due, and among equals in
- * the order in which they began; each is as long as a real timer's: at least 1 ms, and one above
- * 2^31 - 1 ms (24.8 days) is over after 1 ms.
+ * A `Clock` for tests. Waits end in the order of their due times, and equal ones in the order of their start.
+ * Like real timers, a wait takes at least 1 ms, and one above 2^31 - 1 ms (24.8 days) takes 1 ms.
  *
- * What moves the clock lets everything settle that can settle without time: before it begins, and
- * after each single wait that ends. Promises, `process.nextTick`, `queueMicrotask` and
- * `setImmediate` are waited for, however long their chains are (immediates that go on for ever: 100
- * turns of the event loop). The network, files, other threads and real timers are not: wait for those
- * yourself, then move on.
+ * Moving the clock first lets everything settle that needs no time, and again after each wait that ends:
+ * promises, `process.nextTick`, `queueMicrotask` and `setImmediate`, in chains of any length (endless
+ * immediates: 100 turns of the event loop). It does not wait for the network, files, other threads and
+ * real timers: await those yourself, then move on.
  */
 export interface FakeClock extends Clock {
-  /** Waits that have not ended. */
+  /** Number of waits that have not ended. */
   readonly pending: number;
-  /** In how many ms the next wait ends, 0 for one that is overdue; absent without any. */
+  /** Time until the next wait ends, in ms; 0 if it is overdue; undefined if there is none. */
   readonly nextTimerInMs: number | undefined;
-  /** Lets `ms` pass (0 is possible: what can settle settles), ending the waits that are due. */
+  /** Advances by `ms`, and ends the waits that are due. With 0 it only lets everything settle. */
   advance(ms: number): Promise<void>;
-  /** Likewise, until `now()` is `epochMs`; a time that is past is refused. */
+  /** Advances until `now()` is `epochMs`. Refuses a past time. */
   advanceTo(epochMs: number): Promise<void>;
   /**
-   * Goes from wait to wait until `predicate` holds, which is asked after each of them.
+   * Advances from wait to wait until `predicate`, which is called after each wait, returns true.
    *
-   * Rejects with `ERR_TIMED_OUT` where it does not hold after `maxMs`, or no wait is left that
-   * could change anything; then the clock stands where the last wait ended.
+   * Rejects with `ERR_TIMED_OUT` after `maxMs`, or if no wait is left; the clock then stays where the last
+   * wait ended.
    */
   runUntil(predicate: () => boolean, maxMs?: number): Promise<void>;
-  /** Goes from wait to wait until `promise` settles, and settles like it. As `runUntil` otherwise. */
+  /** Advances from wait to wait until `promise` settles, and settles like it. Otherwise like `runUntil`. */
   runUntilSettled<T>(promise: Promise<T>, maxMs?: number): Promise<T>;
   /**
-   * `ms` pass in one go, as while a program computes or its machine sleeps: waits that are due
-   * meanwhile end when the clock is moved next.
+   * Lets `ms` pass at once, as if the program computed or the machine slept: waits that become due end when
+   * the clock is moved next.
    */
   elapse(ms: number): void;
-  /** Sets the wall clock alone, as a user or NTP does: no wait becomes longer or shorter. */
+  /** Sets only the wall clock, like a user or NTP: waits do not change. */
   setWallClock(epochMs: number): void;
 }
 
 /** 2026-11-21T10:00:00Z */
 const DEFAULT_START_MS = Date.UTC(2026, 10, 21, 10);
-/** Another origin than the wall clock's, so that a program which mixes them up shows it. */
+/** Not the wall clock's origin, so that mixing them up shows. */
 const MONOTONIC_START_MS = 5_000_000;
-const MAX_TIMER_MS = 2 ** 31 - 1;
 const DEFAULT_MAX_MS = 24 * 60 * 60 * 1000;
 
 /**
- * A clock that stands at `startMs` (milliseconds since the epoch; default 2026-11-21T10:00:00Z).
+ * Creates a clock at `startMs` (milliseconds since the epoch; default 2026-11-21T10:00:00Z).
  *
- * `advance`, `elapse` and `runUntil` refuse a span that is negative or no number with
- * `ERR_INVALID_OPTION`; `maxMs` is 24 hours where it is not given.
+ * `advance`, `elapse` and `runUntil` refuse a negative or invalid number with `ERR_INVALID_OPTION`. The
+ * default of `maxMs` is 24 hours.
  */
 export function createFakeClock(startMs = DEFAULT_START_MS): FakeClock {
   return new SteppedClock(startMs);
@@ -63,7 +61,7 @@ interface Timer {
   readonly dueMs: number;
   readonly order: number;
   readonly fire: () => void;
-  /** Where it is in the heap, out of which it is taken when it ends. */
+  /** Index in the heap. */
   index: number;
 }
 
@@ -71,7 +69,7 @@ const isBefore = (one: Timer, other: Timer): boolean =>
   one.dueMs === other.dueMs ? one.order < other.order : one.dueMs < other.dueMs;
 
 class SteppedClock implements FakeClock {
-  /** Days of virtual time have millions of timers, so each costs a logarithm only. */
+  /** A heap, since days of virtual time have millions of timers. */
   readonly #timers = new Heap<Timer>(isBefore, (timer, index) => {
     timer.index = index;
   });
@@ -84,7 +82,7 @@ class SteppedClock implements FakeClock {
     ({ sleep: this.sleep, idle: this.idle } = waitsOf(this.startTimer));
   }
 
-  // Functions and not methods: a clock's parts are handed on by themselves, as systemClock's are.
+  // Functions, not methods: the parts of a clock may be passed on separately, like systemClock's.
   readonly now = (): number => this.#monotonicMs + this.#wallOffsetMs;
   readonly monotonicMs = (): number => this.#monotonicMs;
   readonly startTimer: StartTimer = (ms, callback) => this.#start(ms, callback);
@@ -160,7 +158,7 @@ class SteppedClock implements FakeClock {
     return end;
   }
 
-  /** False where no wait ends until then. */
+  /** Returns false if no wait ends until then. */
   async #endNextWait(endMs: number): Promise<boolean> {
     const next = this.#timers.first();
     if (next === undefined || next.dueMs > endMs) return false;
@@ -170,7 +168,7 @@ class SteppedClock implements FakeClock {
     return true;
   }
 
-  /** Never back: an overdue wait ends now, and several callers may move the clock at a time. */
+  /** Never moves back: an overdue wait ends now, and several callers may move the clock concurrently. */
   #moveTo(ms: number): void {
     this.#monotonicMs = Math.max(this.#monotonicMs, ms);
   }
@@ -183,7 +181,7 @@ class SteppedClock implements FakeClock {
 }
 
 function checkSpan(ms: number, name: string): number {
-  // Not Infinity: a clock that has come there stays there.
+  // Not Infinity: the clock could never leave it.
   if (Number.isFinite(ms) && ms >= 0) return ms;
   throw new SecurityEventError('ERR_INVALID_OPTION', {
     detail: `${name}: expected 0 or a positive number of milliseconds`,

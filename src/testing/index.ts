@@ -1,7 +1,6 @@
 /**
- * `security-event-delivery/testing`: what tests of programs that send or receive security events
- * need. A receiver that misbehaves on demand, time and chance that are told what to do, log lines in
- * memory, and valid samples of everything.
+ * `security-event-delivery/testing`: a test kit for programs that send or receive security events. A receiver
+ * that misbehaves on demand, a fake clock, seeded random numbers, log lines in memory, and valid samples.
  */
 export { type Certificate, type CertificateOptions, createCertificate } from './certificate.ts';
 export { createFakeClock, type FakeClock } from './fake-clock.ts';

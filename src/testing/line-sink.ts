@@ -1,29 +1,28 @@
-/** A log writer's destination in memory. */
-
+/** A log destination in memory. */
 import { type ParsedLogLine, parseLogLine } from '../contract/index.ts';
 import { ownProperties } from '../own-properties.ts';
 
 export interface MemoryLineSink {
   /** A destination of `createLogWriter`. */
   write(line: string): void;
-  /** What was written, as it was: each with its line feed. */
+  /** The written lines, each with its line feed. */
   readonly lines: readonly string[];
   /**
-   * The lines as records, read with `parseLogLine` when asked for; throws `ERR_INVALID_LINE` or
-   * `ERR_INVALID_RECORD` where one is none.
+   * The lines as records, parsed with `parseLogLine` at each access. Throws `ERR_INVALID_LINE` or
+   * `ERR_INVALID_RECORD` for an invalid line.
    */
   readonly records: readonly ParsedLogLine<'open', 'received'>[];
 }
 
 export interface MemoryLineSinkOptions {
   /**
-   * Called for each write (`index` counts them from 0): the error to throw, as a full disk would, or
-   * `undefined` to take the line. A line that fails is not kept.
+   * Called for each write (`index` counts them from 0). Returns the error to throw, like a full disk, or
+   * `undefined` to accept the line.
    */
   readonly failWith?: (line: string, index: number) => Error | undefined;
 }
 
-/** Keeps the lines of a log writer: `createLogWriter({ destination: createLineSink() })`. */
+/** Creates a destination that keeps the lines: `createLogWriter({ destination: createLineSink() })`. */
 export function createLineSink(options: MemoryLineSinkOptions = {}): MemoryLineSink {
   const { failWith } = ownProperties(options);
   const lines: string[] = [];

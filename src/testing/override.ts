@@ -1,9 +1,6 @@
-/** Samples with some of their fields changed. */
+/** Changes fields of samples. */
 
-/**
- * Some of the fields of `T`, however deep; `undefined` leaves a field out. Arrays and free-form
- * objects are given whole.
- */
+/** Some fields of `T`, at any depth; `undefined` removes a field. Arrays and free-form objects are replaced. */
 export type Overrides<T> = T extends readonly unknown[]
   ? T
   : T extends object
@@ -12,14 +9,14 @@ export type Overrides<T> = T extends readonly unknown[]
       : { readonly [K in keyof T]?: Overrides<T[K]> | undefined }
     : T;
 
-/** A copy of `base` in which what `overrides` has stands in its place; objects are merged. */
+/** Returns a copy of `base` with the `overrides`; objects are merged. */
 export function override<T>(base: T, overrides: unknown): T {
   return merged(structuredClone(base), overrides) as T;
 }
 
 function merged(base: unknown, over: unknown): unknown {
   if (!isObject(base) || !isObject(over)) return over;
-  // By entries: a key such as `__proto__` is a key like any other.
+  // Entries, so that `__proto__` is an ordinary key.
   const fields = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
     if (value === undefined) fields.delete(key);

@@ -1,12 +1,12 @@
-/** What came in over the wire, as it was read. */
+/** Describes a received request. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../contract/index.ts';
 import { verify } from '../webhook/signature.ts';
 import type { Reading } from './request-reading.ts';
 
-/** A request before it is decided what is done to it. */
+/** A received request, before its step is chosen. */
 export interface IncomingRequest {
-  /** How many requests were before it. */
+  /** Index among the requests. */
   readonly index: number;
   /** In milliseconds since the epoch. */
   readonly receivedAt: number;
@@ -15,20 +15,20 @@ export interface IncomingRequest {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: IncomingHttpHeaders;
-  /** The bytes that were read; not all that were sent where reading was broken off. */
+  /** The bytes that were read; a part of the body if reading was stopped. */
   readonly body: Buffer;
   /**
-   * Whether `X-Svc-Integrity` is the signature of `body` under one of the secrets; absent where the
-   * receiver has no secret, and where it broke off reading.
+   * Whether `X-Svc-Integrity` is the signature of `body` with one of the secrets; undefined if the receiver
+   * has no secret, or stopped reading.
    */
   readonly signatureOk: boolean | undefined;
-  /** The elements of the body; empty where it is no JSON array of objects. */
+  /** The elements of the body; empty if it is not a JSON array of objects. */
   readonly messages: readonly JsonObject[];
-  /** The id of each message: in format v1 that of the event, where there is no other. */
+  /** The id of each message; in format v1 that of the event if there is no other. */
   readonly messageIds: readonly string[];
   /** The `retry_count` of each message that has one. */
   readonly retryCounts: readonly number[];
-  /** Which connection it came over, from 1. */
+  /** Number of its connection, from 1. */
   readonly socketId: number;
 }
 
@@ -37,7 +37,7 @@ interface Body extends Reading {
   readonly signature: unknown;
 }
 
-/** What the bytes of a request say. */
+/** Parses and verifies the body of a request. */
 export function readBody({
   body,
   isWhole,
@@ -47,11 +47,11 @@ export function readBody({
   IncomingRequest,
   'body' | 'signatureOk' | 'messages' | 'messageIds' | 'retryCounts'
 > {
-  const isJudged = isWhole && secrets.length > 0;
+  const isVerifiable = isWhole && secrets.length > 0;
   const messages = parseMessages(body);
   return {
     body,
-    signatureOk: isJudged ? verify(body, signature, secrets) : undefined,
+    signatureOk: isVerifiable ? verify(body, signature, secrets) : undefined,
     messages,
     messageIds: messages.flatMap(idOf),
     retryCounts: messages
@@ -72,7 +72,7 @@ function parseMessages(body: Buffer): JsonObject[] {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** D21, D41 */
+/** In order of preference; format v1 has no message_id. */
 const ID_FIELDS = ['message_id', 'id', 'event_id'] as const;
 
 function idOf(message: JsonObject): string[] {

@@ -1,4 +1,4 @@
-/** The receiver's side of TLS. */
+/** TLS of the receiver. */
 import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket, type TlsOptions } from 'node:tls';
 import { SecurityEventError } from '../errors.ts';
@@ -6,19 +6,18 @@ import { systemClock } from '../runtime/clock.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
 
 /**
- * - `self-signed`: for `localhost` and 127.0.0.1; good for a client that is given `certificate` as
- *   `ca`, and refused by any other
+ * - `self-signed`: for `localhost` and 127.0.0.1; only trusted by a client that has `certificate` as `ca`
  * - `wrong-host`: for another name
  * - `expired`: since yesterday
  */
 export type CertificateKind = 'self-signed' | 'wrong-host' | 'expired';
 
-/** A certificate of your own; what else Node's server takes (`ca`, `requestCert`, `maxVersion`) too. */
+/** Your own certificate, and other options of Node's TLS server (`ca`, `requestCert`, `maxVersion`). */
 export type ReceiverTls = Certificate & TlsOptions;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Throws ERR_INVALID_OPTION for another word. */
+/** Throws ERR_INVALID_OPTION for an unknown kind. */
 export function certificateOf(given: CertificateKind | ReceiverTls): ReceiverTls {
   if (typeof given === 'object') return given;
   if (given === 'self-signed') return createCertificate();
@@ -31,12 +30,12 @@ export function certificateOf(given: CertificateKind | ReceiverTls): ReceiverTls
   return createCertificate({ validFrom: now - 2 * DAY_MS, validTo: now - DAY_MS });
 }
 
-/** Makes TLS sockets of plain ones. */
+/** Returns a function that wraps sockets with TLS. */
 export function securing(options: ReceiverTls): (raw: Socket) => Socket {
   const secureContext = createSecureContext(options);
   return (raw) => {
     const secured = new TLSSocket(raw, { ...options, isServer: true, secureContext });
-    // A client that refuses the certificate: its own error tells more than this one.
+    // The client refuses the certificate, and has the better error.
     secured.on('error', () => raw.destroy());
     return secured;
   };

@@ -1,5 +1,4 @@
-/** A receiver of webhooks on a real socket, which does to each request what its script says. */
-
+/** A receiver of webhooks on a real socket, which follows a script. */
 import type { IncomingMessage } from 'node:http';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
@@ -14,24 +13,23 @@ import { createSteps, type Script, type Steps } from './script.ts';
 import type { Step } from './step.ts';
 
 export interface ReceiverOptions {
-  /** What requests are signed with; several while it is being changed. Default: none is checked. */
+  /** The secret of the signatures, or several during a rotation. Default: signatures are not checked. */
   readonly secret?: string | readonly string[];
   /**
-   * One step a request, in the order in which their headers come in; or a function that is given each
-   * request once it is read. Steps about connecting are taken by the next connection, and what they
-   * say of connections they can only say in a list; a step about reading that a function gives acts
-   * on a request that is read.
+   * One step for each request, in the order in which their headers arrive; or a function that returns the
+   * step of a request that was read. Connection faults apply to the next connection, and only work in a
+   * list. A reading fault that a function returns applies after the request was read.
    */
   readonly script?: Script;
-  /** For requests beyond the script. Default `{ status: 200 }`. */
+  /** The step of requests after the end of the script. Default `{ status: 200 }`. */
   readonly otherwise?: Step;
   /** Makes it an https receiver. */
   readonly tls?: CertificateKind | ReceiverTls;
-  /** Of `url`, from its `/` on; requests to others are taken, too. Default `/hook`. */
+  /** The path of `url`. Requests to other paths are accepted, too. Default `/hook`. */
   readonly path?: string;
 }
 
-/** A request, and what was done to it. */
+/** A request and its step. */
 export interface ReceivedRequest extends IncomingRequest {
   readonly step: Step;
 }
@@ -39,31 +37,28 @@ export interface ReceivedRequest extends IncomingRequest {
 export interface Receiver extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/hook`, or https. */
   readonly url: string;
-  /** In the order in which they were read. Requests that ended before are not among them. */
+  /** In the order in which they were read, without requests that ended before. */
   readonly requests: readonly ReceivedRequest[];
-  /** How many connections came in so far (with TLS: before the handshake). */
+  /** Number of connections so far (with TLS: counted before the handshake). */
   readonly connectionCount: number;
   readonly openConnectionCount: number;
-  /** PEM, for a client to trust as `ca`; absent without TLS. */
+  /** PEM, for a client to trust as `ca`; undefined without TLS. */
   readonly certificate: string | undefined;
-  /**
-   * Each message that was taken, with how often: a sender may take it for delivered as soon as it
-   * sees a 2xx status, whatever follows, so that is what counts.
-   */
+  /** How often each message was accepted: a request counts as soon as its 2xx status was sent. */
   messageIds(): ReadonlyMap<string, number>;
   /**
-   * Resolves to the requests as soon as `count` were read.
+   * Resolves to the requests when `count` were read.
    *
-   * Rejects with `ERR_TIMED_OUT` after `timeoutMs` (default 10,000; `Infinity` waits on) or when the
-   * receiver is closed, and with what a script's function has thrown.
+   * Rejects with `ERR_TIMED_OUT` after `timeoutMs` (default 10,000; `Infinity` for no limit) or when the
+   * receiver is closed, and with an error of the script's function.
    */
   waitForRequests(
     count: number,
     options?: { readonly timeoutMs?: number },
   ): Promise<readonly ReceivedRequest[]>;
   /**
-   * Ends every connection, stops listening, and resolves when nothing is left that would hold the
-   * process; calls share one promise. Rejects with what a script's function has thrown.
+   * Ends every connection, stops listening, and resolves when nothing keeps the process alive. Calls share
+   * one promise. Rejects with an error of the script's function.
    */
   close(): Promise<void>;
 }
@@ -71,7 +66,7 @@ export interface Receiver extends AsyncDisposable {
 /**
  * Starts a receiver on 127.0.0.1, on a free port.
  *
- * Rejects with `ERR_INVALID_OPTION` for a step that cannot be played, and for a path that is none.
+ * Rejects with `ERR_INVALID_OPTION` for an invalid step or path.
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const given = ownProperties(options);
@@ -175,7 +170,7 @@ class SocketReceiver implements Receiver {
       bodyBytes: reading.body.length,
       isWhole: reading.isWhole,
       onStatus: (status) => {
-        // A sender that has gone sees no status.
+        // A sender that went away gets no status.
         if (!incoming.socket.destroyed) this.#count(status, request);
       },
     });
@@ -195,7 +190,7 @@ class SocketReceiver implements Receiver {
     };
   }
 
-  /** What a script's function throws is for the test, which hears of it where it waits. */
+  /** Errors of the script's function reject the waits of the test. */
   #decide(request: IncomingRequest): Step | undefined {
     try {
       return this.#steps.ofRequest(request);

@@ -1,4 +1,4 @@
-/** How much of a request is read. */
+/** Reads a request, completely or as far as its step says. */
 import type { IncomingMessage } from 'node:http';
 import type { Step } from './step.ts';
 
@@ -8,7 +8,7 @@ export interface Reading {
   readonly isWhole: boolean;
 }
 
-/** Reading goes on while the body has at most so many bytes; below 0, none is read. */
+/** Returns the number of bytes after which reading stops; negative: nothing is read. */
 export function longestBody(step: Step | undefined, incoming: IncomingMessage): number {
   if (step === undefined || !('fault' in step)) return Number.POSITIVE_INFINITY;
   if (step.fault === 'reset-during-body') return (step.afterBytes ?? 1) - 1;
@@ -17,7 +17,7 @@ export function longestBody(step: Step | undefined, incoming: IncomingMessage): 
   return announced > step.maxBytes ? -1 : step.maxBytes;
 }
 
-/** Resolves to `undefined` where the sender goes away in the middle. */
+/** Resolves to `undefined` if the sender goes away. */
 export function readUpTo(
   incoming: IncomingMessage,
   maxBytes: number,

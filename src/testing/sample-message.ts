@@ -1,5 +1,4 @@
-/** Valid messages of channel B: on the wire, as a sender takes them, and in format v1. */
-
+/** Valid messages of channel B: as sent, as a sender accepts them, and in format v1. */
 import {
   API_VERSION,
   type WebhookMessageToSend,
@@ -9,7 +8,7 @@ import {
 import { ownProperties } from '../own-properties.ts';
 import { type Overrides, override } from './override.ts';
 
-/** The message types, `injection_` and a word among them (D25). */
+/** The message types, including `injection_` and a word. */
 export type SampleMessageType = WebhookMessageV2['message_type'];
 export type SamplePayloadType = WebhookMessageV1['svc_payload_type'];
 
@@ -19,7 +18,7 @@ type MemberWith<T, K extends PropertyKey, N> = T extends { readonly [_ in K]: in
     : never
   : never;
 
-/** The message of one type; of several where `N` is a union. */
+/** The message of a type, or of several types if `N` is a union. */
 export type MessageOf<N extends SampleMessageType> = N extends unknown
   ? MemberWith<WebhookMessageV2, 'message_type', N>
   : never;
@@ -103,7 +102,7 @@ const PULSE: Omit<MessageV1Of<'pulse'>, 'svc_payload_type'> = {
 
 type InjectionType = `injection_${string}`;
 
-/** What each type tells; every injection is an incident. */
+/** The content of each type; every injection is an incident. */
 const CONTENTS: {
   readonly [N in Exclude<SampleMessageType, InjectionType>]: MessageOf<N>['message'];
 } = {
@@ -116,7 +115,7 @@ const CONTENTS: {
   account_takeover: INCIDENT,
 };
 
-/** Of each `svc_payload_type` what follows it. */
+/** The fields of each `svc_payload_type`. */
 const ELEMENTS: {
   readonly [N in SamplePayloadType]: Omit<MessageV1Of<N>, 'svc_payload_type'>;
 } = {
@@ -132,9 +131,8 @@ const contentOf = (type: SampleMessageType): object =>
 const idOf = (options: SampleOptions): string => ownProperties(options).newId?.() ?? MESSAGE_ID;
 
 /**
- * A valid v2 message as it is on the wire, new at each call and always the same: the smallest of its
- * type (default `security_event`), with the given fields changed. What is changed is not checked, so
- * that it can also be made wrong.
+ * Returns a valid v2 message as it is sent: a new object with always the same, smallest content of its type
+ * (default `security_event`), and the given changes. Changes are not validated, so that it can be made invalid.
  */
 export function sampleMessage<N extends SampleMessageType = 'security_event'>(
   messageType?: N,
@@ -153,7 +151,7 @@ export function sampleMessage<N extends SampleMessageType = 'security_event'>(
   return override(message, overrides ?? {}) as unknown as MessageOf<N>;
 }
 
-/** Likewise as `sendWebhook` takes it: without an envelope, but with a `message_id`. */
+/** Returns a message for `sendWebhook`: without an envelope, but with a `message_id`. */
 export function sampleMessageToSend<N extends SampleMessageType = 'security_event'>(
   messageType?: N,
   overrides?: Overrides<MessageToSendOf<N>>,
@@ -164,10 +162,7 @@ export function sampleMessageToSend<N extends SampleMessageType = 'security_even
   return override(message, overrides ?? {}) as unknown as MessageToSendOf<N>;
 }
 
-/**
- * Likewise an element of format v1 (default `security_event`), which has no id of its own but in
- * security responses: `newId` makes that one.
- */
+/** Returns an element of format v1 (default `security_event`). Only security responses have an id from `newId`. */
 export function sampleMessageV1<N extends SamplePayloadType = 'security_event'>(
   payloadType?: N,
   overrides?: Overrides<MessageV1Of<N>>,

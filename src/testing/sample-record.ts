@@ -2,10 +2,10 @@
 import { EVENT_VERSION, type LogRecord } from '../contract/index.ts';
 import { type Overrides, override } from './override.ts';
 
-/** The names of the seven events, and those of exploits with their protection as a suffix (D1). */
+/** The names of the seven events, and of exploits with their protection as suffix. */
 export type SampleEventName = LogRecord['event_name'];
 
-/** The record of one event; of several where `N` is a union. */
+/** The record of an event, or of several events if `N` is a union. */
 export type RecordOf<N extends SampleEventName> = N extends unknown
   ? MemberWith<LogRecord, N>
   : never;
@@ -18,7 +18,7 @@ type MemberWith<T, N> = T extends { readonly event_name: infer E }
 
 const EXPLOIT = 'svc.ev0.threat.vulnerability_exploit';
 
-/** Of each event what its payload needs. */
+/** The smallest payload of each event. */
 const PAYLOADS: {
   readonly [N in Exclude<SampleEventName, `${typeof EXPLOIT}.${string}`>]: RecordOf<N>['payload'];
 } = {
@@ -43,9 +43,8 @@ const SHARED = {
 };
 
 /**
- * A valid record, new at each call and always the same: the smallest of its event (default
- * `svc.ev0.threat.attack`), with the given fields changed. What is changed is not checked, so that
- * it can also be made wrong.
+ * Returns a valid record: a new object with always the same, smallest content of its event (default
+ * `svc.ev0.threat.attack`), and the given changes. Changes are not validated, so that it can be made invalid.
  */
 export function sampleRecord<N extends SampleEventName = 'svc.ev0.threat.attack'>(
   eventName?: N,

@@ -1,23 +1,20 @@
-/** Which step comes next. */
+/** Chooses the step of each request. */
 import type { IncomingRequest } from './received-request.ts';
 import { type ConnectionFault, checkStep, isConnectionFault, OK, type Step } from './step.ts';
 
-/**
- * One step a request, in the order in which they come in; or a function of the request, whose
- * `undefined` means what a script that is over means.
- */
+/** One step for each request, in order of arrival; or a function of the request. `undefined`: see `otherwise`. */
 export type Script = readonly Step[] | ((request: IncomingRequest) => Step | undefined);
 
 export interface Steps {
-  /** For a new connection: its fault, where the next step is one. */
+  /** Returns the fault of a new connection, if the next step is one. */
   ofConnection(): ConnectionFault | undefined;
-  /** For a request whose headers are in; absent where a function decides once it is read. */
+  /** Returns the step of a request whose headers have arrived; undefined if a function decides later. */
   ofHeaders(): Step | undefined;
-  /** For a request that is read. */
+  /** Returns the step of a request that was read. */
   ofRequest(request: IncomingRequest): Step;
 }
 
-/** Throws ERR_INVALID_OPTION for a step that cannot be played. */
+/** Throws ERR_INVALID_OPTION for an invalid step. */
 export function createSteps(script: Script = [], last: Step = OK): Steps {
   const otherwise = checkStep(last, ['otherwise']);
   if (typeof script === 'function') return decidedBy(script, otherwise);

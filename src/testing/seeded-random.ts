@@ -1,4 +1,4 @@
-/** Chance that can be told again: the same seed gives the same numbers, on every machine. */
+/** Reproducible random numbers: the same seed gives the same numbers on every machine. */
 import { SecurityEventError } from '../errors.ts';
 import type { Random } from '../runtime/random.ts';
 
@@ -14,11 +14,11 @@ const RANGE = 2 ** 32;
 const STEP = 0x6d2b79f5;
 
 /**
- * A generator (mulberry32: 32 bits of state) for tests, never for secrets. `seed` is a whole number
- * from 0 to 2^32 - 1; neighbouring seeds give unrelated numbers, so a loop may count them up.
+ * Creates a generator (mulberry32: 32 bits of state) for tests, never for secrets. `seed` is a whole number
+ * from 0 to 2^32 - 1; consecutive seeds give unrelated numbers.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION` for another seed; also by `integer` for bounds
- * that are no whole numbers in order, at most 2^32 apart, and by `pick` for an empty list.
+ * @throws SecurityEventError `ERR_INVALID_OPTION` for an invalid seed; `integer` throws it for invalid bounds
+ * or bounds more than 2^32 apart, and `pick` for an empty list.
  */
 export function createSeededRandom(seed: number): SeededRandom {
   if (!Number.isInteger(seed) || seed < 0 || seed >= RANGE) {

@@ -3,8 +3,8 @@ import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 const MAX_TURNS = 100;
 
 /**
- * A turn of the event loop empties the queues of promises and ticks, whatever their length; further
- * turns are for immediates that were set meanwhile.
+ * Waits until everything has settled that needs no time. One turn of the event loop empties the queues of
+ * promises and ticks; more turns are for immediates that were set meanwhile.
  */
 export async function settled(): Promise<void> {
   let turns = 0;

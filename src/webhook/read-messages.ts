@@ -1,4 +1,6 @@
 /** Reads the caller's batch message by message: all of it, or an error that lists the faults. */
+
+import { kindOf } from '../contract/error-messages.ts';
 import {
   type Contract,
   type Dialect,
@@ -6,7 +8,6 @@ import {
   type WebhookMessageToSend,
 } from '../contract/index.ts';
 import { serializeMessageToSend } from '../contract/serialize.ts';
-import { kindOf } from '../contract/wording.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { dispatch, hasAny, isObject } from '../../src/contract/dispatch.ts';
-import { expecting } from '../../src/contract/wording.ts';
+import { expecting } from '../../src/contract/error-messages.ts';
 
 const byKind = dispatch(
   (input) => {
@@ -38,7 +38,7 @@ describe('dispatch', () => {
     ]);
   });
 
-  it("lets zod's wording stand where we have none", () => {
+  it("lets zod's errorMessage stand where we have none", () => {
     expect(
       issuesOf(
         dispatch(() => 0, [z.email()]),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { contract } from '../../src/contract/index.ts';
-import { AND_MORE, list, MOST_FAULTS } from '../../src/contract/list.ts';
+import { AND_MORE, list, MAX_FAULTS } from '../../src/contract/list.ts';
 import { MESSAGES, RECORDS } from './samples.ts';
 
 const element = z.strictObject({ a: z.string(), b: z.array(z.number()).default([]) });
@@ -38,9 +38,9 @@ describe('a list', () => {
   });
 
   test.each([
-    [MOST_FAULTS - 1, [MOST_FAULTS - 1, [MOST_FAULTS - 2], 'wrong']],
-    [MOST_FAULTS, [MOST_FAULTS + 1, [], AND_MORE]],
-    [520_000, [MOST_FAULTS + 1, [], AND_MORE]],
+    [MAX_FAULTS - 1, [MAX_FAULTS - 1, [MAX_FAULTS - 2], 'wrong']],
+    [MAX_FAULTS, [MAX_FAULTS + 1, [], AND_MORE]],
+    [520_000, [MAX_FAULTS + 1, [], AND_MORE]],
   ])('of %d faults tells so many', (faults, expected) => {
     const input = Array<number>(faults).fill(1);
     expect(ends(list(z.string('wrong')).safeParse(input).error?.issues)).toEqual(expected);
@@ -60,7 +60,7 @@ test('no part of a message, and no identifiers of a record, have faults without 
   };
   message.message.properties.ips = Array(520_000).fill(1);
   const faults = WebhookMessageV2.safeParse(message).error?.issues;
-  expect(ends(faults)).toEqual([MOST_FAULTS + 1, ['message', 'properties', 'ips'], AND_MORE]);
+  expect(ends(faults)).toEqual([MAX_FAULTS + 1, ['message', 'properties', 'ips'], AND_MORE]);
   const record = structuredClone(RECORDS.attack) as {
     context: { actor: { identifiers: unknown } };
   };

@@ -8,13 +8,13 @@ const listeners = (): NodeJS.BeforeExitListener[] => process.listeners('beforeEx
 function start(budgetMs: number) {
   const clock = createFakeClock();
   const before = listeners();
-  const state = { pending: 0, lastNumber: 0 };
+  const state = { pending: 0, acceptedCount: 0 };
   const flushes: { signal: AbortSignal; end: () => void }[] = [];
   const takeOff = flushBeforeExit({
     budgetMs,
     clock,
     pending: () => state.pending,
-    lastNumber: () => state.lastNumber,
+    acceptedCount: () => state.acceptedCount,
     flush: (signal) =>
       new Promise<void>((end) => {
         flushes.push({ signal, end });
@@ -40,7 +40,7 @@ describe('a process with nothing else to do', () => {
   test('ends where nothing is pending', () => {
     const { state, exit, flushes, clock } = start(500);
     exit();
-    state.lastNumber = 3;
+    state.acceptedCount = 3;
     exit();
     expect(flushes).toEqual([]);
     expect(clock.pending).toBe(0);
@@ -48,7 +48,7 @@ describe('a process with nothing else to do', () => {
 
   test('waits for what is pending, as long as its budget', async () => {
     const { state, exit, flushes, clock } = start(500);
-    Object.assign(state, { pending: 1, lastNumber: 1 });
+    Object.assign(state, { pending: 1, acceptedCount: 1 });
     exit();
     expect(flushes).toHaveLength(1);
     await clock.advance(499);
@@ -60,7 +60,7 @@ describe('a process with nothing else to do', () => {
 
   test('waits no longer than that takes', async () => {
     const { state, exit, flushes, clock } = start(500);
-    Object.assign(state, { pending: 1, lastNumber: 1 });
+    Object.assign(state, { pending: 1, acceptedCount: 1 });
     exit();
     flushes[0]?.end();
     await clock.advance(0);
@@ -69,12 +69,12 @@ describe('a process with nothing else to do', () => {
 
   test('waits once for each lot of messages, so that it ends', async () => {
     const { state, exit, flushes, clock } = start(500);
-    Object.assign(state, { pending: 2, lastNumber: 2 });
+    Object.assign(state, { pending: 2, acceptedCount: 2 });
     exit();
     await clock.advance(500);
     exit();
     expect(flushes).toHaveLength(1);
-    state.lastNumber = 3;
+    state.acceptedCount = 3;
     exit();
     expect(flushes).toHaveLength(2);
     await clock.advance(500);

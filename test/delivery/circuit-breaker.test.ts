@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type AttemptEnd,
   afterAttempt,
   afterMissing,
+  type BreakerInput,
   type BreakerStep,
   type CircuitBreaker,
   circuitBreakerOf,
@@ -22,7 +22,7 @@ const NOW = 10_000_000;
 const least = () => 0;
 const most = () => 1 - Number.EPSILON / 2;
 
-const FAILURE: AttemptEnd = {
+const FAILURE: BreakerInput = {
   outcome: 'later',
   bodyBytes: 500,
   messageCount: 40,
@@ -32,11 +32,11 @@ const FAILURE: AttemptEnd = {
   retryAfterMs: undefined,
   now: NOW,
 };
-const SUCCESS: AttemptEnd = { ...FAILURE, outcome: 'delivered' };
+const SUCCESS: BreakerInput = { ...FAILURE, outcome: 'delivered' };
 
 const follow = (
   breaker: Partial<CircuitBreaker>,
-  attempt: Partial<AttemptEnd>,
+  attempt: Partial<BreakerInput>,
   random = least,
 ): BreakerStep =>
   afterAttempt(
@@ -272,7 +272,7 @@ describe('a failure', () => {
 });
 
 describe('a receiver that asks for a pause', () => {
-  test.each<[string, Partial<CircuitBreaker>, Partial<AttemptEnd>, number, readonly string[]]>([
+  test.each<[string, Partial<CircuitBreaker>, Partial<BreakerInput>, number, readonly string[]]>([
     ['gets it', {}, { outcome: 'pause', retryAfterMs: 7000 }, 7000, ['paused']],
     ['gets none for 0', {}, { outcome: 'pause', retryAfterMs: 0 }, 0, []],
     ['gets none without Retry-After', {}, { outcome: 'pause' }, 0, []],
@@ -415,7 +415,7 @@ describe('the update of a state', () => {
     });
   });
 
-  const anyAttempt: fc.Arbitrary<Partial<AttemptEnd>> = fc.record({
+  const anyAttempt: fc.Arbitrary<Partial<BreakerInput>> = fc.record({
     outcome: fc.constantFrom('delivered', 'later', 'smaller', 'pause', 'close', 'dead'),
     bodyBytes: fc.integer({ min: 2, max: DEFAULT_POLICY.maxBodyBytes }),
     counts: fc.boolean(),

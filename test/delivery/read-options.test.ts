@@ -48,7 +48,7 @@ describe('the options of a sender', () => {
     const { source, ...settings } = read(options);
     expect(source).toBeTypeOf('function');
     expect(settings).toEqual({
-      isAsked: false,
+      isSettingsFunction: false,
       queue: undefined,
       memory: {},
       role: 'both',
@@ -286,7 +286,7 @@ describe('what does not go together', () => {
         `the bound ${name} of the queue in memory, and another queue`,
         { queue, [name]: 1 },
         [name],
-        `${name} is of the queue in memory; your queue has its own`,
+        `${name} only applies to the queue in memory`,
       ],
     ),
   ])('is %s', (_title, options, path, detail) => {
@@ -390,7 +390,9 @@ describe('settings', () => {
   const own = Object.keys(DESTINATION_OPTIONS).filter((name) => name !== 'settings');
 
   test.each(own)('leave no place for %s', (name) => {
-    const value = Reflect.get({ ...ONE, application: APPLICATION, format: 1, tls: {} }, name);
+    const rates = { maxRequestsPerSecond: 1, maxMessagesPerSecond: 1 };
+    const given = { ...ONE, application: APPLICATION, format: 1, tls: {}, ...rates };
+    const value = Reflect.get(given, name);
     expect(errorOf({ settings: SETTINGS, [name]: value })).toMatchObject({
       code: 'ERR_INVALID_OPTION',
       path: [name],

@@ -235,6 +235,17 @@ describe('sendTest', () => {
     ]);
   });
 
+  test('names an application without a name by its id', async () => {
+    const receiver = await openReceiver();
+    const sender = openSender({
+      settings: { applications: { 'shop-1': { url: receiver.url, secret: SECRET } } },
+    });
+    expect(await sender.sendTest('shop-1')).toMatchObject({ ok: true });
+    expect(receiver.requests[0]?.messages).toMatchObject([
+      { message: { application_name: 'shop-1', environment: '' } },
+    ]);
+  });
+
   test('does not wait for ever for settings that are not answered', async () => {
     const { sender, clock } = startEngine({
       where: { settings: () => new Promise<never>(() => {}) },

@@ -3,6 +3,7 @@ import { createPostgresQueue, createPostgresSchema } from '../../src/queue/postg
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { PostgresServer, postgresPrograms } from '../helpers/postgres-server.ts';
 import { applicationsOf, messages, openReceiver, openSender } from '../helpers/sender.ts';
+import { measureRate } from './measured-rate.ts';
 
 const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 
@@ -54,5 +55,13 @@ describe.runIf(postgresPrograms !== undefined)('two senders on one PostgreSQL qu
     await agent.close();
     const sender = openSender({ queue: open(), settings });
     expect(await sender.close()).toMatchObject({ delivered: 300, left: 0 });
+  });
+
+  test('a rate limit holds for both', async () => {
+    const { perSecond, mostBeyond } = await measureRate(await queuesIn('limited'), 20, 3000);
+    // A tenth of a request is 5 ms between the event and the time that was measured.
+    expect(mostBeyond).toBeLessThanOrEqual(1.1);
+    // On an idle machine it is more than nine tenths of the limit.
+    expect(perSecond).toBeGreaterThan(10);
   });
 });

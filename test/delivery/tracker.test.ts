@@ -110,6 +110,17 @@ describe('a tracker', () => {
     expect(await followed.ended).toEqual({ outcome: 'accepted' });
   });
 
+  test('ends a followed message whose call resolves only after the others were ended', async () => {
+    const tracker = emptyTracker();
+    const call = tracker.expect(1);
+    tracker.endFollowed();
+    const followed = new FollowedMessage();
+    call.accepted([1], [followed]);
+    expect(await Promise.race([followed.ended, Promise.resolve('pending')])).toEqual({
+      outcome: 'accepted',
+    });
+  });
+
   test('waits for nothing where another process delivers', async () => {
     const tracker = new Tracker(false);
     const followed = new FollowedMessage();

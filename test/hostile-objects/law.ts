@@ -133,7 +133,7 @@ async function lookedUp(one: Case): Promise<string[]> {
 
 async function keepsTheLaw(one: Case): Promise<void> {
   const choose = namesFor(one);
-  // What is built at its first use may be built under pollution: see test/contract/when-used.test.ts.
+  // What is built at its first use may be built under pollution: see test/contract/lazy-schema.test.ts.
   await outcomeDuring(one.run, { names: ['evil'], value: 1 });
   const clean = await outcomeOf(() => one.run(untouched));
   const found = await lookedUp(one);

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { StoredConfiguration } from '../../src/settings/configure/stored-configuration.ts';
-import { FileSettings, readToEnd } from '../../src/settings/file-settings.ts';
+import { FileSettings, readSync } from '../../src/settings/file-settings.ts';
 import * as entry from '../../src/settings/index.ts';
 import { route } from '../../src/settings/routing.ts';
 import { createSettings } from '../../src/settings/source.ts';
@@ -90,7 +90,7 @@ unchangedByPollution(entry, {
     withJson(
       withZod(
         throughout('', () =>
-          [...readToEnd(file.read(TEXT, new Map()))].map(([id, { application }]) => [
+          [...readSync(file.read(TEXT, new Map()))].map(([id, { application }]) => [
             id,
             read(application),
           ]),

@@ -21,13 +21,17 @@ const RESULTS = `
   import { captureRequests as express, answerBlocked } from '${name}/express';
   import { captureRequests as node } from '${name}/node-http';
   import { captureRequests as hono } from '${name}/hono';
+  import { captureRequests as koa } from '${name}/koa';
+  import { captureRequests as lambda } from '${name}/lambda';
+  import { registerMetrics } from '${name}/otel';
   import { createRequestCapture, createEnrichment, currentContext, describeAddress,
     explainClientAddress, networkListEnricher } from '${name}/capture';
   import { createMemoryDuplicates, createWebhookReceiver, explainSignature, expressHandler,
     fastifyPlugin, fetchHandler, nodeHandler, parseBody } from '${name}/receiver';
   import { createLogWriter, createReporter, createWebhookSender, sendWebhook } from '${name}';
   import { LogRecord, parseLogLine } from '${name}/contract';
-  export const adapters = [express(), answerBlocked(), node(() => {}), hono()] as const;
+  export const adapters = [express(), answerBlocked(), node(() => {}), hono(), koa(),
+    lambda(() => 1), registerMetrics] as const;
   export const capture = createRequestCapture();
   export const enrichment = createEnrichment({ enrichers: [] });
   export const enricher = networkListEnricher({ networks: [], marks: 'tor' });

@@ -14,7 +14,7 @@ afterAll(() => {
 /** zod keeps its settings and its registry there, so that several copies of zod share them. */
 const GLOBALS_OF_ZOD = ['__zod_globalConfig', '__zod_globalRegistry'];
 /** The entries that need no schema. */
-const WITHOUT_ZOD = ['./queue', './queue/memory', './queue/postgres', './queue/sqlite'];
+const WITHOUT_ZOD = ['./otel', './queue', './queue/memory', './queue/postgres', './queue/sqlite'];
 
 const NOTHING = {
   changedGlobals: [] as readonly string[],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { Deduplicator } from '../../src/receiver/deduplicator.ts';
 import { makeMemoryDuplicates } from '../../src/receiver/duplicates.ts';
 import { createMemoryDuplicates } from '../../src/receiver/index.ts';
-import { OnceEach } from '../../src/receiver/once-each.ts';
 import type { ReceivedMessage } from '../../src/receiver/parse-body.ts';
 import { createFakeClock, sampleMessage } from '../../src/testing/index.ts';
 import { deferred } from '../helpers/promises.ts';
@@ -71,7 +71,7 @@ describe('messages', () => {
   const taken = () => handled.splice(0);
 
   test('are handed on once, also where one body holds two of an id', async () => {
-    const once = new OnceEach(createMemoryDuplicates());
+    const once = new Deduplicator(createMemoryDuplicates());
     expect(await once.run([message('a'), message('b'), message('a')], handle)).toBe(1);
     expect(await once.run([message('b'), message('c')], handle)).toBe(1);
     expect(await once.run([message('b'), message('c')], handle)).toBe(2);
@@ -79,14 +79,14 @@ describe('messages', () => {
   });
 
   test('without an id are always handed on', async () => {
-    const once = new OnceEach(createMemoryDuplicates());
+    const once = new Deduplicator(createMemoryDuplicates());
     expect(await once.run([message(null), message(null)], handle)).toBe(0);
     expect(await once.run([message(null)], handle)).toBe(0);
     expect(taken()).toEqual([[null, null], [null]]);
   });
 
   test('are new again where they could not be handled', async () => {
-    const once = new OnceEach(createMemoryDuplicates());
+    const once = new Deduplicator(createMemoryDuplicates());
     const failing = once.run([message('a')], () => Promise.reject(new Error('full disk')));
     await expect(failing).rejects.toThrow('full disk');
     expect(await once.run([message('a')], handle)).toBe(0);
@@ -95,7 +95,7 @@ describe('messages', () => {
 
   test('are handled again where the store could not be told of them', async () => {
     const broken = { has: () => new Set<string>(), add: () => Promise.reject(new Error('away')) };
-    const once = new OnceEach(broken);
+    const once = new Deduplicator(broken);
     await expect(once.run([message('a')], handle)).rejects.toThrow('away');
     await expect(once.run([message('a')], handle)).rejects.toThrow('away');
     expect(taken()).toEqual([['a'], ['a']]);
@@ -105,7 +105,7 @@ describe('messages', () => {
     ['succeeds', true, 1],
     ['fails', false, 0],
   ])('that come again while they are handled wait until that %s', async (_how, isFine, count) => {
-    const once = new OnceEach(createMemoryDuplicates());
+    const once = new Deduplicator(createMemoryDuplicates());
     const { promise, resolve, reject } = deferred();
     const first = once.run([message('a'), message('b')], () => promise);
     const firstEnded = Promise.allSettled([first]);

@@ -3,21 +3,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { describe, expect, test, vi } from 'vitest';
-import { currentSurroundings, runDetached, runWithin } from '../../src/runtime/async-context.ts';
+import { currentStore, runDetached, runWithStore } from '../../src/runtime/async-context.ts';
 
 describe('surroundings', () => {
   test('are those of the work, however late, and none outside', async () => {
     const surroundings = {};
-    const later = runWithin(surroundings, async () => {
+    const later = runWithStore(surroundings, async () => {
       await nextTurn();
-      return currentSurroundings();
+      return currentStore();
     });
-    expect(currentSurroundings()).toBeUndefined();
+    expect(currentStore()).toBeUndefined();
     expect(await later).toBe(surroundings);
   });
 
   test('may be none within others', () => {
-    const found = runWithin({}, () => runWithin(undefined, currentSurroundings));
+    const found = runWithStore({}, () => runWithStore(undefined, currentStore));
     expect(found).toBeUndefined();
   });
 });
@@ -25,11 +25,11 @@ describe('surroundings', () => {
 describe('detached work', () => {
   const number = new AsyncLocalStorage<number>();
   const object = new AsyncLocalStorage<object>();
-  const stores = () => [currentSurroundings(), number.getStore(), object.getStore()];
+  const stores = () => [currentStore(), number.getStore(), object.getStore()];
   const SURROUNDINGS = {};
   const NONE = [SURROUNDINGS, undefined, undefined];
   const within = <T>(work: () => T): T =>
-    runWithin({}, () => number.run(7, () => object.run({}, work)));
+    runWithStore({}, () => number.run(7, () => object.run({}, work)));
 
   test('has its surroundings and no store of anybody else, now or later', async () => {
     const [now, promised, timed] = within(() =>

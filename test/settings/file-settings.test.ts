@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 import {
   type CheckedApplications,
   FileSettings,
-  readInPieces,
-  readToEnd,
+  readSync,
+  readYielding,
 } from '../../src/settings/file-settings.ts';
 
 const agent = (name: string) => ({ name, environment: '' });
@@ -13,7 +13,7 @@ const textOf = (applications: unknown, format?: number): string =>
 
 const newSettings = (): FileSettings => new FileSettings('here', () => undefined);
 const read = (text: string, before: CheckedApplications = new Map()) =>
-  readToEnd(newSettings().read(text, before));
+  readSync(newSettings().read(text, before));
 
 function thrown(run: () => unknown): unknown {
   try {
@@ -70,7 +70,11 @@ describe('the applications of a file', () => {
   });
 
   test('are told of with all their faults, each at its place', () => {
-    const text = textOf({ a: agent('a'), b: { name: 7 }, c: { ...agent('c'), url: '' } });
+    const text = textOf({
+      a: agent('a'),
+      b: { name: 7, environment: null },
+      c: { ...agent('c'), url: '' },
+    });
     expect(thrown(() => read(text))).toMatchObject({
       code: 'ERR_SETTINGS_FAILED',
       path: ['applications', 'b', 'name'],
@@ -79,6 +83,19 @@ describe('the applications of a file', () => {
         { path: ['applications', 'b', 'environment'] },
         { path: ['applications', 'c', 'url'] },
         { path: ['applications', 'c', 'secret'] },
+      ],
+    });
+  });
+
+  test('need names in format 1 alone', () => {
+    const applications = { a: { url: 'https://receiver.example', secret: 'secret' } };
+    expect(read(JSON.stringify({ applications })).get('a')?.application).toMatchObject({
+      format: 2,
+    });
+    expect(thrown(() => read(JSON.stringify({ applications, format: 1 })))).toMatchObject({
+      issues: [
+        { path: ['applications', 'a', 'name'] },
+        { path: ['applications', 'a', 'environment'] },
       ],
     });
   });
@@ -121,7 +138,7 @@ describe('the applications of a file', () => {
   test('are read in pieces, with time for others before the text is parsed and after each', async () => {
     const text = textOf({ a: agent('a'), b: agent('b'), c: agent('c') });
     const yieldToEventLoop = vi.fn<() => Promise<void>>(async () => {});
-    const applications = await readInPieces(newSettings().read(text, new Map()), yieldToEventLoop);
+    const applications = await readYielding(newSettings().read(text, new Map()), yieldToEventLoop);
     expect([...applications.keys()]).toEqual(['a', 'b', 'c']);
     expect(yieldToEventLoop).toHaveBeenCalledTimes(5);
   });

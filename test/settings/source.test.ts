@@ -53,6 +53,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     ['everything', FULL],
     ['neither URL nor secret, for an agent that only enqueues', ENQUEUING],
     ['no module selected', { ...ENQUEUING, modules: {}, playbooks: {}, tls: {} }],
+    ['neither a name nor an environment', { url: URL_TEXT, secret: SECRET }],
     ['a URL that only the engine judges', { ...ENQUEUING, url: 'ftp://x', secret: ' ' }],
   ])('is found with %s', async (_what, application) => {
     expect(await find(application)).toEqual({ ...application, format: 2 });
@@ -97,8 +98,12 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
   });
 
   test.each<[string, object, PropertyKey[], string]>([
-    ['no name', { environment: '' }, ['name'], 'expected a string, found nothing'],
-    ['no environment', { name: '' }, ['environment'], 'expected a string, found nothing'],
+    [
+      'no name that is a string',
+      { ...FULL, environment: null },
+      ['environment'],
+      'expected a string, found null',
+    ],
     ['a name that is none', { ...FULL, name: 7 }, ['name'], 'expected a string, found a number'],
     [
       'a URL without a secret',
@@ -227,7 +232,25 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
       'unknown key "rejectUnauthorized"',
     ],
     ['tls that is none', { ...FULL, tls: 'pem' }, ['tls'], 'expected an object, found a string'],
-    ['a key that is not known', { ...FULL, enabled: true }, [], 'unknown key "enabled"'],
+    ['a key that is not known', { ...FULL, active: true }, [], 'unknown key "active"'],
+    [
+      '`enabled` that is text',
+      { ...FULL, enabled: 'yes' },
+      ['enabled'],
+      'expected true or false, found a string',
+    ],
+    [
+      'a rate of 0',
+      { ...FULL, maxRequestsPerSecond: 0 },
+      ['maxRequestsPerSecond'],
+      'expected a number from 0.001 to 1000000, found 0',
+    ],
+    [
+      'a rate that is text',
+      { ...FULL, maxMessagesPerSecond: '5' },
+      ['maxMessagesPerSecond'],
+      'expected a number from 0.001 to 1000000, found "5"',
+    ],
   ])('is refused with %s', async (_what, application, path, message) => {
     const error = await rejected(find(application));
     expect(error).toMatchObject({
@@ -262,12 +285,13 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
 
   test('is refused with all its faults at once', async () => {
     const faulty = {
+      name: 7,
       environment: 7,
       url: URL_TEXT,
       modules: [],
       playbooks: { '🚨': true },
       tls: { key: 7, ca: 7 },
-      enabled: true,
+      active: true,
     };
     const error = await rejected(find(faulty));
     expect((error as SecurityEventError).issues.map(({ path }) => path.slice(3).join('.'))).toEqual(
@@ -425,7 +449,7 @@ describe('settings in an object', () => {
   });
 
   test('are refused with the faults of all applications', () => {
-    const applications = { a: { name: '' }, b: FULL, c: { ...FULL, secret: '' } };
+    const applications = { a: { environment: 7 }, b: FULL, c: { ...FULL, secret: '' } };
     expect(thrown(() => create({ applications, format: 0 }))).toMatchObject({
       issues: [
         { path: ['settings', 'format'] },
@@ -435,12 +459,39 @@ describe('settings in an object', () => {
     });
   });
 
+  test('need the names of format 1, which sends them, and no other', async () => {
+    const applications = { a: FULL, b: { name: 'b' }, c: { environment: '' } };
+    const of = ['settings', 'applications'];
+    expect(thrown(() => create({ applications, format: 1 }))).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      issues: [
+        {
+          path: [...of, 'b', 'environment'],
+          message: 'expected environment for format 1, found nothing',
+        },
+        { path: [...of, 'c', 'name'], message: 'expected name for format 1, found nothing' },
+      ],
+    });
+    expect(await create({ applications }).find('b')).toEqual({ name: 'b', format: 2 });
+  });
+
   test('may be none at all', async () => {
     expect(await create({ applications: {} }).find('app-1')).toBeUndefined();
   });
 });
 
 describe('a settings function', () => {
+  test('gives the names of an application of format 1', async () => {
+    const { find } = create(() => ({ url: URL_TEXT, secret: SECRET, format: 1 }));
+    expect(await rejected(find('a'))).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      issues: [
+        { path: ['settings', 'applications', 'a', 'name'] },
+        { path: ['settings', 'applications', 'a', 'environment'] },
+      ],
+    });
+  });
+
   test('is asked for the application at each call, and not before', async () => {
     const asked: string[] = [];
     const { find } = createSettings((id) => {

@@ -16,8 +16,8 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'nothing is bisected',
     file: `${FOLDER}/settle.ts`,
-    from: 'isShared && (progress.isBisecting || progress.failures > 0)',
-    to: 'isShared && progress.isBisecting',
+    from: 'mayBeAnothersFault && (progress.isBisecting || progress.failures > 0)',
+    to: 'mayBeAnothersFault && progress.isBisecting',
     by: 'schedule',
     withinSeeds: 50,
   },

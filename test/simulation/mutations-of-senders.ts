@@ -47,7 +47,7 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a timer outlives its attempt',
     file: `${FOLDER}/deliver.ts`,
-    from: 'onHeaders();\n    const now',
+    from: 'stopLateTimer();\n    const now',
     to: 'const now',
     by: 'nothing-after-end',
     withinSeeds: 50,

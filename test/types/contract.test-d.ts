@@ -9,6 +9,7 @@ import type {
   LogHttp,
   LogRecord,
   LogRecordInput,
+  MessageToSendSchema,
   received,
   WebhookMessageToSend,
   WebhookMessageV1,
@@ -24,6 +25,16 @@ same<Equal<IsAny<LogRecord>, false>>();
 same<Equal<IsAny<WebhookMessageV2>, false>>();
 same<Equal<IsAny<WebhookMessageV1>, false>>();
 same<Equal<IsAny<WebhookMessageToSend>, false>>();
+
+// The named types of messages to send are what the schema accepts, with lists of any kind.
+type Accepted = z.input<MessageToSendSchema<'strict'>>;
+type ReadonlyLists<T> = T extends readonly (infer Element)[]
+  ? readonly ReadonlyLists<Element>[]
+  : T extends Readonly<Record<string, unknown>>
+    ? { readonly [Key in keyof T]: ReadonlyLists<T[Key]> }
+    : T;
+same<Accepted extends WebhookMessageToSend ? true : false>();
+same<WebhookMessageToSend extends ReadonlyLists<Accepted> ? true : false>();
 
 // The parts of a record have names of their own, and what has them can be written.
 same<Equal<IsAny<LogContext | LogActor | LogHttp>, false>>();

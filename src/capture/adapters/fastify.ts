@@ -7,6 +7,7 @@ import { createScopes } from '../request/request-capture.ts';
 import { type RequestScope, runInScope } from '../request/request-scope.ts';
 import type { Block } from '../request/request-state.ts';
 import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
+import { ParsedRequest } from './parsed-request.ts';
 
 /** The used part of Fastify's request. */
 export interface FastifyRequestLike {
@@ -67,7 +68,10 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
   };
 
   app.addHook('onRequest', (request, reply, done) => {
-    const captured = new CapturedFastifyRequest(request);
+    const captured = new ParsedRequest(request.raw, {
+      body: () => readProperty(request, 'body'),
+      params: () => readProperty(request, 'params'),
+    });
     const scope = scopeOf(captured, statusOf(reply.raw), request.raw);
     scopes.set(request, scope);
     runInScope(scope, done);
@@ -87,44 +91,6 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
       takeOver(block, reply, scope);
     }
   });
-}
-
-/** Does not use Fastify's own getters, such as `originalUrl`: they cache values in the request. */
-class CapturedFastifyRequest implements HttpRequest {
-  readonly #request: FastifyRequestLike;
-
-  constructor(request: FastifyRequestLike) {
-    this.#request = request;
-  }
-
-  get headers(): HttpRequest['headers'] {
-    return this.#request.raw.headers;
-  }
-
-  get socket(): HttpRequest['socket'] {
-    return this.#request.raw.socket;
-  }
-
-  get method(): string | undefined {
-    return this.#request.raw.method;
-  }
-
-  get url(): string | undefined {
-    return this.#request.raw.url;
-  }
-
-  /** The URL before the option `rewriteUrl` changed it. */
-  get originalUrl(): string | undefined {
-    return readProperty(this.#request.raw, 'originalUrl') as string | undefined;
-  }
-
-  get body(): unknown {
-    return readProperty(this.#request, 'body');
-  }
-
-  get params(): unknown {
-    return readProperty(this.#request, 'params');
-  }
 }
 
 /** The calling hook must not call `done`, so that no error handler runs. */

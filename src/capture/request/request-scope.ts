@@ -4,7 +4,7 @@
  */
 import { type Frozen, frozen } from '../../contract/frozen.ts';
 import type { LogActor, LogHttp } from '../../contract/index.ts';
-import { currentSurroundings, runWithin } from '../../runtime/async-context.ts';
+import { currentStore, runWithStore } from '../../runtime/async-context.ts';
 import {
   type Block,
   type Identifiers,
@@ -168,13 +168,13 @@ function readSafely(read: ReadRequest): RequestContext {
 
 /** Runs `work` in the scope, also everything asynchronous that it starts. Returns or throws what `work` does. */
 export function runInScope<T>(scope: RequestScope, work: () => T): T {
-  return runWithin(scope, work);
+  return runWithStore(scope, work);
 }
 
 /** Returns undefined in the library's own work, which belongs to no request. */
 export function currentScope(): RequestScope | undefined {
-  const surroundings = currentSurroundings();
-  return surroundings instanceof RequestScope ? surroundings : undefined;
+  const store = currentStore();
+  return store instanceof RequestScope ? store : undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Below this size the gap at the front is not worth a copy. */
+/** Smaller gaps at the front are not worth a copy. */
 const MIN_GAP = 32;
 
 /** First in, first out, in constant time. `Array.shift` moves all items behind the first. */

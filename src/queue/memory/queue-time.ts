@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts';
 
-/** What the queue needs of a clock. It waits for nothing. */
+/** The part of a clock that the queue needs. It sets no timers. */
 export type QueueClock = Pick<Clock, 'now' | 'monotonicMs'>;
 
 /** The time of one call. */

@@ -1,4 +1,4 @@
-/** What the applications of a memory queue hold, and what became of what they accepted. */
+/** Counts the messages of the applications of a memory queue. */
 import { ownProperties } from '../../own-properties.ts';
 import type { Backlog, DiscardReason, Ledger, QueueStats, SequenceRange, Tier } from '../queue.ts';
 import type { Application } from './application.ts';
@@ -60,7 +60,7 @@ export function statsOf(
       discarded[key] = (discarded[key] ?? 0) + messages;
     }
     if (application.claim !== undefined) continue;
-    // Not since the first message is due: a pause that has just ended is no delay.
+    // Since it can be claimed, not since it is due: time in a pause is no delay.
     oldestDueMs = Math.max(oldestDueMs, nowMs - (application.claimableAtMs() ?? nowMs));
   }
   return { ...total, discarded: { ...discarded }, oldestDueMs, applications: ledgers };

@@ -1,4 +1,4 @@
-/** What a memory queue holds. Each method keeps the ledger balanced. */
+/** The contents of a memory queue. Each method leaves the ledger balanced. */
 
 import { SecurityEventError } from '../../errors.ts';
 import { integer, type OptionsOf, type OptionValues, option } from '../../option-rules.ts';

@@ -53,7 +53,7 @@ export class WaitingMessage {
     this.sizeBytes = sizeBytes;
   }
 
-  /** Makes it a new message. The `sends` of a dead letter go on counting. */
+  /** Starts it as a new message. A replayed dead letter keeps its `sends`. */
   enter({ sequence, nowMs, dueMs }: Entry): void {
     this.sequence = sequence;
     this.acceptedMs = nowMs;
@@ -69,7 +69,7 @@ export class WaitingMessage {
     this.progress = result.progress;
   }
 
-  /** Gives up the shared buffer, which then lives no longer than the other messages. */
+  /** Copies its bytes out of the shared buffer, so that it no longer keeps the buffer alive. */
   detach(): void {
     if (typeof this.content !== 'string') this.content = this.content.toString('latin1');
   }

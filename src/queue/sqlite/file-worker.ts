@@ -1,4 +1,4 @@
-/** The main thread's end of the worker of one file. */
+/** Runs the worker thread of one file, and posts calls to it. */
 
 import { join } from 'node:path';
 import process from 'node:process';
@@ -18,7 +18,7 @@ import {
 import type { Operation, Operations } from './worker/operations.ts';
 import { WORKER_SOURCE } from './worker-source.generated.ts';
 
-/** How long the end of the process waits for a transaction. */
+/** How long the process waits for a transaction when it ends. */
 const EXIT_WAIT_MS = 1500;
 
 const PEER = '@photostructure/sqlite';
@@ -41,7 +41,7 @@ export class FileWorker {
   readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #pending = new Map<number, PendingCall>();
   readonly #ended: Promise<void>;
-  /** Calls of this turn of the event loop: they go in one post. */
+  /** Calls of this turn of the event loop, which share one post. */
   #calls: PostedCall[] = [];
   #bodies: Uint8Array[] = [];
   #bytes = 0;
@@ -68,7 +68,7 @@ export class FileWorker {
     });
   }
 
-  /** Whether it takes calls no more. */
+  /** Whether it no longer takes calls. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -93,7 +93,7 @@ export class FileWorker {
     });
   }
 
-  /** Ends the worker once the calls before are done. */
+  /** Ends the worker after the earlier calls. */
   async close(): Promise<void> {
     this.#flush();
     this.#isOver = true;
@@ -102,7 +102,7 @@ export class FileWorker {
     await this.#ended;
   }
 
-  /** Waits until the worker is outside SQLite, and keeps it there. */
+  /** Waits until the worker is outside SQLite, and keeps it outside. */
   stop(): void {
     if (this.#hasEnded) return;
     this.#isOver = true;
@@ -126,7 +126,7 @@ export class FileWorker {
     try {
       this.#post({ calls, bytes }, [bytes.buffer]);
     } catch (cause) {
-      // An argument that cannot be cloned: thrown here, it would end the process.
+      // An argument cannot be cloned. An error that is thrown here would end the process.
       for (const { id } of calls)
         this.#taken(id)?.reject(failed('the call cannot be posted', cause));
     }
@@ -161,7 +161,7 @@ export class FileWorker {
 const failed = (detail: string, cause: unknown): SecurityEventError =>
   new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause });
 
-/** Nothing of the host's command line or environment runs in it: no loaders, no `--require`. */
+/** Starts it without the host's environment and command line: no loaders, no `--require`. */
 function start(data: WorkerData): Worker {
   const name = 'security-event-delivery: sqlite';
   const none = { env: {}, execArgv: [], argv: [] };
@@ -174,10 +174,10 @@ function start(data: WorkerData): Worker {
 
 /**
  * Finds the optional peer from this module, from the program and from the current folder. Returns null
- * when it is not installed. A bundle has no `import.meta.url` of ours, or its own.
+ * when it is not installed. In a bundle `import.meta.url` is undefined or the bundle's own.
  */
 export function peerPath(): string | null {
-  // Not imported: webpack replaces calls of an imported `createRequire`, and they would find nothing.
+  // Not imported: webpack replaces calls of an imported `createRequire`, and would not find the peer.
   const { createRequire: requireFrom } = process.getBuiltinModule('node:module');
   const places = [import.meta.url as string | undefined, process.argv[1], join(process.cwd(), '_')];
   for (const place of places) {
@@ -185,7 +185,7 @@ export function peerPath(): string | null {
     try {
       return requireFrom(place).resolve(PEER);
     } catch {
-      // Not from there.
+      // Try the next place.
     }
   }
   return null;

@@ -25,7 +25,7 @@ export interface PostedMessage extends Omit<StoredMessage, 'bytes'> {
 export interface PostedCall {
   readonly id: number;
   readonly operation: string;
-  /** `null` where the machine's own clock counts, which the worker reads itself. */
+  /** `null` for the machine's clock, which the worker reads itself. */
   readonly nowMs: number | null;
   readonly settings: HandleSettings | null;
   readonly args: readonly unknown[];
@@ -72,7 +72,7 @@ export interface WorkerData {
   readonly gate: SharedArrayBuffer;
 }
 
-/** Words of the gate: whether the worker is inside SQLite, and whether it must not enter any more. */
+/** Indexes into the gate: whether the worker is inside SQLite, and whether it may no longer enter. */
 export const GATE_BUSY = 0;
 export const GATE_STOP = 1;
 

@@ -15,7 +15,7 @@ import { PROTOCOL_VERSION, type WorkerPost } from './protocol.ts';
 import type { SqliteQueueDamage } from './sqlite-options.ts';
 import type { Operation, Operations } from './worker/operations.ts';
 
-/** What a handle of the file wants to know. */
+/** The events that a handle of the file receives. */
 export interface FileListener {
   readonly onDue?: () => void;
   readonly onDamage?: (damage: SqliteQueueDamage) => void;
@@ -58,14 +58,14 @@ export class SharedFile {
     return this.#closing === undefined ? call() : this.#closing.then(call);
   }
 
-  /** A worker that has crashed is replaced by one that opens the file again. */
+  /** Replaces a worker that has crashed by one that opens the file again. */
   #running(): FileWorker {
     if (this.#worker === undefined || this.#worker.isOver)
       this.#worker = new FileWorker(this.#path, (post) => this.#onEvent(post));
     return this.#worker;
   }
 
-  /** The last one closes the file. */
+  /** Removing the last listener closes the file. */
   async remove(listener: FileListener): Promise<void> {
     if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
     const closing = this.#close();
@@ -96,7 +96,7 @@ export class SharedFile {
   }
 }
 
-/** Finds or makes the process's one entry for the file. Its folder is made when it is missing. */
+/** Finds or creates the process's only entry for the file. Creates a missing folder. */
 export function sharedFile(file: string): SharedFile {
   const registry = registryOf();
   if (registry.version !== PROTOCOL_VERSION) {
@@ -130,7 +130,7 @@ function forgetFile(path: string, file: SharedFile): void {
   if (files.size === 0) process.off('exit', stopAll);
 }
 
-/** Links in a row; more are a circle. */
+/** More symbolic links in a row are taken for a circle. */
 const MAX_LINKS = 40;
 
 function realPath(file: string): string {
@@ -153,7 +153,7 @@ function realPath(file: string): string {
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
-/** Processes that open a file by two names have two write-ahead logs, and damage it. */
+/** Two processes that open a file by two names use two write-ahead logs, and damage it. */
 function refuseHardLink(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.nlink ?? 1) <= 1) return;
   const detail =

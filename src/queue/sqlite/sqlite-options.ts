@@ -100,7 +100,7 @@ export function readIncidentsOptions(options: unknown): {
   return { file: pathOf(file), limits };
 }
 
-/** A relative path means the folder in which the process is now. */
+/** Relative paths start from the current folder of the process. */
 function pathOf(file: string | undefined): string {
   if (file === undefined) throw invalidOption('expected file to be a path', ['file']);
   return resolve(file);

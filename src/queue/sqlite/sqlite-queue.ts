@@ -29,7 +29,7 @@ import type { ClaimAnswer } from './worker/claim.ts';
 import type { PageAnswer, PageRequest } from './worker/dead-letters.ts';
 import type { Operation, Operations } from './worker/operations.ts';
 
-/** A clock that tests move. Without one, the worker reads the machine's own. */
+/** A clock for tests. Without one, the worker reads the machine's clock. */
 export interface WallClock {
   now(): number;
 }
@@ -39,7 +39,7 @@ interface Opened {
   readonly settings: HandleSettings;
 }
 
-/** One handle of a file. The worker of the file does all calls, in the order of the calls. */
+/** One handle of a file. The worker of the file runs all calls, in their order. */
 export class SqliteQueue implements DurableQueue {
   readonly durability: Durability;
   readonly #settings: SqliteSettings;
@@ -48,7 +48,7 @@ export class SqliteQueue implements DurableQueue {
   readonly #listener: FileListener;
   /** Claims that were neither settled nor released. */
   readonly #claims = new Set<string>();
-  /** Calls of `open` and `claim` under way: `close` ends what they bring about. */
+  /** Calls of `open` and `claim` in progress: `close` waits for them, and releases their claims. */
   readonly #running = new Set<Promise<unknown>>();
   #opened: Opened | undefined;
   #closing: Promise<QueueClosing> | undefined;
@@ -66,7 +66,7 @@ export class SqliteQueue implements DurableQueue {
         try {
           ignoreRejection(onDamage?.(damage));
         } catch {
-          // The host's error: the intact messages are to be delivered.
+          // An error of the host must not stop the delivery of intact messages.
         }
       },
     };
@@ -252,7 +252,7 @@ export class SqliteQueue implements DurableQueue {
 const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
   Object.hasOwn(answer, 'messages');
 
-/** A copy: the caller's may be of a class, or change meanwhile. */
+/** Copies a filter, since it may be of a class, or change before it is posted. */
 const copyOf = ({ applicationId, ids }: DeadLetterFilter): DeadLetterFilter => ({
   ...(applicationId === undefined ? {} : { applicationId }),
   ...(ids === undefined ? {} : { ids: [...ids] }),

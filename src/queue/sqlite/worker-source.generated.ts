@@ -49,19 +49,19 @@ function onAbort(signal, listener) {
     if (limit > 0) (0, import_node_events.setMaxListeners)(limit + by, signal);
   };
   let isListening = true;
-  const takeOff = () => {
+  const stopListening = () => {
     if (!isListening) return;
     isListening = false;
     signal.removeEventListener("abort", onEvent);
     moveLimit(-1);
   };
   const onEvent = () => {
-    takeOff();
+    stopListening();
     listener();
   };
   moveLimit(1);
   signal.addEventListener("abort", onEvent);
-  return takeOff;
+  return stopListening;
 }
 function listenerLimit(signal) {
   try {
@@ -192,7 +192,7 @@ var Gate = class {
   }
 };
 var Database = class {
-  /** Kept here: the engine closes a connection that nobody refers to, even while it has statements. */
+  /** The engine closes a connection without references, even while its statements are in use. */
   #connection;
   #gate;
   #statements = /* @__PURE__ */ new Map();
@@ -205,7 +205,7 @@ var Database = class {
   run(sql, ...values) {
     return Number(this.#prepared(sql).run(...values).changes);
   }
-  /** Inserts a row. Rows of a table that have as many columns have the same ones. */
+  /** Inserts a row. Two rows of a table with the same number of columns must have the same columns. */
   insert(table2, row) {
     const values = Object.values(row);
     const kind = \`\${table2} \${values.length}\`;
@@ -216,7 +216,7 @@ var Database = class {
     }
     this.run(sql, ...values);
   }
-  /** Updates the row with that value of a column. */
+  /** Updates the row whose \`column\` has this value. */
   update(table2, row, [column, value]) {
     const names = Object.keys(row);
     const sql = \`update \${table2} set \${names.join(" = ?, ")} = ? where \${column} = ?\`;
@@ -247,8 +247,8 @@ var Database = class {
   exec(sql) {
     this.#connection.exec(sql);
   }
-  /** Runs a statement that takes no lock on the file for long, inside the gate. */
-  quickly(work) {
+  /** Runs \`work\` inside the gate, once. For statements that need not wait for a lock. */
+  withoutRetry(work) {
     return this.#gate.run(work);
   }
   /**
@@ -256,7 +256,7 @@ var Database = class {
    * sleeps: the busy timeout of SQLite sleeps longer and longer, and starves one of several processes.
    */
   transaction(work) {
-    return this.patiently(() => {
+    return this.retryWhileBusy(() => {
       this.run("begin immediate");
       try {
         const value = work();
@@ -271,8 +271,8 @@ var Database = class {
       }
     });
   }
-  /** Repeats \`attempt\` while another connection holds the file. */
-  patiently(attempt, waitMs = LOCK_WAIT_MS) {
+  /** Repeats \`attempt\` while another connection locks the file. */
+  retryWhileBusy(attempt, waitMs = LOCK_WAIT_MS) {
     const endMs = systemClock.monotonicMs() + waitMs;
     for (; ; ) {
       const value = this.#gate.run(() => this.#unlessBusy(attempt));
@@ -346,14 +346,14 @@ var QUEUE_STATE = {
   /** Names the queue in exports. */
   queue_id: "text not null default (hex(randomblob(16)))",
   last_sequence: COUNT,
-  /** Numbers turns, claims and dead letters. */
+  /** The last number that was given to a turn, a claim or a dead letter. */
   last_number: COUNT,
   pending: COUNT,
   pending_bytes: COUNT,
   dead_bytes: COUNT,
   /** Rises when a message may be due earlier than a claim said. */
   due_changes: COUNT,
-  /** The queue's time is the machine's clock and this, so that it never goes back. */
+  /** Added to the machine's clock to get the queue's time, which never goes back. */
   clock_offset: COUNT,
   last_time: COUNT,
   incidents: COUNT,
@@ -367,7 +367,7 @@ var APPLICATION = {
   max_bytes: INTEGER,
   circuit_breaker: TEXT,
   not_before: COUNT,
-  /** When its last claim ended: it goes behind those that have waited since. */
+  /** When its last claim ended. Applications that became ready before that go first. */
   served_at: COUNT,
   turn: COUNT,
   claim: "integer",
@@ -375,7 +375,7 @@ var APPLICATION = {
   claimed: COUNT,
   /** The first due time of its unclaimed messages. Not updated while there is a claim. */
   first_due: "integer",
-  /** No message waits for others to come after this time. */
+  /** The delay of \`enqueue\` is over for all of its messages after this time. */
   delayed_until: COUNT,
   /** When it can be claimed, or its lease ends; null when it is closed or empty. */
   ready_at: "integer",
@@ -525,8 +525,8 @@ var Store = class {
     return [...this.#lost].map(([applicationId, lost]) => ({ applicationId, lost }));
   }
   /**
-   * Turns the machine's time into the queue's, which stands still while the machine's clock goes back.
-   * Otherwise a clock that was wrong for a moment would stop the queue for the time of the error.
+   * Converts the machine's time into the queue's, which never goes back. When the machine's clock was
+   * set back, the queue's goes on from its last time: it does not wait until the clock catches up.
    */
   time(machineMs) {
     const { state } = this;
@@ -581,7 +581,7 @@ var Store = class {
     }
     this.#changed.add(application);
   }
-  /** Adds to the counts of what waits, of the application and of the queue. */
+  /** Adds to the pending messages of the application and of the queue. */
   addPending(application, messages, bytes) {
     application.pending += messages;
     this.state.pending += messages;
@@ -595,7 +595,7 @@ var Store = class {
     this.#hasDamagedSizes ||= messages > 0;
     this.#changed.add(application);
   }
-  /** Writes the applications, before they are searched by something else than their id. */
+  /** Writes the changed applications. Call it before they are searched by other columns than the id. */
   flushApplications() {
     for (const { number } of this.#changed) {
       const entry = this.#applications.get(number);
@@ -1146,7 +1146,6 @@ var Reserve = class {
   constructor(file) {
     this.#path = \`\${file}-reserve\`;
   }
-  /** Whether it takes up space. */
   get isHeld() {
     return this.#size() > NOTE_BYTES;
   }
@@ -1170,11 +1169,11 @@ var Reserve = class {
   release() {
     ignoreFailure(() => (0, import_node_fs.ftruncateSync)(this.#opened(), NOTE_BYTES));
   }
-  /** Writes down the last sequence. Processes may do so in the wrong order: then it is a lower one. */
+  /** Writes the last sequence. It may be too low, since processes may write in the wrong order. */
   note(sequence) {
     ignoreFailure(() => void (0, import_node_fs.writeSync)(this.#opened(), textOf(sequence), 0));
   }
-  /** The last sequence that was written down; 0 without one. */
+  /** Returns the last sequence that was written; 0 if none was. */
   lastSequence() {
     const bytes = Buffer.alloc(NOTE_BYTES);
     ignoreFailure(() => void (0, import_node_fs.readSync)(this.#opened(), bytes, 0, NOTE_BYTES, 0));
@@ -1210,7 +1209,7 @@ function ignoreFailure(work) {
 var CHECKPOINT_PAGES = 2e3;
 var MAX_WAL_PAGES = 16e3;
 var RESET_WAIT_MS = 200;
-var LOOK_MS = 10;
+var WAL_CHECK_INTERVAL_MS = 10;
 var FREE_PAGES = 2e3;
 var VACUUM_PAGES = 500;
 var DiskSpace = class {
@@ -1220,7 +1219,7 @@ var DiskSpace = class {
   #isStuck = false;
   #hasWritten = false;
   #lastSequence = 0;
-  #lookedMs = 0;
+  #walCheckedMs = 0;
   constructor(file, database) {
     this.#database = database;
     this.#reserve = new Reserve(file);
@@ -1230,7 +1229,7 @@ var DiskSpace = class {
   get notedSequence() {
     return this.#reserve.lastSequence();
   }
-  /** Whether messages may be added: what the disk keeps in reserve is for settling. */
+  /** Whether messages may be added. The reserve is kept for settling. */
   canGrow() {
     if (this.#isStuck) this.#checkpoint();
     if (this.#isStuck) return false;
@@ -1252,13 +1251,13 @@ var DiskSpace = class {
     this.#lastSequence = lastSequence;
     this.#hasWritten = true;
     const nowMs = systemClock.monotonicMs();
-    if (nowMs - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = nowMs;
+    if (nowMs - this.#walCheckedMs < WAL_CHECK_INTERVAL_MS) return;
+    this.#walCheckedMs = nowMs;
     const { log, checkpointed } = this.#wal("noop");
     if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
-  /** Does a part of what can wait until nobody calls. */
+  /** Does a part of the cleaning up that can wait until there are no calls. */
   tidy() {
     if (!this.#hasWritten) return;
     if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
@@ -1272,13 +1271,13 @@ var DiskSpace = class {
     this.#reserve.close();
   }
   #freePages() {
-    return this.#database.quickly(() => this.#database.number("pragma freelist_count"));
+    return this.#database.withoutRetry(() => this.#database.number("pragma freelist_count"));
   }
   /** Gives free pages back to the disk. Returns false when it is full. */
   #vacuum(pages) {
     const sql = \`pragma incremental_vacuum\${pages === "all" ? "" : \`(\${pages})\`}\`;
     return this.#unlessFull(
-      () => this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS)
+      () => this.#database.retryWhileBusy(() => this.#database.all(sql), RESET_WAIT_MS)
     );
   }
   #checkpoint() {
@@ -1295,9 +1294,9 @@ var DiskSpace = class {
   }
   #wal(mode) {
     const sql = \`pragma wal_checkpoint(\${mode})\`;
-    return this.#database.quickly(() => this.#database.get(sql));
+    return this.#database.withoutRetry(() => this.#database.get(sql));
   }
-  /** Returns false when the disk is full. Calls find out what else is wrong with the file. */
+  /** Returns false when the disk is full. Ignores other errors: the next call meets them again. */
   #unlessFull(work) {
     try {
       work();
@@ -1315,7 +1314,7 @@ var import_node_process = __toESM(require("node:process"), 1);
 var MINIMUM = [3, 51, 3];
 var PEER = "@photostructure/sqlite";
 function loadEngine(peerPath) {
-  const builtin = quietly(() => import_node_process.default.getBuiltinModule("node:sqlite"));
+  const builtin = withoutExperimentalWarning(() => import_node_process.default.getBuiltinModule("node:sqlite"));
   if (builtin !== void 0 && isRecent(builtin)) return builtin;
   const install = \`\${PEER} (\\\`npm install \${PEER}@1\\\`): Node \${import_node_process.default.versions.node} has no SQLite \${MINIMUM.join(".")}\`;
   if (peerPath === null) throw new Rejection("ERR_PEER_MISSING", install);
@@ -1343,7 +1342,7 @@ function isRecent({ DatabaseSync }) {
     connection.close();
   }
 }
-function quietly(load) {
+function withoutExperimentalWarning(load) {
   const emitWarning = Reflect.get(import_node_process.default, "emitWarning");
   const others = (...given) => {
     if (!given.includes("ExperimentalWarning"))
@@ -1383,8 +1382,8 @@ function openDatabase({ engine, gate, file }) {
   const database = new Database(connection, gate);
   try {
     if (isNew) restrict(database, file);
-    database.patiently(() => database.exec("pragma auto_vacuum = incremental"));
-    database.patiently(() => useWal(database));
+    database.retryWhileBusy(() => database.exec("pragma auto_vacuum = incremental"));
+    database.retryWhileBusy(() => useWal(database));
     gate.run(() => database.exec(SETTINGS));
     database.transaction(() => migrate(database));
     return database;
@@ -1406,7 +1405,7 @@ function probe({ engine, gate, file }) {
     gate
   );
   try {
-    database.patiently(() => refuseForeign(database));
+    database.retryWhileBusy(() => refuseForeign(database));
   } catch (error) {
     if (!isNoDatabase(error)) throw error;
     const detail = \`\${file} is no SQLite database; if it was a queue, its beginning is damaged\`;
@@ -1428,7 +1427,7 @@ function refuseForeign(database) {
   throw new Rejection("ERR_QUEUE_FOREIGN", "the file is a database of another program");
 }
 function restrict(database, file) {
-  database.patiently(() => database.number("pragma schema_version"));
+  database.retryWhileBusy(() => database.number("pragma schema_version"));
   if ((0, import_node_fs2.existsSync)(file)) (0, import_node_fs2.chmodSync)(file, 384);
 }
 function useWal(database) {
@@ -1974,7 +1973,7 @@ var QueueFile = class {
     this.#afterCommit(space, state.last_sequence);
     return { answers, transfer, due, damage: damageOf(lost) };
   }
-  /** An error here is no error of the calls, which are done. */
+  /** Errors here do not fail the calls, which are committed. */
   #afterCommit(space, lastSequence) {
     try {
       space.committed(lastSequence);
@@ -2008,7 +2007,7 @@ var QueueFile = class {
     const isSynchronous = calls.some(({ call }) => call.settings?.sync === true);
     if (this.#isSynchronous !== isSynchronous) {
       const mode = isSynchronous ? "full" : "normal";
-      storage.database.quickly(() => storage.database.exec(\`pragma synchronous = \${mode}\`));
+      storage.database.withoutRetry(() => storage.database.exec(\`pragma synchronous = \${mode}\`));
       this.#isSynchronous = isSynchronous;
     }
     return storage;
@@ -2040,7 +2039,7 @@ var QueueFile = class {
   isDueByOthers() {
     const database = this.#storage?.database;
     if (database === void 0) return false;
-    return database.quickly(() => {
+    return database.withoutRetry(() => {
       const version = database.number("pragma data_version");
       if (version === this.#dataVersion) return false;
       this.#dataVersion = version;
@@ -2077,7 +2076,7 @@ var Group = class {
     this.#store = store;
     this.hasSpace = hasSpace;
   }
-  /** No call sees a lease that has expired. */
+  /** Ends expired leases first, so that no call sees one. */
   context(nowMs, settings, bytes = NO_BYTES) {
     const machineMs = nowMs ?? this.#machineMs;
     const { transfer } = this;
@@ -2106,7 +2105,7 @@ var FileThread = class {
     this.#port.on("message", (post) => this.#receive(post));
     void this.#poll();
   }
-  /** Takes all posts that have arrived: their calls share transactions. */
+  /** Receives all posts that have arrived, so that their calls share transactions. */
   #receive(first) {
     const waiting = [];
     for (let post = first; post !== void 0; post = this.#nextPost()) {
@@ -2136,7 +2135,7 @@ var FileThread = class {
   #send(post, transfer = []) {
     this.#port.postMessage(post, transfer);
   }
-  /** Looks for what other processes have made due, and tidies up while nobody calls. */
+  /** Looks for messages that other processes have made due, and tidies up between calls. */
   async #poll() {
     for (; ; ) {
       await systemClock.idle(POLL_MS);

@@ -1,5 +1,4 @@
-/** What each step of configuring makes of the settings. Pure; settings that come back as they were given need not be written. */
-
+/** The changes that each step of configuring makes to the settings. Unchanged settings need not be written. */
 import { slugify } from '../../contract/slug.ts';
 import { SecurityEventError } from '../../errors.ts';
 import { ownProperties } from '../../own-properties.ts';
@@ -17,9 +16,7 @@ export const NO_SETTINGS: StoredSettings = Object.freeze(
   ownProperties<StoredSettings>({ format: 2, applications: {} }),
 );
 
-type Named = Readonly<Record<string, unknown>>;
-
-/** Of its own: an id such as `constructor` is no application. */
+/** Own keys only: an id such as `constructor` must not be found on a prototype. */
 const own = <T>(record: Readonly<Record<string, T>> | undefined, id: string): T | undefined =>
   record !== undefined && Object.hasOwn(record, id) ? record[id] : undefined;
 
@@ -29,7 +26,7 @@ export const draftOf = ({ drafts }: StoredSettings, id: string): StoredDraft | u
 export function savedOf({ applications }: StoredSettings, id: string): StoredApplication {
   const application = own(applications, id);
   if (application !== undefined) return application;
-  throw unknown('there is no application of this id that was saved');
+  throw unknown('no application with this id was saved');
 }
 
 export const findSaved = ({ applications }: StoredSettings, id: string) => own(applications, id);
@@ -37,18 +34,23 @@ export const findSaved = ({ applications }: StoredSettings, id: string) => own(a
 export const unknown = (detail: string): SecurityEventError =>
   new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });
 
-export interface DraftGiven {
+export interface DraftFields {
   readonly url: string;
   readonly secret: string;
   readonly name: string | undefined;
   readonly environment: string | undefined;
 }
 
-/** A draft of before is replaced; names that are not given are those that are saved. */
-export function setDraft(id: string, given: DraftGiven): Change<undefined> {
+/** Replaces an earlier draft. Default name and environment: the earlier or saved ones. */
+export function setDraft(id: string, fields: DraftFields): Change<undefined> {
   return (settings) => {
     const known = draftOf(settings, id) ?? findSaved(settings, id);
-    const { url, secret, name = known?.name ?? id, environment = known?.environment ?? '' } = given;
+    const {
+      url,
+      secret,
+      name = known?.name ?? id,
+      environment = known?.environment ?? '',
+    } = fields;
     const drafts = { ...settings.drafts, [id]: { name, environment, url, secret } };
     return { settings: { ...settings, drafts }, result: undefined };
   };
@@ -73,7 +75,7 @@ export function discardDraft(id: string): Change<boolean> {
       : { settings: withoutDraft(settings, id), result: true };
 }
 
-/** What it was selected to send goes with it. */
+/** Also removes its selections. */
 export function removeApplication(id: string): Change<boolean> {
   return (settings) => {
     const isKnown = findSaved(settings, id) !== undefined || draftOf(settings, id) !== undefined;
@@ -90,39 +92,39 @@ function withoutDraft(settings: StoredSettings, id: string): StoredSettings {
   return left.length === 0 ? rest : { ...rest, drafts: Object.fromEntries(left) };
 }
 
-/** What is named becomes true or false, the rest stays; `'all'` takes the selection away. */
+/** Sets the named ones to true or false, and keeps the others; `'all'` removes the selection. */
 export type Selection = Readonly<Record<string, boolean>> | 'all';
 
 export const selectModules = (id: string, given: Selection): Change<undefined> =>
-  selecting(id, { key: 'modules', given, nameOf: (name) => name });
+  select(id, { key: 'modules', given, nameOf: (name) => name });
 
 export const selectPlaybooks = (id: string, given: Selection): Change<undefined> =>
-  selecting(id, { key: 'playbooks', given, nameOf: slugify });
+  select(id, { key: 'playbooks', given, nameOf: slugify });
 
-interface Selecting {
+interface SelectionChange {
   readonly key: 'modules' | 'playbooks';
   readonly given: Selection;
   readonly nameOf: (name: string) => string;
 }
 
-function selecting(id: string, { key, given, nameOf }: Selecting): Change<undefined> {
+function select(id: string, { key, given, nameOf }: SelectionChange): Change<undefined> {
   return (settings) => {
     const application = savedOf(settings, id);
     const { [key]: before, ...rest } = application;
-    if (given === 'all') return { settings: replaced(settings, id, rest), result: undefined };
+    if (given === 'all') return { settings: withSaved(settings, id, rest), result: undefined };
     const named = Object.entries(given).map(([name, value]) => [nameOf(name), value] as const);
     const selection = { ...before, ...Object.fromEntries(named) };
     return {
-      settings: replaced(settings, id, { ...application, [key]: selection }),
+      settings: withSaved(settings, id, { ...application, [key]: selection }),
       result: undefined,
     };
   };
 }
 
-const replaced = (
+const withSaved = (
   settings: StoredSettings,
   id: string,
-  application: StoredApplication & Named,
+  application: StoredApplication,
 ): StoredSettings => ({
   ...settings,
   applications: { ...settings.applications, [id]: application },
@@ -134,11 +136,11 @@ export interface Rotation {
   readonly nowMs: number;
 }
 
-/** From `fromMs` on the new secret signs; until then the one that signs now, whatever was to follow it. */
+/** The new secret signs from `fromMs` on, and the current one until then. Replaces an earlier rotation. */
 export function rotateSecret(id: string, { secret, fromMs, nowMs }: Rotation): Change<undefined> {
   return (settings) => {
     const application = savedOf(settings, id);
-    if (application.secret === undefined) throw unknown('it has no URL and secret that were saved');
+    if (application.secret === undefined) throw unknown('it has no saved URL and secret');
     const current = secretAt(application.secret, nowMs);
     const next: ScheduledSecret = {
       current,
@@ -147,7 +149,7 @@ export function rotateSecret(id: string, { secret, fromMs, nowMs }: Rotation): C
     };
     const stored: StoredSecret = fromMs <= nowMs ? secret : next;
     return {
-      settings: replaced(settings, id, { ...application, secret: stored }),
+      settings: withSaved(settings, id, { ...application, secret: stored }),
       result: undefined,
     };
   };

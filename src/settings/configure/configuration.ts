@@ -1,43 +1,53 @@
-/** The configure flow (D61): what a dashboard or a command line calls. */
-
+/** The interface of the configure flow, for a dashboard or a command line. */
 import type { SendReport } from '../../delivery/report.ts';
 import type { OrganisationFormat } from '../schema.ts';
 import type { Selection } from './changes.ts';
-import type { SettingsStore } from './store.ts';
 import type { TestOptions } from './test-destination.ts';
 import type { DestinationWarning } from './warnings.ts';
 
-/** `file`, or a `store` of your own; the rest is how `test` sends, and as in the sender that delivers. */
+/** Stores one text. In a database use one row with a version or a lock, so that no change is lost. */
+export interface SettingsStore {
+  /** Returns `undefined` if nothing was ever written. */
+  read(): Promise<string | undefined>;
+  /**
+   * Replaces the text atomically by the result of `change`. `change` has no side effects and may be called
+   * again with another text. If it throws, nothing is written and the promise rejects with its error. The
+   * same text, or `undefined`, need not be written.
+   */
+  update(change: (text: string | undefined) => string | undefined): Promise<void>;
+}
+
+/** Either `file` or `store`. The other options are for `test`: use those of your sender. */
 export interface ConfigurationOptions extends TestOptions {
-  /** The path of a JSON file, which `settingsFile` reads; it is made when something is first written. */
+  /** The path of a JSON file for `settingsFile`. Created by the first change. */
   readonly file?: string;
   readonly store?: SettingsStore;
 }
 
 export interface WebhookChoice {
-  /** Not empty. Default a new one: 32 random bytes as 64 hex digits. */
+  /** Not empty. Default: a new one, 32 random bytes as 64 hex digits. */
   readonly secret?: string;
-  /** Of the application. Default as saved; where it is new, its id. */
+  /** Name of the application. Default: as saved; for a new one its id. */
   readonly name?: string;
-  /** Default as saved; where it is new, the empty string. */
+  /** Default: as saved; for a new one the empty string. */
   readonly environment?: string;
 }
 
-/** The one place where a new secret is told: give it to the receiver, and keep it out of logs. */
+/** Contains the secret: give it to the receiver, and keep it out of logs. */
 export interface ChosenWebhook {
   readonly secret: string;
   readonly warnings: readonly DestinationWarning[];
 }
 
 export interface SecretChoice {
-  /** Which one. Default the draft's where there is a draft, otherwise the one that signs now. */
+  /** Which secret. Default: the draft's if there is a draft, otherwise the current one. */
   readonly of?: 'draft' | 'current' | 'next';
 }
 
 export interface RotationOptions {
-  /** From when on it signs. Default in 24 hours; a time that is past means now. */
+  /** When the new secret starts to sign. Default: in 24 hours; a past time means now. */
   readonly from?: Date;
-  /** Not empty. Default a new one: 32 random bytes as 64 hex digits. */
+  /** Not empty. Default: a new one, 32 random bytes as 64 hex digits. */
   readonly secret?: string;
 }
 
@@ -48,24 +58,24 @@ export interface Rotated {
 }
 
 export interface TestedWebhook extends SendReport {
-  /** What was tested: the draft where there is one. */
+  /** The draft if there is one. */
   readonly tested: 'draft' | 'saved';
 }
 
 /** Without secrets. */
 export interface DescribedApplication {
-  readonly name: string;
-  readonly environment: string;
-  /** What is saved; absent where nothing is sent. */
+  readonly name?: string;
+  readonly environment?: string;
+  /** The saved URL, if there is one. */
   readonly url?: string;
   readonly modules?: Readonly<Record<string, boolean>>;
   /** By slug. */
   readonly playbooks?: Readonly<Record<string, boolean>>;
-  /** ISO 8601: when another secret follows, where that is still to come. */
+  /** ISO 8601: the future time at which the next secret starts to sign, if there is one. */
   readonly nextSecretFrom?: string;
-  /** Of its draft. */
+  /** The draft's URL, if there is a draft. */
   readonly draftUrl?: string;
-  /** Whether it was saved; false where there is a draft alone. */
+  /** False if there is only a draft. */
   readonly isSaved: boolean;
 }
 
@@ -76,42 +86,41 @@ export interface DescribedSettings {
 }
 
 /**
- * Every method but `describe`, `secretOf` and `test` writes, all or nothing; other writers, of other
- * processes too, lose nothing by it.
+ * Every method except `describe`, `secretOf` and `test` writes, atomically: concurrent changes, also of
+ * other processes, are not lost.
  *
- * They reject with `ERR_UNKNOWN_APPLICATION` for an id that was not saved, with `ERR_SETTINGS_FAILED`
- * where what is stored is not what this library stores, with `ERR_CONFIGURATION_FAILED` where reading or
- * writing failed, and with `ERR_INVALID_OPTION`, `ERR_INVALID_URL` or `ERR_INVALID_SECRET` for what is
- * not usable. No error holds a secret or a URL.
+ * They reject with `ERR_UNKNOWN_APPLICATION` for an id that was not saved, `ERR_SETTINGS_FAILED` if the
+ * stored text is invalid, `ERR_CONFIGURATION_FAILED` if reading or writing failed, and
+ * `ERR_INVALID_OPTION`, `ERR_INVALID_URL` or `ERR_INVALID_SECRET` for invalid arguments. No error contains
+ * a secret or a URL.
  */
 export interface Configuration {
-  /** Makes a draft, or another one. What is saved, and delivering, stays as it is until `save`. */
+  /** Creates or replaces the draft. Delivery uses the saved settings until `save`. */
   setWebhook(applicationId: string, url: string, choice?: WebhookChoice): Promise<ChosenWebhook>;
-  /** `undefined` where there is none. */
+  /** Returns `undefined` if there is none. */
   secretOf(applicationId: string, choice?: SecretChoice): Promise<string | undefined>;
-  /** Really sends a `test` message, once, to the draft or else to what is saved. */
+  /** Sends one real `test` message to the draft, or else to the saved destination. */
   test(applicationId: string): Promise<TestedWebhook>;
-  /** Makes the draft what delivers. False where there is no draft. */
+  /** Makes the draft the saved destination. Returns false if there is no draft. */
   save(applicationId: string): Promise<boolean>;
-  /** False where there is no draft. */
+  /** Removes the draft. Returns false if there is none. */
   discard(applicationId: string): Promise<boolean>;
   /**
-   * Takes the application and its draft out of the settings. Nothing is accepted for it from then on;
-   * what waits for it stays in the queue until its horizon, or until it is there again. False where there
-   * is neither.
+   * Removes the application and its draft. New messages for it are rejected; pending ones stay in the queue
+   * until their horizon, or until the application is added again. Returns false if there is neither.
    */
   remove(applicationId: string): Promise<boolean>;
   /**
-   * Modules that are named send or do not; those that are not stay as they are. Once one is named, only
-   * those set to true send; `'all'` makes all send again.
+   * Selects the modules that send: sets the named ones, and keeps the others. Once any is named, only those
+   * set to true send; `'all'` makes all modules send again.
    */
   selectModules(applicationId: string, modules: Selection): Promise<void>;
-  /** Likewise, by a playbook's name or slug. */
+  /** Selects playbooks in the same way, by name or slug. */
   selectPlaybooks(applicationId: string, playbooks: Selection): Promise<void>;
-  /** A new secret for what is saved, from a time on; each attempt is signed with exactly one. */
+  /** Replaces the saved secret from a time on; each attempt is signed with exactly one. */
   rotateSecret(applicationId: string, options?: RotationOptions): Promise<Rotated>;
-  /** From format 1, of the organisation, to 2. False where it is 2 already. */
+  /** Changes the format from 1 to 2. Returns false if it is 2 already. */
   upgradeFormat(): Promise<boolean>;
-  /** All there is, but secrets. */
+  /** Returns everything except secrets. */
   describe(): Promise<DescribedSettings>;
 }

@@ -1,4 +1,4 @@
-/** `createConfiguration`: the configure flow over a file, or a store of the caller's. */
+/** `createConfiguration`: the configure flow with a file, or the caller's own store. */
 import { ANYTHING, check, invalidOption, object, type Rules, usable } from '../../option-rules.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { generateSecret } from '../../webhook/signature.ts';
@@ -22,7 +22,7 @@ const OPTION_RULES: Rules<keyof ConfigurationOptions> = {
       'update' in store &&
       typeof store.update === 'function',
   ),
-  // Checked as by the sender that they are for.
+  // Validated by `checkTestOptions`.
   deadlineMs: ANYTHING,
   dispatcher: ANYTHING,
   headers: ANYTHING,
@@ -32,8 +32,8 @@ const OPTION_RULES: Rules<keyof ConfigurationOptions> = {
 };
 
 /**
- * Configures where webhook messages go: set the URL, test it, save it, select what is sent (D61). It
- * holds nothing between calls, so any number of them, in any number of processes, may be in use.
+ * Creates a configuration of webhooks: set the URL, test it, save it, select what is sent. It keeps nothing
+ * between calls, so several may be used at the same time, also in several processes.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`
  */

@@ -1,4 +1,4 @@
-/** Settings as they may be shown: without secrets. Pure. */
+/** Describes settings without secrets. */
 import type { StoredApplication, StoredDraft, StoredSettings } from '../stored-settings.ts';
 import type { DescribedApplication, DescribedSettings } from './configuration.ts';
 
@@ -19,24 +19,19 @@ const describeDraft = ({ name, environment, url }: StoredDraft): DescribedApplic
   isSaved: false,
 });
 
-interface Beside {
-  readonly draft: DescribedApplication | undefined;
-  readonly nowMs: number;
-}
-
 function describeSaved(
   { name, environment, url, secret, modules, playbooks }: StoredApplication,
-  { draft, nowMs }: Beside,
+  { draft, nowMs }: { readonly draft: DescribedApplication | undefined; readonly nowMs: number },
 ): DescribedApplication {
   const nextFrom = typeof secret === 'object' ? secret.nextFrom : undefined;
-  const isToCome = nextFrom !== undefined && Date.parse(nextFrom) > nowMs;
+  const isPending = nextFrom !== undefined && Date.parse(nextFrom) > nowMs;
   return {
-    name,
-    environment,
+    ...(name !== undefined && { name }),
+    ...(environment !== undefined && { environment }),
     ...(url !== undefined && { url }),
     ...(modules !== undefined && { modules: { ...modules } }),
     ...(playbooks !== undefined && { playbooks: { ...playbooks } }),
-    ...(isToCome && { nextSecretFrom: nextFrom }),
+    ...(isPending && { nextSecretFrom: nextFrom }),
     ...(draft?.draftUrl !== undefined && { draftUrl: draft.draftUrl }),
     isSaved: true,
   };

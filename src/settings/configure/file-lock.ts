@@ -87,8 +87,8 @@ const read = (lockPath: string, files: Files): Promise<string | undefined> =>
   files.readFile(lockPath, 'utf8').catch(ignoreMissing);
 
 /**
- * Moves the lock away before it looks at it: only one process succeeds in that, so that nobody removes the
- * lock of a process that was quicker. Such a lock is put back.
+ * Renames the lock before it reads it. Only one process can do that, so the new lock of a faster process is
+ * not removed: it is put back.
  */
 async function removeStale(
   path: string,

@@ -1,32 +1,32 @@
-/** Keeps a configuration in a file. */
+/** Stores a configuration in a file. */
 import type { FileHandle } from 'node:fs/promises';
 import * as nodeFiles from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { SecurityEventError } from '../../errors.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { systemRandom } from '../../runtime/random.ts';
+import type { SettingsStore } from './configuration.ts';
 import { ignoreMissing, type Lock, type LockSystem, lockFile, removeFile } from './file-lock.ts';
-import type { SettingsStore } from './store.ts';
 
-/** Nobody but its owner reads a file with secrets. */
+/** The file contains secrets. */
 const MODE = 0o600;
 
 const SYSTEM: LockSystem = { files: nodeFiles, clock: systemClock, random: systemRandom };
 
 /**
- * The new text is written beside the file, forced to the disk, and put in its place by renaming: whoever
- * reads, and whenever this process is killed, there is the old text or the new one, whole.
+ * Writes the new text to a temporary file, syncs it, and renames it over the file: readers always find the
+ * whole old text or the whole new one, even if this process is killed.
  */
 export function fileStore(file: string, system: LockSystem = SYSTEM): SettingsStore {
   const { files } = system;
-  // The process may go to another folder later.
+  // The process may change its working directory later.
   const path = resolve(file);
   let writing: Promise<unknown> = Promise.resolve();
   return {
-    read: () => wrapped(() => readText(path, files)),
+    read: () => wrapErrors(() => readText(path, files)),
     update(change) {
-      // One after the other here, so that only other processes are waited for by looking again.
-      const done = writing.then(() => wrapped(() => updateFile(path, change, system)));
+      // Updates of this process run one after the other: only other processes need the lock file.
+      const done = writing.then(() => wrapErrors(() => updateFile(path, change, system)));
       writing = done.catch(() => undefined);
       return done;
     },
@@ -50,7 +50,7 @@ async function updateFile(
   }
 }
 
-/** Where it is a link, what it leads to is replaced, or made, and not the link. */
+/** Follows links, so that their target is replaced or created, not the link. */
 async function targetOf(path: string, files: LockSystem['files']): Promise<string> {
   const there = await files.realpath(path).catch(ignoreMissing);
   if (there !== undefined) return there;
@@ -83,7 +83,7 @@ async function replace(
   await syncFolder(dirname(path), files);
 }
 
-/** Written by an administrator, it stays readable for the user whom it belongs to. */
+/** Keeps the file readable for its owner if an administrator changes it. */
 async function keepOwner(
   handle: FileHandle,
   path: string,
@@ -91,11 +91,11 @@ async function keepOwner(
 ): Promise<void> {
   const before = await files.stat(path).catch(ignoreMissing);
   if (before === undefined || before.uid === process.geteuid?.()) return;
-  // Who may not give it away keeps it.
+  // Without the permission to change the owner, the writer becomes the owner.
   await handle.chown(before.uid, before.gid).catch(() => undefined);
 }
 
-/** So that the renaming outlasts a loss of power; some systems cannot. */
+/** Makes the rename survive a power failure, where the system supports it. */
 async function syncFolder(folder: string, files: LockSystem['files']): Promise<void> {
   try {
     const handle = await files.open(folder, 'r');
@@ -105,19 +105,19 @@ async function syncFolder(folder: string, files: LockSystem['files']): Promise<v
       await handle.close();
     }
   } catch {
-    // The new text is in its place all the same.
+    // Not supported: the new text is in place nevertheless.
   }
 }
 
 async function readText(path: string, files: LockSystem['files']): Promise<string | undefined> {
   const bytes = await files.readFile(path).catch(ignoreMissing);
   const text = bytes?.toString();
-  // What is no UTF-8 would be lost when it is written again.
+  // Bytes that are not UTF-8 would be lost by the next write.
   if (text === undefined || bytes?.equals(Buffer.from(text)) === true) return text;
   throw new SecurityEventError('ERR_SETTINGS_FAILED', { detail: 'expected UTF-8' });
 }
 
-async function wrapped<T>(work: () => Promise<T>): Promise<T> {
+async function wrapErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** The configure flow over a store: each call reads, or changes, what is stored, and keeps nothing. */
+/** The configure flow on a store: each call reads or changes the stored text, and keeps nothing. */
 import { SecurityEventError } from '../../errors.ts';
 import { ANYTHING, check, oneOf, type Rules, usable } from '../../option-rules.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -34,19 +34,19 @@ import type {
   Rotated,
   RotationOptions,
   SecretChoice,
+  SettingsStore,
   TestedWebhook,
   WebhookChoice,
 } from './configuration.ts';
 import { describeSettings } from './describe.ts';
-import { checkId, checkSelection } from './given.ts';
-import type { SettingsStore } from './store.ts';
 import { destinationToTest, type TestOptions, testDestination } from './test-destination.ts';
+import { checkId, checkSelection } from './validate-arguments.ts';
 import { warningsOf } from './warnings.ts';
 
 const TEXT = usable('a string', (value) => typeof value === 'string');
 
 const WEBHOOK_RULES: Rules<keyof WebhookChoice> = {
-  // It has a check and a code of its own.
+  // Validated by `checkSecret`, with its own error code.
   secret: ANYTHING,
   name: TEXT,
   environment: TEXT,
@@ -54,7 +54,7 @@ const WEBHOOK_RULES: Rules<keyof WebhookChoice> = {
 
 const SECRET_RULES: Rules<keyof SecretChoice> = { of: oneOf('draft', 'current', 'next') };
 
-/** No time of ISO 8601 has five digits of a year, so that what is stored could not be read again. */
+/** ISO 8601 has no years of five digits, so the stored text could not be read again. */
 const YEAR_10000_MS = Date.UTC(10_000);
 
 const ROTATION_RULES: Rules<keyof RotationOptions> = {
@@ -65,10 +65,9 @@ const ROTATION_RULES: Rules<keyof RotationOptions> = {
   secret: ANYTHING,
 };
 
-/** As long as receivers of others are given to learn of a new secret. */
+/** Time for the receiver to accept the new secret. */
 const DEFAULT_NOTICE_MS = 24 * 3_600_000;
 
-/** What a configuration needs of the world. */
 export interface ConfigurationSystem {
   readonly store: SettingsStore;
   readonly testOptions: TestOptions;
@@ -107,8 +106,8 @@ export class StoredConfiguration implements Configuration {
     const stored = (draft === undefined ? savedOf(settings, id) : findSaved(settings, id))?.secret;
     const now = this.#system.clock.now();
     if (of !== 'next') return stored === undefined ? undefined : secretAt(stored, now);
-    const isToCome = typeof stored === 'object' && Date.parse(stored.nextFrom) > now;
-    return isToCome ? stored.next : undefined;
+    const isPending = typeof stored === 'object' && Date.parse(stored.nextFrom) > now;
+    return isPending ? stored.next : undefined;
   }
 
   async test(applicationId: string): Promise<TestedWebhook> {
@@ -148,7 +147,7 @@ export class StoredConfiguration implements Configuration {
     const secret = this.#secretOrNew(given.secret);
     const { clock } = this.#system;
     const fromMs = given.from?.getTime() ?? clock.now() + DEFAULT_NOTICE_MS;
-    // Now is when it is written: until others have written, a change of before may have had its time.
+    // Reads the clock when it writes: it may have waited long for other writers.
     await this.#change((settings) =>
       rotateSecret(id, { secret, fromMs, nowMs: clock.now() })(settings),
     );
@@ -168,7 +167,7 @@ export class StoredConfiguration implements Configuration {
   }
 
   async #read(): Promise<StoredSettings> {
-    return this.#parse(await storing(() => this.#system.store.read()));
+    return this.#parse(await wrapErrors(() => this.#system.store.read()));
   }
 
   #parse(text: string | undefined): StoredSettings {
@@ -177,7 +176,7 @@ export class StoredConfiguration implements Configuration {
 
   async #change<T>(change: Change<T>): Promise<T> {
     let end: { readonly result: T } | undefined;
-    await storing(() =>
+    await wrapErrors(() =>
       this.#system.store.update((text) => {
         const before = this.#parse(text);
         const { settings, result } = change(before);
@@ -190,8 +189,8 @@ export class StoredConfiguration implements Configuration {
   }
 }
 
-/** A store may be the host's own; what it fails with is its own, too. */
-async function storing<T>(work: () => Promise<T>): Promise<T> {
+/** The store, and its errors, may be the host's own. */
+async function wrapErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

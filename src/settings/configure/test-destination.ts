@@ -1,4 +1,4 @@
-/** Sends one `test` message to a destination, which nothing else knows of. */
+/** Sends one `test` message to a destination that may not be saved. */
 import { createWebhookSender } from '../../delivery/create-sender.ts';
 import type { DeliveryOptions } from '../../delivery/options.ts';
 import { readSenderOptions } from '../../delivery/read-options.ts';
@@ -8,17 +8,13 @@ import type { OrganisedApplication } from '../schema.ts';
 import type { StoredSettings } from '../stored-settings.ts';
 import { draftOf, findSaved, unknown } from './changes.ts';
 
-/** How it is sent: as in the sender that will deliver, so that the test tells of that. */
+/** Use the options of the sender that will deliver, so that the test proves the same path. */
 export type TestOptions = Pick<
   DeliveryOptions<'open'>,
   'deadlineMs' | 'dispatcher' | 'headers' | 'network' | 'userAgent' | 'v1Aliases'
 >;
 
-/**
- * Now, and not at the first test.
- *
- * @throws SecurityEventError `ERR_INVALID_OPTION`
- */
+/** Validates the options before the first test. @throws SecurityEventError `ERR_INVALID_OPTION` */
 export function checkTestOptions(options: TestOptions): void {
   readSenderOptions({ ...options, settings: () => undefined });
 }
@@ -38,7 +34,7 @@ export async function testDestination(
 }
 
 /**
- * The draft, with the certificates of what is saved, or else what is saved.
+ * Returns the draft with the saved certificates, or else the saved destination.
  *
  * @throws SecurityEventError `ERR_UNKNOWN_APPLICATION`
  */
@@ -49,10 +45,10 @@ export function destinationToTest(
 ): OrganisedApplication {
   const saved = findSaved(settings, applicationId);
   const draft = draftOf(settings, applicationId);
-  const { name, environment, url, secret } = draft ?? saved ?? NOTHING;
+  const { name, environment, url, secret } = draft ?? saved ?? NO_DESTINATION;
   if (url === undefined || secret === undefined) throw unknown('it has no URL and secret to test');
   const { format } = settings;
   return { name, environment, url, secret: secretAt(secret, nowMs), tls: saved?.tls, format };
 }
 
-const NOTHING = { name: '', environment: '', url: undefined, secret: undefined };
+const NO_DESTINATION = { name: '', environment: '', url: undefined, secret: undefined };

@@ -1,16 +1,15 @@
-/** What is allowed and likely to be regretted. */
+/** Warnings about destinations that are allowed but risky. */
 
 /**
- * - `plain-http`: what is sent can be read on its way; the signature does not hide it.
+ * - `plain-http`: messages can be read in transit; the signature does not encrypt them.
  * - `short-secret`: fewer than 16 bytes can be guessed.
- * - `space-around-secret`: it counts, and is easily lost where a secret is copied.
+ * - `space-around-secret`: the space counts, and is easily lost when the secret is copied.
  */
 export type DestinationWarning = 'plain-http' | 'short-secret' | 'space-around-secret';
 
 const MIN_SECRET_BYTES = 16;
 
 interface Checked {
-  /** Where it is about a secret alone: none. */
   readonly url: URL | undefined;
   readonly secret: string;
 }

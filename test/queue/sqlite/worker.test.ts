@@ -210,11 +210,11 @@ describe('a file that another connection holds', () => {
     const other = new DatabaseSync(path, {});
     other.exec('begin immediate');
     const database = new Database(new DatabaseSync(path, { timeout: 0 }), new Gate(newGate()));
-    expect(() => database.patiently(() => database.run('begin immediate'), 5)).toThrow(
+    expect(() => database.retryWhileBusy(() => database.run('begin immediate'), 5)).toThrow(
       'another process has held the file for 0.005 s',
     );
     other.close();
-    expect(database.patiently(() => database.number('select 7'), 5)).toBe(7);
+    expect(database.retryWhileBusy(() => database.number('select 7'), 5)).toBe(7);
     database.close();
   });
 });

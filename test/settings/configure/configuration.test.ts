@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Configuration } from '../../../src/settings/configure/configuration.ts';
+import type {
+  Configuration,
+  SettingsStore,
+} from '../../../src/settings/configure/configuration.ts';
 import { createConfiguration } from '../../../src/settings/configure/create-configuration.ts';
-import type { SettingsStore } from '../../../src/settings/configure/store.ts';
 import { StoredConfiguration } from '../../../src/settings/configure/stored-configuration.ts';
 import type { StoredSettings } from '../../../src/settings/stored-settings.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
@@ -338,7 +340,7 @@ test('modules are selected by their very names', async () => {
 test.each<[string, (configuration: Configuration) => Promise<unknown>]>([
   ['expected applicationId to be a non-empty string', (one) => one.save('')],
   ['__proto__ cannot be an applicationId', (one) => one.save('__proto__')],
-  ['there is no application of this id that was saved', (one) => one.rotateSecret('blog')],
+  ['no application with this id was saved', (one) => one.rotateSecret('blog')],
   ["expected modules to be 'all' or an object", (one) => one.selectModules('shop', [] as never)],
   [
     '__proto__ cannot be one of modules',
@@ -540,6 +542,13 @@ describe('a description', () => {
     });
   });
 
+  test('of an application without a name has none', async () => {
+    const settings = { applications: { agent: {} } };
+    expect((await keep(settings).configuration.describe()).applications).toStrictEqual({
+      agent: { isSaved: true },
+    });
+  });
+
   test('of nothing is empty', async () => {
     expect(await keep().configuration.describe()).toEqual({ format: 2, applications: {} });
   });
@@ -554,6 +563,11 @@ describe('what is stored', () => {
       ['drafts', 'shop', 'secret'],
     ],
     ['a URL without a secret', withShop({ secret: undefined }), ['applications', 'shop', 'secret']],
+    [
+      'format 1 and no name',
+      { ...withShop({ name: undefined }), format: 1 },
+      ['applications', 'shop', 'name'],
+    ],
   ])('with %s is not touched, and the error repeats no secret', async (_what, settings, path) => {
     const { configuration, writes } = keep(settings);
     for (const work of [configuration.describe(), configuration.upgradeFormat()]) {

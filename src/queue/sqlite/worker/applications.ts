@@ -58,7 +58,7 @@ function claimedBy(context: Context): (row: WaitingRow) => boolean {
   };
 }
 
-/** Makes dead letters of the messages. Damaged ones are set aside. */
+/** Turns the messages into dead letters. Sets damaged ones aside. */
 function moveAll(context: Context, rows: readonly WaitingRow[], death: Death): ExpiredMessage[] {
   const { store } = context;
   const changed = new Set<Application>();
@@ -122,12 +122,12 @@ export function applicationState({ store }: Context, id: string): ApplicationSta
 
 const TIERS: readonly string[] = ['untried', 'healthy', 'failing', 'closed'] satisfies Tier[];
 
-/** No pause and no lease is as long as this: a later end of one is damage. */
+/** Longer than any pause or lease: a time that is further ahead is damaged. */
 const MAX_PAUSE_MS = 366 * 86_400_000;
 
 /**
- * Checks when each application can be claimed, since one that never seems ready would wait forever. To
- * be called when the file is opened. Reads one message of each application.
+ * Repairs damaged times of applications, since one that never becomes ready would wait forever. To be
+ * called when the file is opened. Reads one message of each application.
  */
 export function audit(context: Context): void {
   const { store, nowMs } = context;
@@ -144,7 +144,7 @@ export function audit(context: Context): void {
     if ((application.first_due ?? 0) > latest) setDamagedAside(context, application, latest);
     store.changed(application);
     const keys = Object.keys(before) as (keyof Application)[];
-    // Reported, though nothing is lost.
+    // Report the damage, though no message is lost.
     if (keys.some((key) => application[key] !== before[key])) store.addLost(application, 0);
   }
 }

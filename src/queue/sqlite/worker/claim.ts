@@ -27,7 +27,7 @@ export function claim(context: Context, request: ClaimRequest): ClaimAnswer | No
     const messages = application.claim === null ? takeMessages(context, application, request) : [];
     const [first] = messages;
     if (first !== undefined) return answer(context, application, { messages, request });
-    // Its rows were damaged: it is ready at another time.
+    // Its due messages were damaged and are set aside, so it is ready at another time.
     refreshFirstDue(store, application);
     updateReadiness(context, application);
     before = ready;
@@ -57,7 +57,7 @@ function nextApplication(
     .toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
 }
 
-/** Returns the longest beginning of what is due that keeps every limit. Sets damaged rows aside. */
+/** Returns the first due messages that fit into every limit. Sets damaged rows aside. */
 function takeMessages(
   context: Context,
   application: Application,
@@ -82,7 +82,7 @@ function takeMessages(
   return messages;
 }
 
-/** Reads pages that grow while the bodies are small: a claim reads little more than it may have. */
+/** Reads pages whose size depends on the bodies so far, so that a claim reads little more than it takes. */
 function* dueMessages(
   context: Context,
   { number }: Application,
@@ -90,7 +90,7 @@ function* dueMessages(
 ): Iterable<MessageRow> {
   const condition =
     'application = ? and due <= ? and (due, sequence) > (?, ?) order by due, sequence limit ?';
-  // Below all that damage can make of an integer.
+  // Below any integer, even a damaged one.
   let after: readonly [number, number] = [-1e19, 0];
   let page = FIRST_PAGE;
   for (let left = Math.max(1, limit); left > 0; ) {

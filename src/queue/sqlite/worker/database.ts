@@ -4,7 +4,7 @@ import { GATE_BUSY, GATE_STOP } from '../protocol.ts';
 import type { Connection, Row, SqlValue, Statement } from './engine.ts';
 import { isBusy, Rejection } from './failure.ts';
 
-/** How long another process may hold the file before calls fail. */
+/** How long another process may lock the file before calls fail. */
 const LOCK_WAIT_MS = 10_000;
 
 const BUSY = Symbol('busy');
@@ -27,7 +27,7 @@ export class Gate {
   run<T>(work: () => T): T {
     Atomics.store(this.#words, GATE_BUSY, 1);
     try {
-      // Stored before this is read, and the exit handler does the reverse: one of them sees the other.
+      // This thread sets BUSY and then reads STOP, the exit handler does the reverse: one sees the other.
       if (Atomics.load(this.#words, GATE_STOP) === 1) throw new Stopped();
       return work();
     } finally {
@@ -44,7 +44,7 @@ export class Gate {
 
 /** One connection with its statements, which are prepared on first use. */
 export class Database {
-  /** Kept here: the engine closes a connection that nobody refers to, even while it has statements. */
+  /** The engine closes a connection without references, even while its statements are in use. */
   readonly #connection: Connection;
   readonly #gate: Gate;
   readonly #statements = new Map<string, Statement>();
@@ -60,7 +60,7 @@ export class Database {
     return Number(this.#prepared(sql).run(...values).changes);
   }
 
-  /** Inserts a row. Rows of a table that have as many columns have the same ones. */
+  /** Inserts a row. Two rows of a table with the same number of columns must have the same columns. */
   insert(table: string, row: Row): void {
     const values = Object.values(row);
     const kind = `${table} ${values.length}`;
@@ -72,7 +72,7 @@ export class Database {
     this.run(sql, ...values);
   }
 
-  /** Updates the row with that value of a column. */
+  /** Updates the row whose `column` has this value. */
   update(table: string, row: Row, [column, value]: readonly [string, SqlValue]): void {
     const names = Object.keys(row);
     const sql = `update ${table} set ${names.join(' = ?, ')} = ? where ${column} = ?`;
@@ -109,8 +109,8 @@ export class Database {
     this.#connection.exec(sql);
   }
 
-  /** Runs a statement that takes no lock on the file for long, inside the gate. */
-  quickly<T>(work: () => T): T {
+  /** Runs `work` inside the gate, once. For statements that need not wait for a lock. */
+  withoutRetry<T>(work: () => T): T {
     return this.#gate.run(work);
   }
 
@@ -119,7 +119,7 @@ export class Database {
    * sleeps: the busy timeout of SQLite sleeps longer and longer, and starves one of several processes.
    */
   transaction<T>(work: () => T): T {
-    return this.patiently(() => {
+    return this.retryWhileBusy(() => {
       this.run('begin immediate');
       try {
         const value = work();
@@ -136,8 +136,8 @@ export class Database {
     });
   }
 
-  /** Repeats `attempt` while another connection holds the file. */
-  patiently<T>(attempt: () => T, waitMs: number = LOCK_WAIT_MS): T {
+  /** Repeats `attempt` while another connection locks the file. */
+  retryWhileBusy<T>(attempt: () => T, waitMs: number = LOCK_WAIT_MS): T {
     const endMs = systemClock.monotonicMs() + waitMs;
     for (;;) {
       const value = this.#gate.run(() => this.#unlessBusy(attempt));

@@ -5,14 +5,14 @@ import { bodyChecksum, postedOf, progressChecksum, updateReadiness } from './mes
 import { CONTENT_COLUMNS, type DeadLetterRow, MESSAGE_COLUMNS } from './schema.ts';
 import { type Application, parseJson } from './store.ts';
 
-/** Dead letters that one transaction replays, purges or evicts: other processes wait meanwhile. */
+/** Dead letters that one transaction replays, purges or evicts. Other processes wait for it. */
 const PAGE = 500;
 const MAX_EVICTED = 5000;
 
 /** What is needed to count a dead letter. */
 type DeadRow = Pick<DeadLetterRow, 'id' | 'application' | 'size_bytes' | 'sends'>;
 
-/** Discards the oldest dead letters while they are larger than the queue keeps. */
+/** Discards the oldest dead letters until the others fit into `maxDeadBytes`. */
 export function evict(context: Context): void {
   const { store, database, settings } = context;
   if (store.state.dead_bytes <= settings.maxDeadBytes) return;
@@ -48,7 +48,7 @@ interface Search {
   readonly limit: number;
 }
 
-/** Finds the letters that a filter names, oldest first. Ignores ids that no letter has. */
+/** Finds the letters that match a filter, oldest first. Ignores ids that no letter has. */
 function search<T extends DeadRow>(
   { store, database }: Context,
   columns: string,
@@ -82,7 +82,7 @@ export function listDeadLetters(
   context: Context,
   { filter, after, limit }: Omit<Search, 'upTo'>,
 ): PostedDeadLetters {
-  // One more than asked for tells whether there is another page.
+  // One row more than asked for shows whether there is another page.
   const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
   const rows = search<DeadLetterRow>(context, '*', given);
   const page = rows.slice(0, limit);
@@ -102,7 +102,7 @@ export function listDeadLetters(
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
 
-/** Keeps a damaged letter for a human, and counts its message as lost. */
+/** Returns whether a letter is intact. Moves a damaged one to `damaged_message` and counts it as lost. */
 export function isIntact(context: Context, row: DeadLetterRow): boolean {
   if (bodyChecksum(row.application, row) === row.body_checksum) return true;
   const { application: number, sends, message_id, body } = row;

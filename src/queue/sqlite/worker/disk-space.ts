@@ -4,14 +4,14 @@ import { type Database, Stopped } from './database.ts';
 import { isDiskFull } from './failure.ts';
 import { Reserve } from './reserve.ts';
 
-/** Pages of 4 KiB in the WAL from which on it is moved into the database. */
+/** Pages of 4 KiB in the WAL at which a checkpoint moves it into the database. */
 const CHECKPOINT_PAGES = 2000;
-/** Other processes can keep a checkpoint from resetting the WAL. From here on they wait for it. */
+/** Readers can keep a checkpoint from resetting the WAL. Above this many pages, calls wait for them. */
 const MAX_WAL_PAGES = 16_000;
 const RESET_WAIT_MS = 200;
-/** The size of the WAL is read again after so much time. */
-const LOOK_MS = 10;
-/** Free pages that are kept for new messages, and pages that are given back at a time. */
+/** Minimum time between two looks at the size of the WAL. */
+const WAL_CHECK_INTERVAL_MS = 10;
+/** Free pages that are kept for new messages, and pages that are given back to the disk at a time. */
 const FREE_PAGES = 2000;
 const VACUUM_PAGES = 500;
 
@@ -28,7 +28,7 @@ export class DiskSpace {
   #isStuck = false;
   #hasWritten = false;
   #lastSequence = 0;
-  #lookedMs = 0;
+  #walCheckedMs = 0;
 
   constructor(file: string, database: Database) {
     this.#database = database;
@@ -41,7 +41,7 @@ export class DiskSpace {
     return this.#reserve.lastSequence();
   }
 
-  /** Whether messages may be added: what the disk keeps in reserve is for settling. */
+  /** Whether messages may be added. The reserve is kept for settling. */
   canGrow(): boolean {
     if (this.#isStuck) this.#checkpoint();
     if (this.#isStuck) return false;
@@ -66,14 +66,14 @@ export class DiskSpace {
     this.#lastSequence = lastSequence;
     this.#hasWritten = true;
     const nowMs = systemClock.monotonicMs();
-    if (nowMs - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = nowMs;
+    if (nowMs - this.#walCheckedMs < WAL_CHECK_INTERVAL_MS) return;
+    this.#walCheckedMs = nowMs;
     const { log, checkpointed } = this.#wal('noop');
     if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
 
-  /** Does a part of what can wait until nobody calls. */
+  /** Does a part of the cleaning up that can wait until there are no calls. */
   tidy(): void {
     if (!this.#hasWritten) return;
     if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
@@ -89,20 +89,20 @@ export class DiskSpace {
   }
 
   #freePages(): number {
-    return this.#database.quickly(() => this.#database.number('pragma freelist_count'));
+    return this.#database.withoutRetry(() => this.#database.number('pragma freelist_count'));
   }
 
   /** Gives free pages back to the disk. Returns false when it is full. */
   #vacuum(pages: number | 'all'): boolean {
     const sql = `pragma incremental_vacuum${pages === 'all' ? '' : `(${pages})`}`;
     return this.#unlessFull(() =>
-      this.#database.patiently(() => this.#database.all(sql), RESET_WAIT_MS),
+      this.#database.retryWhileBusy(() => this.#database.all(sql), RESET_WAIT_MS),
     );
   }
 
   #checkpoint(): void {
     this.#isStuck = !this.#unlessFull(() => this.#wal('passive'));
-    // Pages at the end of the database may be free: without them it need not grow as far.
+    // Free pages at the end of the database: without them the file need not grow as far.
     if (this.#isStuck && this.#vacuum('all'))
       this.#isStuck = !this.#unlessFull(() => this.#wal('passive'));
   }
@@ -117,10 +117,10 @@ export class DiskSpace {
 
   #wal(mode: 'noop' | 'passive' | 'restart' | 'truncate'): WalState {
     const sql = `pragma wal_checkpoint(${mode})`;
-    return this.#database.quickly(() => this.#database.get<WalState>(sql)) as WalState;
+    return this.#database.withoutRetry(() => this.#database.get<WalState>(sql)) as WalState;
   }
 
-  /** Returns false when the disk is full. Calls find out what else is wrong with the file. */
+  /** Returns false when the disk is full. Ignores other errors: the next call meets them again. */
   #unlessFull(work: () => unknown): boolean {
     try {
       work();

@@ -37,7 +37,9 @@ const PEER = '@photostructure/sqlite';
 
 /** @throws Rejection `ERR_PEER_MISSING` */
 export function loadEngine(peerPath: string | null): Engine {
-  const builtin = quietly(() => process.getBuiltinModule('node:sqlite')) as Engine | undefined;
+  const builtin = withoutExperimentalWarning(() => process.getBuiltinModule('node:sqlite')) as
+    | Engine
+    | undefined;
   if (builtin !== undefined && isRecent(builtin)) return builtin;
   const install = `${PEER} (\`npm install ${PEER}@1\`): Node ${process.versions.node} has no SQLite ${MINIMUM.join('.')}`;
   if (peerPath === null) throw new Rejection('ERR_PEER_MISSING', install);
@@ -53,7 +55,7 @@ export function loadEngine(peerPath: string | null): Engine {
   );
 }
 
-/** The version that runs: a Node that is linked to the system's SQLite can report another one. */
+/** Asks SQLite itself: a Node that is linked to the system's SQLite can report another version. */
 function isRecent({ DatabaseSync }: Engine): boolean {
   const connection = new DatabaseSync(':memory:', {});
   try {
@@ -69,7 +71,7 @@ function isRecent({ DatabaseSync }: Engine): boolean {
 }
 
 /** Loads without the ExperimentalWarning of `node:sqlite`. Other warnings come through. */
-function quietly<T>(load: () => T): T {
+function withoutExperimentalWarning<T>(load: () => T): T {
   const emitWarning: unknown = Reflect.get(process, 'emitWarning');
   const others = (...given: unknown[]): void => {
     if (!given.includes('ExperimentalWarning'))

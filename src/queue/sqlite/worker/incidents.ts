@@ -1,4 +1,4 @@
-/** What was reported of which incident. Ids and names are digests, since they may be of any length. */
+/** What was reported of each incident. Ids and names are stored as digests, since they may have any length. */
 import { createHash } from 'node:crypto';
 import type {
   IncidentChanges,
@@ -8,7 +8,7 @@ import type {
 import type { Context } from './context.ts';
 import type { IncidentRow } from './schema.ts';
 
-/** Rows that one transaction forgets: other processes wait meanwhile. */
+/** Rows that one transaction deletes. Other processes wait for it. */
 const FORGOTTEN_INCIDENTS = 10;
 const FORGOTTEN_NAMES = 1000;
 
@@ -92,7 +92,7 @@ export function retractIncident(
       );
 }
 
-/** Forgets the other incidents that are too old or too many, those seen longest ago first. */
+/** Deletes other incidents that are too old or too many, the least recently seen first. */
 function forgetOthers(
   context: Context,
   current: number,

@@ -1,4 +1,4 @@
-/** Exports and imports rows of the tables. The times of items are the machine's. */
+/** Exports and imports rows of the tables. Items have times of the machine's clock. */
 import type { DeadReason, ItemKind, QueueItem } from '../../queue.ts';
 import { toWhole } from '../protocol.ts';
 import type { Context } from './context.ts';
@@ -26,7 +26,7 @@ type Imported = Pick<QueueItem, 'source' | 'kind' | 'id'> &
   Omit<MessageRow & DeadLetterRow, 'application' | 'body' | keyof Changing> &
   Partial<Changing> & { readonly application: string; readonly body: string };
 
-/** Columns that a dead letter has no more. */
+/** Columns that dead letters do not have. */
 type Changing = Pick<MessageRow, 'due' | 'max_messages' | 'progress'>;
 
 /** Sets damaged rows aside. */

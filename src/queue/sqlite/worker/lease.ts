@@ -1,4 +1,4 @@
-/** The lease of an application: which messages its claim has, and how it ends. */
+/** The lease of an application: its claimed messages, and its end. */
 import { crc32 } from 'node:zlib';
 import type { SequenceRange } from '../../queue.ts';
 import type { Context } from './context.ts';
@@ -31,7 +31,6 @@ export function startLease(
   return number;
 }
 
-/** Most claims have few ranges. */
 function rangesIn(sequences: readonly number[]): SequenceRange[] {
   const ranges: { readonly from: number; to: number }[] = [];
   for (const sequence of sequences) {
@@ -59,11 +58,11 @@ export function claimedRanges(
 const claimChecksum = (row: Omit<ClaimRow, 'checksum'>): number =>
   crc32(`${row.number} ${row.application} ${row.size_bytes} ${row.sequences}`);
 
-/** Returns the sequences of the application's live claim, or those that it most likely has. */
+/** Returns the sequences of the application's live claim; the most likely ones if its row is damaged. */
 export function claimedSequences(context: Context, application: Application): number[] {
   const known = claimedRanges(context, application);
   if (known !== undefined) return sequencesIn(known.ranges);
-  // No attempt may be forgotten: the claim took the messages that were due first.
+  // Every attempt must be counted. The claim took the messages that were due first.
   return context.database
     .all<{ readonly sequence: number }>(
       'select sequence from message where application = ? order by due, sequence limit ?',
@@ -80,7 +79,7 @@ export function findClaim({ store }: Context, id: string): Application | undefin
   return application?.claim === Number(claimNumber) ? application : undefined;
 }
 
-/** Ends the claim and puts the application behind those that have waited since. */
+/** Ends the claim, and puts the application at the end of the turns. */
 export function endClaim({ store, database }: Context, application: Application, ms: number): void {
   database.run('delete from claim where number = ?', application.claim);
   application.claim = null;

@@ -18,7 +18,7 @@ const IDLE_MS = 250;
 
 const NOTHING: WorkerPost = { answers: [], due: false, damage: null };
 
-/** Answers the calls that the main thread posts. */
+/** Runs the calls that the main thread posts. */
 export class FileThread {
   readonly #port: MessagePort;
   readonly #file: QueueFile;
@@ -35,7 +35,7 @@ export class FileThread {
     void this.#poll();
   }
 
-  /** Takes all posts that have arrived: their calls share transactions. */
+  /** Receives all posts that have arrived, so that their calls share transactions. */
   #receive(first: Post): void {
     const waiting: WaitingCall[] = [];
     for (let post: Post | undefined = first; post !== undefined; post = this.#nextPost()) {
@@ -70,7 +70,7 @@ export class FileThread {
     this.#port.postMessage(post, transfer);
   }
 
-  /** Looks for what other processes have made due, and tidies up while nobody calls. */
+  /** Looks for messages that other processes have made due, and tidies up between calls. */
   async #poll(): Promise<void> {
     for (;;) {
       await systemClock.idle(POLL_MS);
@@ -79,7 +79,7 @@ export class FileThread {
         if (this.#file.isDueByOthers()) this.#send({ ...NOTHING, due: true });
         if (systemClock.monotonicMs() - this.#lastWorkMs > IDLE_MS) this.#file.tidy();
       } catch {
-        // The next call finds out what is wrong with the file.
+        // The next call reports what is wrong with the file.
       }
     }
   }

@@ -1,4 +1,4 @@
-/** The rows of waiting messages: their columns, their checksums, and what an attempt changes. */
+/** The rows of waiting messages, with their checksums. */
 import { crc32 } from 'node:zlib';
 import type { DeadReason, Format } from '../../queue.ts';
 import type { PostedMessage } from '../protocol.ts';
@@ -7,7 +7,7 @@ import type { SqlValue } from './engine.ts';
 import { CONTENT_COLUMNS, type ContentRow, MESSAGE_COLUMNS, type MessageRow } from './schema.ts';
 import { type Application, fromText, type Store } from './store.ts';
 
-/** What a retry or an expired lease changes, and what it is counted by. */
+/** The columns that a retry or an expired lease may change, which have a checksum of their own. */
 export type Progress = Pick<
   MessageRow,
   'sequence' | 'due' | 'accepted' | 'sends' | 'max_messages' | 'progress'
@@ -25,7 +25,7 @@ export function bodyChecksum(application: number, row: Omit<ContentRow, 'body_ch
   const start = crc32(
     `${application} ${format} ${dateAt} ${countAt} ${sizeBytes} ${row.message_id}`,
   );
-  // An empty blob of the peer has no memory, for which zlib forgets the start.
+  // An empty blob of the peer has no memory: zlib then returns 0 instead of `start`.
   return body.length === 0 ? start : crc32(body, start);
 }
 
@@ -38,7 +38,7 @@ export const readMessages = (
   return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
 };
 
-/** Returns what the main thread gets of a row, beside its bytes. */
+/** Returns the fields of a row that are posted to the main thread, apart from its bytes. */
 export const postedOf = (row: ContentRow): PostedMessage => ({
   messageId: fromText(row.message_id),
   format: row.format as Format,
@@ -85,7 +85,7 @@ export const isIntact = (row: MessageRow): boolean =>
   progressChecksum(row) === row.progress_checksum &&
   bodyChecksum(row.application, row) === row.body_checksum;
 
-/** Keeps a damaged row for a human, and counts its message as lost. */
+/** Moves a damaged row to `damaged_message`, and counts its message as lost. */
 export function setAside({ database, store, nowMs }: Context, row: MessageRow): void {
   const { sequence, application: number, sends, message_id, body } = row;
   const kept = { sequence, application: number, sends, message_id, body };
@@ -119,7 +119,7 @@ export function updateReadiness(context: Context, application: Application): voi
 export function endDelaysIfFull(context: Context, application: Application, nowMs: number): void {
   const waiting = application.pending - application.claimed;
   if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
-  // One that waits for another attempt was sent before, and is left alone.
+  // Messages that wait for another attempt were sent before, and keep their time.
   const delayed = context.database.all<Progress>(
     `select ${PROGRESS} from message where application = ? and due > ? and due <= ? and sends = 0`,
     application.number,
@@ -131,7 +131,7 @@ export function endDelaysIfFull(context: Context, application: Application, nowM
   if (delayed.length > 0) application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
 }
 
-/** Reads the first due time again. While there is a claim, it is not needed. */
+/** Reads the first due time again. Not needed while there is a claim. */
 export function refreshFirstDue(store: Store, application: Application): void {
   if (application.claim !== null) return;
   let first = firstDue(store, application);
@@ -155,7 +155,7 @@ function firstDue({ database }: Store, application: Application): number | null 
     entry.sequence,
   );
   if (row?.application !== number || row.due !== entry.due) return undefined;
-  // Damage can make it greater than what can be stored again.
+  // A damaged value may be too large to be stored again.
   return Math.min(Math.max(entry.due, 0), Number.MAX_SAFE_INTEGER);
 }
 
@@ -187,7 +187,7 @@ export function moveToDeadLetters(
   { sequence, sends, ...message }: Pick<MessageRow, 'sequence' | 'sends' | 'size_bytes'> & Death,
 ): void {
   const { clock_offset: offset } = store.state;
-  // Times of dead letters are shown to people: they are the machine's.
+  // Times of dead letters are shown to people, so they are of the machine's clock.
   database.run(
     `insert into dead_letter
      select ?, application, accepted - ?, ?, ?, ?, ?, ${CONTENT_COLUMNS} from message where sequence = ?`,

@@ -1,4 +1,4 @@
-/** Opens the file: makes it, or checks that it is ours before anything in it is changed. */
+/** Creates the file, or checks that it is ours before anything in it is changed. */
 import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Database, type Gate } from './database.ts';
@@ -44,14 +44,13 @@ export function openDatabase({ engine, gate, file }: Opening): Database {
   const database = new Database(connection, gate);
   try {
     if (isNew) restrict(database, file);
-    // Freed pages can be given back to the disk. Takes effect in a file without tables only.
-    database.patiently(() => database.exec('pragma auto_vacuum = incremental'));
-    database.patiently(() => useWal(database));
+    // Allows to give freed pages back to the disk. Only has an effect in a file without tables.
+    database.retryWhileBusy(() => database.exec('pragma auto_vacuum = incremental'));
+    database.retryWhileBusy(() => useWal(database));
     gate.run(() => database.exec(SETTINGS));
     database.transaction(() => migrate(database));
     return database;
   } catch (error) {
-    // A stopped gate must not be entered again: the process ends.
     database.close();
     throw error;
   }
@@ -67,14 +66,14 @@ function refuseNetwork(file: string): void {
   throw new Rejection('ERR_QUEUE_FAILED', detail);
 }
 
-/** Looks at the file through a connection that cannot write. */
+/** Checks the file through a connection that cannot write. */
 function probe({ engine, gate, file }: Opening): void {
   const database = new Database(
     gate.run(() => connect(engine, file, true)),
     gate,
   );
   try {
-    database.patiently(() => refuseForeign(database));
+    database.retryWhileBusy(() => refuseForeign(database));
   } catch (error) {
     if (!isNoDatabase(error)) throw error;
     const detail = `${file} is no SQLite database; if it was a queue, its beginning is damaged`;
@@ -92,15 +91,15 @@ function refuseForeign(database: Database): void {
     const detail = `a newer version of this package made the file (schema ${version})`;
     throw new Rejection('ERR_QUEUE_FAILED', detail);
   }
-  // Another process may be about to make it: then it is still empty.
+  // It is still empty if another process is creating it.
   const objects = database.number('select count(*) from sqlite_schema');
   if (application === 0 && version === 0 && objects === 0) return;
   throw new Rejection('ERR_QUEUE_FOREIGN', 'the file is a database of another program');
 }
 
-/** Makes the file its owner's. SQLite gives the files beside it the same mode. */
+/** Lets only the owner read the file. SQLite gives the files beside it the same mode. */
 function restrict(database: Database, file: string): void {
-  database.patiently(() => database.number('pragma schema_version'));
+  database.retryWhileBusy(() => database.number('pragma schema_version'));
   if (existsSync(file)) chmodSync(file, 0o600);
 }
 

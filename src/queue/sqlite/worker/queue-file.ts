@@ -19,7 +19,7 @@ import { openDatabase } from './open.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { Store } from './store.ts';
 
-/** How long calls join a transaction, so that other processes wait for less than 100 ms. */
+/** How long more calls are added to a transaction. Keeps other processes waiting for less than 100 ms. */
 const GROUP_MS = 50;
 
 export interface WaitingCall {
@@ -39,7 +39,7 @@ interface Storage {
   readonly space: DiskSpace;
 }
 
-/** Calls of incidents and the audit have no settings of a queue's handle. */
+/** Settings for the audit and for calls of an incident store, which come from no queue. */
 const NO_SETTINGS: HandleSettings = {
   sync: false,
   initialState: { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null },
@@ -84,7 +84,7 @@ export class QueueFile {
       if (error instanceof Stopped) throw error;
       // Another process holds the file, or it cannot be opened.
       if (error instanceof Rejection) return this.#failed(calls, error);
-      // One failing call fails its transaction: it is found by halves.
+      // One failing call fails the whole transaction. Halving the calls finds it.
       if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
       const isFull = isDiskFull(error);
       if (isFull && first.call.operation !== 'enqueue' && this.#storage?.space.makeRoom() === true)
@@ -95,7 +95,7 @@ export class QueueFile {
 
   #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
     const { store, space } = this.#opened(calls);
-    // Looked at before the transaction: it may take a checkpoint.
+    // Before the transaction, since this may run a checkpoint.
     const hasSpace = calls.every(({ call }) => call.operation !== 'enqueue') || space.canGrow();
     const { answers, transfer } = store.transaction(() => {
       const group = new Group(store, hasSpace);
@@ -113,7 +113,7 @@ export class QueueFile {
     return { answers, transfer, due, damage: damageOf(lost) };
   }
 
-  /** An error here is no error of the calls, which are done. */
+  /** Errors here do not fail the calls, which are committed. */
   #afterCommit(space: DiskSpace, lastSequence: number): void {
     try {
       space.committed(lastSequence);
@@ -132,7 +132,7 @@ export class QueueFile {
       const value = (OPERATIONS[operation as Operation] as AnyOperation)(context, ...args);
       return { id, value };
     } catch (error) {
-      // Refused before anything was changed: the others of the group go on.
+      // It was refused before it changed anything, so the rest of the group can continue.
       if (!(error instanceof Rejection)) throw error;
       return { id, failure: failureAnswer(error, this.#file) };
     }
@@ -151,7 +151,7 @@ export class QueueFile {
     const isSynchronous = calls.some(({ call }) => call.settings?.sync === true);
     if (this.#isSynchronous !== isSynchronous) {
       const mode = isSynchronous ? 'full' : 'normal';
-      storage.database.quickly(() => storage.database.exec(`pragma synchronous = ${mode}`));
+      storage.database.withoutRetry(() => storage.database.exec(`pragma synchronous = ${mode}`));
       this.#isSynchronous = isSynchronous;
     }
     return storage;
@@ -165,7 +165,7 @@ export class QueueFile {
     try {
       const missing = store.transaction(() => {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
-        // No sequence is given twice.
+        // The lost sequences must not be given to new messages.
         store.state.last_sequence += behind;
         audit(new Group(store, true).context(nowMs, NO_SETTINGS));
         return behind;
@@ -186,7 +186,7 @@ export class QueueFile {
   isDueByOthers(): boolean {
     const database = this.#storage?.database;
     if (database === undefined) return false;
-    return database.quickly(() => {
+    return database.withoutRetry(() => {
       const version = database.number('pragma data_version');
       if (version === this.#dataVersion) return false;
       this.#dataVersion = version;
@@ -229,7 +229,7 @@ class Group {
     this.hasSpace = hasSpace;
   }
 
-  /** No call sees a lease that has expired. */
+  /** Ends expired leases first, so that no call sees one. */
   context(nowMs: number | null, settings: HandleSettings, bytes: Uint8Array = NO_BYTES): Context {
     const machineMs = nowMs ?? this.#machineMs;
     const { transfer } = this;

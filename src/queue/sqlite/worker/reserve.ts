@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
-/** More than a checkpoint of the largest WAL needs, after which settling writes into space it has. */
+/** More than a checkpoint of the largest WAL needs; after it, settling reuses space of the WAL. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
 const NOTE_BYTES = 64;
 
@@ -17,8 +17,8 @@ const NOTE_BYTES = 64;
  * A file beside the database that takes up space. On a full disk it is emptied, so that waiting
  * messages can still be claimed and settled, which makes room.
  *
- * It begins with the last sequence that was committed. A database that knows a lower one has lost
- * commits: somebody removed its WAL, or put back an older copy.
+ * It begins with the last sequence that was committed. If the one in the database is lower, commits were
+ * lost: its WAL was removed, or an older copy was put back.
  */
 export class Reserve {
   readonly #path: string;
@@ -28,7 +28,6 @@ export class Reserve {
     this.#path = `${file}-reserve`;
   }
 
-  /** Whether it takes up space. */
   get isHeld(): boolean {
     return this.#size() > NOTE_BYTES;
   }
@@ -38,7 +37,7 @@ export class Reserve {
     const size = this.#size();
     if (size >= RESERVE_BYTES) return true;
     try {
-      // Not zeros, which some file systems do not store.
+      // Not zeros: some file systems do not allocate space for them.
       const filling = Buffer.alloc(RESERVE_BYTES - size, 'reserved ');
       if (size === 0) filling.write(textOf(0));
       for (let done = 0; done < filling.length; ) {
@@ -56,18 +55,18 @@ export class Reserve {
     ignoreFailure(() => ftruncateSync(this.#opened(), NOTE_BYTES));
   }
 
-  /** Writes down the last sequence. Processes may do so in the wrong order: then it is a lower one. */
+  /** Writes the last sequence. It may be too low, since processes may write in the wrong order. */
   note(sequence: number): void {
     ignoreFailure(() => void writeSync(this.#opened(), textOf(sequence), 0));
   }
 
-  /** The last sequence that was written down; 0 without one. */
+  /** Returns the last sequence that was written; 0 if none was. */
   lastSequence(): number {
     const bytes = Buffer.alloc(NOTE_BYTES);
     ignoreFailure(() => void readSync(this.#opened(), bytes, 0, NOTE_BYTES, 0));
     const note = bytes.toString('latin1');
     const sequence = Number(/^last sequence (\d{1,15}) /.exec(note)?.[1] ?? 0);
-    // Damaged by a bad disk: a false one would be reported as lost commits.
+    // A damaged sequence must not be reported as lost commits.
     return note === textOf(sequence) ? sequence : 0;
   }
 
@@ -91,7 +90,7 @@ function textOf(sequence: number): string {
   return `${text}${crc32(text)}\n`.padEnd(NOTE_BYTES, '.');
 }
 
-/** On a full disk, or in a folder that was removed, the database itself reports what is wrong. */
+/** On a full disk or in a removed folder the database itself reports the error. */
 function ignoreFailure(work: () => void): void {
   try {
     work();

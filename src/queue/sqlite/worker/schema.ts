@@ -1,6 +1,6 @@
 /**
- * The tables of the file, from whose columns the types of the rows follow. Times are in milliseconds of
- * the queue's clock, those of dead letters of the machine's. Ids are as `toText` of store.ts writes them.
+ * The tables of the file; the types of the rows are derived from their columns. Times are in milliseconds
+ * of the queue's clock, those of dead letters of the machine's. Ids are written by `toText` of store.ts.
  */
 
 /** `PRAGMA application_id` of our files: "SEDQ". */
@@ -20,14 +20,14 @@ const QUEUE_STATE = {
   /** Names the queue in exports. */
   queue_id: 'text not null default (hex(randomblob(16)))',
   last_sequence: COUNT,
-  /** Numbers turns, claims and dead letters. */
+  /** The last number that was given to a turn, a claim or a dead letter. */
   last_number: COUNT,
   pending: COUNT,
   pending_bytes: COUNT,
   dead_bytes: COUNT,
   /** Rises when a message may be due earlier than a claim said. */
   due_changes: COUNT,
-  /** The queue's time is the machine's clock and this, so that it never goes back. */
+  /** Added to the machine's clock to get the queue's time, which never goes back. */
   clock_offset: COUNT,
   last_time: COUNT,
   incidents: COUNT,
@@ -42,7 +42,7 @@ const APPLICATION = {
   max_bytes: INTEGER,
   circuit_breaker: TEXT,
   not_before: COUNT,
-  /** When its last claim ended: it goes behind those that have waited since. */
+  /** When its last claim ended. Applications that became ready before that go first. */
   served_at: COUNT,
   turn: COUNT,
   claim: 'integer',
@@ -50,7 +50,7 @@ const APPLICATION = {
   claimed: COUNT,
   /** The first due time of its unclaimed messages. Not updated while there is a claim. */
   first_due: 'integer',
-  /** No message waits for others to come after this time. */
+  /** The delay of `enqueue` is over for all of its messages after this time. */
   delayed_until: COUNT,
   /** When it can be claimed, or its lease ends; null when it is closed or empty. */
   ready_at: 'integer',

@@ -1,6 +1,6 @@
 /**
- * The rows that nearly every call needs: the queue's state and its applications. They are kept between
- * transactions, and read again when another process has changed the file.
+ * Caches the rows that nearly every call needs: the queue's state and its applications. They are read
+ * again when another process has changed the file.
  */
 import type { ApplicationState, Json, Tier } from '../../queue.ts';
 import { type LostMessages, toWhole } from '../protocol.ts';
@@ -21,10 +21,10 @@ interface Cached<T> {
   readonly stored: T;
 }
 
-/** Applications in memory; with more, all are read again. */
+/** Above this number of applications the cache is emptied. */
 const MAX_CACHED = 20_000;
 
-/** The clock was set back if it is behind by more than this; else calls were only a little late. */
+/** A time that is further back means that the clock was set back; otherwise a call was only late. */
 const CLOCK_TOLERANCE_MS = 1000;
 
 export class Store {
@@ -90,8 +90,8 @@ export class Store {
   }
 
   /**
-   * Turns the machine's time into the queue's, which stands still while the machine's clock goes back.
-   * Otherwise a clock that was wrong for a moment would stop the queue for the time of the error.
+   * Converts the machine's time into the queue's, which never goes back. When the machine's clock was
+   * set back, the queue's goes on from its last time: it does not wait until the clock catches up.
    */
   time(machineMs: number): number {
     const { state } = this;
@@ -154,7 +154,7 @@ export class Store {
     this.#changed.add(application);
   }
 
-  /** Adds to the counts of what waits, of the application and of the queue. */
+  /** Adds to the pending messages of the application and of the queue. */
   addPending(application: Application, messages: number, bytes: number): void {
     application.pending += messages;
     this.state.pending += messages;
@@ -170,7 +170,7 @@ export class Store {
     this.#changed.add(application);
   }
 
-  /** Writes the applications, before they are searched by something else than their id. */
+  /** Writes the changed applications. Call it before they are searched by other columns than the id. */
   flushApplications(): void {
     for (const { number } of this.#changed) {
       const entry = this.#applications.get(number) as Cached<Application>;
@@ -187,7 +187,7 @@ export class Store {
       this.state.dead_bytes = this.database.number(`${sum} dead_letter`);
       this.#hasDamagedSizes = false;
     }
-    // A call that only looked at the time is no reason to write.
+    // A call that only advanced the time need not be written.
     const entry = this.#state as Cached<QueueStateRow>;
     if (Object.keys(changesOf(entry)).some((name) => name !== 'last_time'))
       this.#write('queue_state', 'id', entry);
@@ -244,8 +244,8 @@ function cached<T extends object>(row: T | undefined): Cached<T> {
 }
 
 /**
- * Ids as SQLite stores them. Its texts cannot contain half a surrogate pair and end at U+0000, which
- * ids may contain: they are stored as they stand between the quotes of a JSON string.
+ * Ids that SQLite can store as they are. Its texts end at U+0000 and cannot contain half a surrogate
+ * pair, but ids may contain both: such ids are stored with the escapes of a JSON string.
  */
 const PLAIN = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
-import { whenUsed } from '../../src/contract/when-used.ts';
+import { lazySchema } from '../../src/contract/lazy-schema.ts';
 import { MESSAGES, RECORDS } from './samples.ts';
 
 const RECORD = {
@@ -33,7 +33,7 @@ function thrownBy(act: () => unknown): unknown {
 describe('a schema that is built when used', () => {
   test('is built at the first parse, and once', () => {
     const build = vi.fn<() => z.ZodString>(() => z.string());
-    const schema = whenUsed(build);
+    const schema = lazySchema(build);
     expect(build).not.toHaveBeenCalled();
     expect(schema.parse('a')).toBe('a');
     expect(schema.safeParse(1).success).toBe(false);
@@ -42,7 +42,7 @@ describe('a schema that is built when used', () => {
 
   test('tries again after a build that failed', () => {
     let isPolluted = true;
-    const schema = whenUsed(() => {
+    const schema = lazySchema(() => {
       if (isPolluted) throw new TypeError('polluted');
       return z.string();
     });
@@ -53,7 +53,7 @@ describe('a schema that is built when used', () => {
 
   test('is built anew, and once, when the pollution is gone that it was built under', () => {
     const build = vi.fn<() => z.ZodString>(() => z.string());
-    const schema = whenUsed(build);
+    const schema = lazySchema(build);
     onTestFinished(() => void clean());
     pollute();
     schema.safeParse('a');
@@ -67,7 +67,7 @@ describe('a schema that is built when used', () => {
 
   test('is not built anew for a pollution that came later', () => {
     const build = vi.fn<() => z.ZodString>(() => z.string());
-    const schema = whenUsed(build);
+    const schema = lazySchema(build);
     onTestFinished(() => void clean());
     schema.safeParse('a');
     pollute();
@@ -78,7 +78,7 @@ describe('a schema that is built when used', () => {
   });
 
   test('stays itself in copies, arrays and JSON Schema', () => {
-    const schema = whenUsed(() => z.string().min(1));
+    const schema = lazySchema(() => z.string().min(1));
     expect(schema.describe('a name').parse('a')).toBe('a');
     expect(z.array(schema).safeParse(['']).success).toBe(false);
     expect(z.toJSONSchema(schema)).toMatchObject({ type: 'string', minLength: 1 });

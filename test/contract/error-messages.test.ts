@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { expecting, kindOf, shown, wording } from '../../src/contract/wording.ts';
+import { errorMessage, expecting, kindOf, shown } from '../../src/contract/error-messages.ts';
 
 const KINDS: readonly [string, unknown][] = [
   ['nothing', undefined],
@@ -56,7 +56,7 @@ describe('shown', () => {
 
 const issue = (fields: object): z.core.$ZodRawIssue => fields as z.core.$ZodRawIssue;
 
-describe('wording', () => {
+describe('errorMessage', () => {
   it.each([
     ['expected a string, found a number', { code: 'invalid_type', expected: 'string', input: 5 }],
     ['expected a number, found a string', { code: 'invalid_type', expected: 'number', input: 'x' }],
@@ -107,13 +107,13 @@ describe('wording', () => {
       { code: 'too_big', origin: 'string', maximum: 3, input: 'a secret' },
     ],
   ])('says: %s', (words, fields) => {
-    expect(wording(issue(fields))).toBe(words);
+    expect(errorMessage(issue(fields))).toBe(words);
   });
 
   it.each(['custom', 'invalid_format', 'invalid_union', 'not_multiple_of'])(
     'leaves an issue of the code %s to the schema',
     (code) => {
-      expect(wording(issue({ code, input: 'x' }))).toBeUndefined();
+      expect(errorMessage(issue({ code, input: 'x' }))).toBeUndefined();
     },
   );
 });

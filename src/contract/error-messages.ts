@@ -1,9 +1,8 @@
 /**
- * What a validation error says: what was expected and what was found, in one short clause.
+ * Messages of validation errors: what was expected and what was found, in one clause.
  *
- * A found value is shown only where a closed vocabulary or a number was expected and the value is
- * a short word or a number itself; anything else is told by its kind, since error messages must
- * never carry a payload.
+ * A found value is shown only if a closed vocabulary or a number was expected and the value is a short word or
+ * a number; otherwise only its kind, since messages must never contain a payload.
  */
 import type * as z from 'zod';
 
@@ -20,7 +19,7 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
   function: 'a function',
 };
 
-/** The kind of a value in words: `a string`, `an array`, `nothing`. */
+/** Returns the kind of a value in words: `a string`, `an array`, `nothing`. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
@@ -29,14 +28,14 @@ export function kindOf(value: unknown): string {
   return KIND_NAMES[typeof value] ?? 'an object';
 }
 
-/** Like {@link kindOf}, but short words, numbers and booleans are shown as they are. */
+/** Like {@link kindOf}, but returns short words, numbers and booleans themselves. */
 export function shown(value: unknown): string {
   if (typeof value === 'string' && SHOWN_WORD.test(value)) return `"${value}"`;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return kindOf(value);
 }
 
-/** An `error` option for a zod check: says what was expected, and the kind of what was found. */
+/** Creates the `error` option of a zod check: what was expected, and the kind of the found value. */
 export const expecting =
   (what: string) =>
   (issue: z.core.$ZodRawIssue): string =>
@@ -77,11 +76,8 @@ function bound(word: string, limit: unknown, { origin, input }: Bounded): string
   return `expected ${word} ${String(limit)}${UNIT_NAMES[origin] ?? ''}, found ${found}`;
 }
 
-/**
- * The message for an issue that has none of its own yet; undefined where zod's wording or the
- * schema's own stands.
- */
-export function wording(issue: z.core.$ZodRawIssue): string | undefined {
+/** Returns the message for an issue without one, or undefined to use that of zod or the schema. */
+export function errorMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
       const expected = EXPECTED_NAMES[issue.expected] ?? issue.expected;

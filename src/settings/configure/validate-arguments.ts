@@ -1,9 +1,10 @@
-/** What the steps of configuring are given, checked. */
+/** Validates the arguments of the configure flow. */
 import { slugify } from '../../contract/slug.ts';
 import { invalidOption } from '../../option-rules.ts';
+import { playbookFault } from '../schema.ts';
 import type { Selection } from './changes.ts';
 
-/** No key of settings: it would be lost without a word when they are read. */
+/** Would be lost silently when settings are read. */
 const UNUSABLE_KEY = '__proto__';
 
 export function checkId(applicationId: unknown): string {
@@ -14,7 +15,7 @@ export function checkId(applicationId: unknown): string {
   throw invalidOption(`${UNUSABLE_KEY} cannot be an applicationId`, ['applicationId']);
 }
 
-/** A copy. */
+/** Returns a copy. */
 export function checkSelection(given: unknown, what: 'modules' | 'playbooks'): Selection {
   if (given === 'all') return given;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
@@ -28,18 +29,13 @@ export function checkSelection(given: unknown, what: 'modules' | 'playbooks'): S
     if (typeof isSelected !== 'boolean') {
       throw invalidOption(`expected each of ${what} to be true or false`, [what, name]);
     }
-    if (what === 'playbooks') checkPlaybook(name, slugs);
+    if (what === 'playbooks') {
+      const slug = slugify(name);
+      const fault = playbookFault(slug, slugs);
+      if (fault !== undefined) throw invalidOption(fault, [what, name]);
+      slugs.add(slug);
+    }
     copy[name] = isSelected;
   }
   return copy;
-}
-
-/** Two names of one slug may say the opposite: in a file, too, that is a fault. */
-function checkPlaybook(name: string, slugs: Set<string>): void {
-  const slug = slugify(name);
-  const fault =
-    (slug === '' && 'expected the name of a playbook to have a letter or a digit') ||
-    (slugs.has(slug) && 'expected each playbook once, found another name of the same slug');
-  if (fault !== false) throw invalidOption(fault, ['playbooks', name]);
-  slugs.add(slug);
 }

@@ -1,0 +1,129 @@
+/**
+ * Builds the documentation site from README.md, docs/ and bench/ into the folder `site`. Fails if a link or an image
+ * leads nowhere.
+ */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, posix, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vitepress';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PAGES = fileURLToPath(new URL('./pages', import.meta.url));
+
+const { name, description, homepage } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+);
+const REPOSITORY = homepage.replace(/#.*/, '');
+
+/** Where each page of the repository is on the site. The overview of docs/ is the sidebar. */
+const PAGE_PATHS = new Map([
+  ['README.md', 'index.md'],
+  ['ARCHITECTURE.md', 'architecture.md'],
+  ['CONTRIBUTING.md', 'contributing.md'],
+  ['CHANGELOG.md', 'changelog.md'],
+  ...markdownIn('docs').map((file) => [`docs/${file}`, file]),
+  ...markdownIn('bench').map((file) => [`bench/${file}`, `bench/${file}`]),
+]);
+
+function markdownIn(folder) {
+  const files = readdirSync(join(ROOT, folder)).filter((file) => file.endsWith('.md'));
+  return files.filter((file) => `${folder}/${file}` !== 'docs/README.md');
+}
+
+const faults = [];
+
+const titleOf = (page) =>
+  (/^# (.+)$/m.exec(readFileSync(join(ROOT, page), 'utf8'))?.[1] ?? page).replaceAll('`', '');
+
+/** Returns what a link in a page of the repository becomes on the site. A page is called by its title there. */
+function siteLink(text, link, page) {
+  const target = posix.join(posix.dirname(page), link.replace(/#.*/, ''));
+  const isFileName = PAGE_PATHS.has(target) && posix.basename(target) === text;
+  return `[${isFileName ? titleOf(target) : text}](${siteAddress(link, page)})`;
+}
+
+function siteAddress(link, page) {
+  if (/^([a-z]+:|#)/.test(link)) return link;
+  const [path, anchor] = link.split('#');
+  const target = posix.normalize(posix.join(posix.dirname(page), path));
+  const hash = anchor === undefined ? '' : `#${anchor}`;
+  if (!existsSync(join(ROOT, target))) faults.push(`${page}: ${link} leads nowhere`);
+  if (target === 'docs/README.md') return '/';
+  const onSite = PAGE_PATHS.get(target);
+  if (onSite !== undefined) return `/${onSite}${hash}`;
+  if (/\.(png|svg)$/.test(target)) {
+    const copy = join(PAGES, 'public', target);
+    mkdirSync(dirname(copy), { recursive: true });
+    cpSync(join(ROOT, target), copy);
+    return `/${target}`;
+  }
+  return `${REPOSITORY}/blob/main/${target}${hash}`;
+}
+
+/** Rewrites the links of a page outside its code blocks. */
+function sitePage(page) {
+  const text = readFileSync(join(ROOT, page), 'utf8');
+  const parts = text.split(/(^```[\s\S]*?^```$)/m);
+  const rewritten = parts.map((part, index) =>
+    index % 2 === 1
+      ? // The language is followed by words for the tests.
+        part.replace(/^```(\w+)[^\n]*/, '```$1')
+      : part.replace(/\[([^\]]*)\]\(([^)\s]+)\)/g, (_, text, link) => siteLink(text, link, page)),
+  );
+  return rewritten.join('');
+}
+
+/** The sidebar is the overview of docs/: a group for each of its tables. */
+function sidebar() {
+  const overview = readFileSync(join(ROOT, 'docs/README.md'), 'utf8');
+  const [guides, reference] = overview.split(/^Reference/m);
+  const rowsOf = (part) =>
+    [...part.matchAll(/^\| \[([\w-]+\.md)\]/gm)].map(([, page]) => `docs/${page}`);
+  const group = (text, pages) => ({
+    text,
+    items: pages.map((page) => ({ text: titleOf(page), link: `/${PAGE_PATHS.get(page)}` })),
+  });
+  return [
+    group('Guides', rowsOf(guides)),
+    group('Reference', rowsOf(reference)),
+    group('Benchmarks', ['bench/README.md', 'bench/results.md', 'bench/scale.md']),
+    group('Project', ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']),
+  ];
+}
+
+rmSync(PAGES, { recursive: true, force: true });
+for (const [page, path] of PAGE_PATHS) {
+  mkdirSync(dirname(join(PAGES, path)), { recursive: true });
+  writeFileSync(join(PAGES, path), sitePage(page));
+}
+if (faults.length > 0) throw new Error(faults.join('\n'));
+mkdirSync(join(PAGES, '.vitepress'));
+const config = {
+  title: name,
+  description,
+  base: process.env.SITE_BASE ?? '/',
+  outDir: join(ROOT, 'site'),
+  // Without one, browsers ask for /favicon.ico.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  cacheDir: join(PAGES, '.vitepress/cache'),
+  themeConfig: {
+    sidebar: sidebar(),
+    search: { provider: 'local' },
+    outline: [2, 3],
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+  },
+};
+writeFileSync(
+  join(PAGES, '.vitepress/config.mjs'),
+  `export default ${JSON.stringify(config, null, 2)};\n`,
+);
+await build(PAGES);
+console.log(`The site is in ${relative(process.cwd(), config.outDir)}.`);

@@ -1,0 +1,47 @@
+/** Schemas that are built at their first parse, so that importing the contract is cheap. */
+import * as z from 'zod';
+import { inheritedKey } from './own-keys.ts';
+
+interface LazySchemaDef<S extends z.ZodType = z.ZodType> extends z.core.$ZodLazyDef<S> {
+  getter: () => S;
+}
+
+// zod's own declarations are looser about optional properties than this project's compiler flags.
+const initLazy = (inst: unknown, def: unknown): void => {
+  const lazy: z.core.$constructor<z.ZodLazy> = z.ZodLazy;
+  lazy.init(inst as z.ZodLazy, def as z.core.$ZodLazyDef);
+};
+
+/**
+ * A `ZodLazy` that survives a failed build. zod's own stays marked as being built if the build throws, as it
+ * does while `Object.prototype` is polluted: after one attack at the wrong moment every record would fail.
+ */
+const LazySchema = /*@__PURE__*/ z.core.$constructor<z.ZodLazy, LazySchemaDef>(
+  'SecurityEventLazy',
+  (inst, def) => {
+    initLazy(inst, def);
+    inst._zod.parse = (payload, ctx) => def.getter()._zod.run(payload, ctx);
+  },
+);
+
+/**
+ * Builds the schema at the first parse and keeps it, unless `Object.prototype` is polluted: zod reads settings
+ * by name, so an inherited `length` becomes a limit of the schema. Such a schema is dropped when the pollution
+ * ends.
+ */
+export function lazySchema<S extends z.ZodType>(build: () => S): z.ZodLazy<S> {
+  return new LazySchema({ type: 'lazy', getter: memoizeUnlessPolluted(build) }) as z.ZodLazy<S>;
+}
+
+/** Memoizes a value; one that was built while `Object.prototype` was polluted only until that ends. */
+export function memoizeUnlessPolluted<T>(build: () => T): () => T {
+  let built: { readonly value: T } | undefined;
+  let isSuspect = false;
+  return () => {
+    if (built === undefined || (isSuspect && inheritedKey() === undefined)) {
+      built = { value: build() };
+      isSuspect = inheritedKey() !== undefined;
+    }
+    return built.value;
+  };
+}

@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { createRequire } from 'node:module';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { captureRequests } from '../../../src/capture/adapters/koa.ts';
+import { blockRequest, type CaptureOptions, currentContext } from '../../../src/capture/index.ts';
+import { ask, originOf } from '../../helpers/hosts.ts';
+import { describeHost, type Exchange, type HostHarness, type RunningHost } from './host-suite.ts';
+
+/** What is used of Koa here: its published types clash with those of a package below it. */
+interface Context {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly request: object;
+  readonly response: object;
+  readonly path: string;
+  params?: unknown;
+  status: number;
+  body: unknown;
+  respond: boolean;
+  is(type: string): string | false | null;
+  set(name: string, value: string): void;
+  throw(status: number, message: string): never;
+}
+
+type Next = () => Promise<unknown>;
+
+interface App {
+  silent: boolean;
+  use(middleware: (ctx: Context, next: Next) => unknown): this;
+  callback(): RequestListener;
+}
+
+const require = createRequire(import.meta.url);
+
+const Koa = require('koa') as new () => App;
+
+function exchangeOf(ctx: Context): Exchange {
+  return {
+    requests: [ctx.request, ctx.req],
+    responses: [ctx.response, ctx.res],
+    setHeader: (name, value) => ctx.set(name, value),
+    answer: (status, body) => {
+      ctx.status = status;
+      ctx.body = body;
+    },
+    begin: (status) => {
+      ctx.respond = false;
+      return new Promise((sent) => ctx.res.writeHead(status).write('begun', sent));
+    },
+  };
+}
+
+/** Leaves what koa-bodyparser and @koa/router leave. */
+async function parse(ctx: Context, next: Next): Promise<void> {
+  const id = /^\/users\/([^/]+)$/.exec(ctx.path)?.[1];
+  if (id !== undefined) ctx.params = { id };
+  const body = await text(ctx.req);
+  if (ctx.is('json')) Object.assign(ctx.request, { body: JSON.parse(body) });
+  if (ctx.is('urlencoded')) Object.assign(ctx.request, { body: formOf(body) });
+  await next();
+}
+
+function formOf(body: string): Record<string, string | string[]> {
+  const form: Record<string, string | string[]> = {};
+  for (const [name, value] of new URLSearchParams(body)) {
+    form[name] = name in form ? [form[name] ?? [], value].flat() : value;
+  }
+  return form;
+}
+
+async function serving(app: App): Promise<RunningHost> {
+  const server = createServer(app.callback()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, close: () => server.close() };
+}
+
+const HARNESS: HostHarness = {
+  protocol: 'http',
+  hasRouter: true,
+  hasBodies: true,
+  canBreakOff: true,
+  start: async ({ serve, before, onError }, options) => {
+    const app = new Koa();
+    app.silent = true;
+    app.use(async (ctx, next) => {
+      try {
+        await next();
+      } catch (error) {
+        if (onError === undefined) throw error;
+        onError(error);
+        ctx.status = 500;
+        ctx.body = 'handled';
+      }
+    });
+    if (options !== 'bare') app.use(captureRequests(options));
+    app.use((_ctx, next) => {
+      before?.();
+      return next();
+    });
+    app.use((ctx, next) => parse(ctx, next));
+    app.use(async (ctx) => void (await serve(exchangeOf(ctx))));
+    return serving(app);
+  },
+};
+
+describeHost('Koa', HARNESS);
+
+async function started(
+  build: (app: App) => void,
+  options?: CaptureOptions,
+): Promise<(path: string) => ReturnType<typeof ask>> {
+  const app = new Koa();
+  app.silent = true;
+  app.use(captureRequests(options));
+  build(app);
+  const { server, close } = await serving(app);
+  onTestFinished(() => void close());
+  return (path) => ask(originOf(server, 'http'), path, 'http');
+}
+
+describe('a blocked Koa request', () => {
+  test('is not served where other middleware has caught the error and answered', async () => {
+    const stream = new PassThrough();
+    const asking = await started((app) => {
+      app.use(async (ctx) => {
+        try {
+          blockRequest();
+        } catch {
+          ctx.body = stream;
+        }
+      });
+    });
+    expect(await asking('/')).toMatchObject({ status: 403, body: 'Forbidden' });
+    await expect.poll(() => stream.destroyed).toBe(true);
+  });
+
+  test('leaves other errors to Koa', async () => {
+    const asking = await started((app) => {
+      app.use((ctx) => ctx.throw(418, 'no coffee'));
+    });
+    expect(await asking('/')).toMatchObject({ status: 418, body: 'no coffee' });
+  });
+
+  test('is answered with the status of the option', async () => {
+    const asking = await started(
+      (app) => {
+        app.use(() => blockRequest(() => void currentContext()));
+      },
+      { blockedStatus: 429 },
+    );
+    expect((await asking('/')).status).toBe(429);
+  });
+});
+
+test('The adapter for Koa refuses a wrong option', () => {
+  expect(() => captureRequests({ trustProxy: true } as object)).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['trustProxy'] }),
+  );
+});

@@ -1,0 +1,196 @@
+import { describe, expect, test, vi } from 'vitest';
+import {
+  captureRequests,
+  type LambdaCaptureOptions,
+  type LambdaEvent,
+} from '../../../src/capture/adapters/lambda.ts';
+import {
+  blockRequest,
+  currentContext,
+  identify,
+  RequestBlockedError,
+} from '../../../src/capture/index.ts';
+import { LogRecord } from '../../../src/contract/index.ts';
+import { createReporter } from '../../../src/index.ts';
+import { smallRecord } from '../../helpers/log-records.ts';
+import { openReceiver, SECRET } from '../../helpers/sender.ts';
+
+/** As API Gateway documents payload format 2.0. */
+const event = (more: Partial<LambdaEvent> = {}) => ({
+  version: '2.0',
+  routeKey: 'POST /users/{id}',
+  rawPath: '/users/7',
+  rawQueryString: 'q=1&token=sesame',
+  cookies: ['session=1'],
+  headers: {
+    'content-type': 'application/json',
+    host: 'id.execute-api.eu-west-1.amazonaws.com',
+    'user-agent': 'a test',
+    'x-forwarded-for': '6.6.6.6, 203.0.113.9',
+    'x-forwarded-port': '443',
+    'x-forwarded-proto': 'https',
+  },
+  requestContext: {
+    accountId: '123456789012',
+    http: { method: 'POST', path: '/users/7', protocol: 'HTTP/1.1', sourceIp: '203.0.113.9' },
+  },
+  pathParameters: { id: '7' },
+  body: '{"search":"shoes","password":"x"}',
+  isBase64Encoded: false,
+  ...more,
+});
+
+const context = (leftMs = 30_000) => ({ getRemainingTimeInMillis: () => leftMs });
+
+const contextOf = (more: Partial<LambdaEvent> = {}, options?: LambdaCaptureOptions) =>
+  captureRequests(() => currentContext(), options)(event(more), context());
+
+type Seen = ReturnType<typeof currentContext>;
+
+const parametersOf = async (more: Partial<LambdaEvent>) =>
+  ((await contextOf(more)) as Seen).http?.request.parameters;
+
+describe('a Lambda function', () => {
+  test('has the context of its request, as the contract has it', async () => {
+    const { actor, http } = (await contextOf()) as Seen;
+    const { service } = smallRecord().context;
+    const record = { ...smallRecord(), context: { actor, http, service } };
+    expect(LogRecord.parse(record).context).toEqual(record.context);
+    expect(http).toEqual({
+      request: {
+        host: 'id.execute-api.eu-west-1.amazonaws.com',
+        parameters: {
+          query: { q: '1', token: '[redacted]' },
+          json: { search: 'shoes', password: '[redacted]' },
+          other: { params: { id: '7' } },
+        },
+        path: '/users/7',
+        port: 443,
+        referer: null,
+        remote_ip: '203.0.113.9',
+        remote_port: '1',
+        scheme: 'https',
+        user_agent: 'a test',
+        verb: 'POST',
+      },
+      response: { blocked: false },
+    });
+    expect(actor?.ip?.address).toBe('203.0.113.9');
+  });
+
+  test('reads bodies in base64, forms and no others', async () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const body = Buffer.from('a=1&a=2&secret=x').toString('base64');
+    const other = { params: { id: '7' } };
+    const query = { q: '1', token: '[redacted]' };
+    expect(await parametersOf({ headers: form, body, isBase64Encoded: true })).toEqual({
+      query,
+      form: { a: ['1', '2'], secret: '[redacted]' },
+      other,
+    });
+    const without = { query, other };
+    expect(await parametersOf({ body: '{' })).toEqual(without);
+    expect(await parametersOf({ body: undefined })).toEqual(without);
+    expect(await parametersOf({ headers: { 'content-type': 'text/plain' } })).toEqual(without);
+    expect(await parametersOf({ rawQueryString: '', body: undefined })).toEqual({ other });
+  });
+
+  test('behind further proxies has the client that these name', async () => {
+    const { actor } = (await contextOf({}, { trustedProxies: 2 })) as Seen;
+    expect(actor?.ip?.address).toBe('6.6.6.6');
+  });
+
+  test('answers a blocked request, also one whose error was caught', async () => {
+    const seen: unknown[] = [];
+    const block = () => blockRequest(() => seen.push(currentContext().http?.response));
+    const forbidden = {
+      statusCode: 403,
+      headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
+      body: 'Forbidden',
+    };
+    expect(await captureRequests(block)(event(), context())).toEqual(forbidden);
+    const caught = captureRequests(() => {
+      try {
+        return block();
+      } catch {
+        return { statusCode: 200 };
+      }
+    });
+    expect(await caught(event(), context())).toEqual(forbidden);
+    const thrown = captureRequests(() => Promise.reject(new RequestBlockedError()), {
+      blockedStatus: 429,
+    });
+    expect(await thrown(event(), context())).toMatchObject({ statusCode: 429 });
+    expect(seen).toEqual([
+      { blocked: true, status: 403 },
+      { blocked: true, status: 403 },
+    ]);
+  });
+
+  test('throws every other error on', async () => {
+    const error = new Error('of the handler');
+    const failing = captureRequests(() => Promise.reject(error));
+    await expect(failing(event(), context())).rejects.toBe(error);
+  });
+
+  test('that another event starts has no context, and runs', async () => {
+    const work = captureRequests(() => currentContext());
+    expect(await work({ Records: [] } as never, context())).toEqual({});
+  });
+});
+
+const deadlineOf = async (leftMs: number, flushDeadlineMs?: number) => {
+  const flush = vi.fn<(options: { readonly deadlineMs: number }) => Promise<void>>(async () => {});
+  const handler = captureRequests(() => 'result', { flush: { flush }, flushDeadlineMs });
+  await handler(event(), context(leftMs));
+  return flush.mock.calls[0]?.[0].deadlineMs;
+};
+
+describe('the flush of a Lambda function', () => {
+  test('delivers what the request reported before its result is returned', async () => {
+    const receiver = await openReceiver();
+    const reporter = createReporter({
+      service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
+      log: false,
+      webhook: { url: receiver.url, secret: SECRET, network: 'allow-private' },
+    });
+    const handler = captureRequests(
+      () => {
+        identify({ uid: 7 });
+        reporter.attack({ ruleset: 'xss' });
+        return { statusCode: 204 };
+      },
+      { flush: reporter },
+    );
+    expect(await handler(event(), context())).toEqual({ statusCode: 204 });
+    expect(receiver.requests).toHaveLength(1);
+    await reporter.close();
+  });
+
+  test('has a deadline below that of the function', async () => {
+    expect(await deadlineOf(30_000)).toBe(2000);
+    expect(await deadlineOf(30_000, 5000)).toBe(5000);
+    expect(await deadlineOf(1000.7)).toBe(750);
+    expect(await deadlineOf(100)).toBe(0);
+  });
+
+  test('runs where the handler fails, and its own failure changes nothing', async () => {
+    const flush = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('closed')));
+    const options = { flush: { flush } };
+    const error = new Error('of the handler');
+    const failing = captureRequests(() => Promise.reject(error), options);
+    await expect(failing(event(), context())).rejects.toBe(error);
+    expect(await captureRequests(() => 'result', options)(event(), context())).toBe('result');
+    expect(flush).toHaveBeenCalledTimes(2);
+  });
+});
+
+test.each([
+  ['flush', { flush: {} }],
+  ['flushDeadlineMs', { flushDeadlineMs: -1 }],
+  ['trustProxy', { trustProxy: true }],
+])('The adapter for Lambda refuses a wrong option: %s', (name, options) => {
+  expect(() => captureRequests(() => 1, options as object)).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
+  );
+});
