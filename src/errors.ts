@@ -1,12 +1,12 @@
 /**
  * Every error this library throws: one table of codes, one class.
  *
- * A message is built from the table and from names of fields, options and rules. It never holds a
- * secret, a payload or a received body, so it may be logged as it is.
+ * A message is built from the table and from names of fields, options and rules. It never contains a
+ * secret, a payload or a received body, so it is safe to log.
  */
 import { ownProperties } from './own-properties.ts';
 
-/** Who can mend it: the calling code, the surroundings (disk, network), or the order of calls. */
+/** The cause: the calling code, the environment (disk, network), or calls in the wrong order. */
 export type ErrorKind = 'caller' | 'environment' | 'lifecycle';
 
 interface ErrorRow {
@@ -150,16 +150,16 @@ export const ERROR_TABLE = {
   },
 } as const satisfies Record<string, ErrorRow>;
 
-/** The closed union of codes; codes are never renamed, and a retired one is never used again. */
+/** All codes. A code is never renamed, and a removed one is never used again. */
 export type SecurityEventErrorCode = keyof typeof ERROR_TABLE;
 
-/** One fault found in an input: where, and what was expected and found there. */
+/** A fault in an input: its place, and what was expected and found there. */
 export interface InputIssue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** Keys of free-form JSON are payload too: a long or odd one, or a long way down, is left out. */
+/** Keys of free-form JSON may be payload: long or unusual keys and deep paths are not shown. */
 const SHOWN_KEY = /^[\w.-]{1,64}$/;
 const MAX_SHOWN_KEYS = 12;
 
@@ -175,18 +175,18 @@ function describe(issue: InputIssue | undefined): string | undefined {
 }
 
 export interface ErrorDetails {
-  /** What exactly, in words that name fields and rules only. Default: the first issue. */
+  /** Details for the message. Names only fields and rules. Default: the first issue. */
   readonly detail?: string;
   readonly path?: readonly PropertyKey[];
   readonly issues?: readonly InputIssue[];
-  /** What the caller passed in: handed back on the error, hidden from inspection and JSON. */
+  /** What the caller passed in. A getter of the error returns it; inspection and JSON do not show it. */
   readonly input?: unknown;
   readonly cause?: unknown;
 }
 
 /**
- * The one error class. Tell errors apart by `code` (it also works across two installed copies of
- * the package, where `instanceof` does not).
+ * The only error class. Distinguish errors by `code`: unlike `instanceof`, it also works when two
+ * copies of the package are installed.
  */
 export class SecurityEventError extends Error {
   override readonly name = 'SecurityEventError';
@@ -194,9 +194,9 @@ export class SecurityEventError extends Error {
   readonly kind: ErrorKind;
   /** What to do about it. */
   readonly hint: string;
-  /** The field or option at fault, from the root of the input; empty where there is none. */
+  /** Path of the faulty field or option from the root of the input; empty if there is none. */
   readonly path: readonly PropertyKey[];
-  /** All faults, where an input was checked against the contract; `path` is the first one's. */
+  /** All faults of an input that was checked against the contract. `path` is that of the first. */
   readonly issues: readonly InputIssue[];
   readonly #detail: string | undefined;
   #input: unknown;
@@ -226,7 +226,7 @@ export class SecurityEventError extends Error {
   }
 
   /**
-   * The same error, handing back `input`: for callers of a check that saw only a part of it.
+   * Sets `input`, and returns this error. For callers of a check that was given only a part of the input.
    * @internal
    */
   about(input: unknown): this {
@@ -235,7 +235,7 @@ export class SecurityEventError extends Error {
   }
 
   /**
-   * The same error for another caller, to hand back an input of its own, in which `path` is the place.
+   * Returns a copy of this error for another caller, with another `path` and without `input`.
    * @internal
    */
   copy(path: readonly PropertyKey[] = this.path): SecurityEventError {
@@ -248,6 +248,6 @@ export class SecurityEventError extends Error {
   }
 }
 
-// Beside the class: one that names itself in its own body would have another name in the joined files.
+// Outside the class: the bundler renames a class that refers to itself in its own body.
 const errorOf = (code: SecurityEventErrorCode, details: ErrorDetails): SecurityEventError =>
   new SecurityEventError(code, details);

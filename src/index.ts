@@ -1,6 +1,6 @@
 /**
  * `security-event-delivery`: security events as log records (channel A) and as signed webhook
- * requests (channel B). Everything public of the root entry, name by name.
+ * requests (channel B). Lists all public names of the root entry.
  */
 export {
   type Dialect,

@@ -1,4 +1,4 @@
-/** Creates a value on first use, and keeps it: importing the package costs nothing. */
+/** Creates a value on first use, and keeps it. Keeps imports of the package cheap. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -3,7 +3,7 @@
 import { SecurityEventError } from './errors.ts';
 import { ownProperties } from './own-properties.ts';
 
-/** The longest wait that a timer of Node's can hold; a longer one would be over at once. */
+/** The longest timeout of Node's timers. A longer one would fire immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Rule {
@@ -48,7 +48,7 @@ export const TEXT: Rule = usable('a string', (value) => typeof value === 'string
 
 export const ANYTHING: Rule = { expected: 'anything', isUsable: () => true };
 
-/** For a value that something else judges, with errors of its own. */
+/** For a value that other code checks, with its own errors. */
 export const judgedElsewhere = (expected: string): Rule => ({ ...ANYTHING, expected });
 
 /** One option of an object: which values are usable, and its value if it is not given. */
@@ -60,7 +60,7 @@ export interface Option<Value, Default = Value> extends Rule {
   readonly type?: Value;
 }
 
-/** Options by their names. Comments of its rows are the documentation of the derived type. */
+/** Options by name. The comments of its rows are the documentation of the derived type. */
 export type OptionTable = Readonly<Record<string, Option<unknown, unknown>>>;
 
 /** The type of the options that a caller gives. `Own` has the types of options that depend on a parameter. */
@@ -84,7 +84,7 @@ export function option<Value>(rule: Rule, value: Value, shown = inCode(value)): 
   return { ...rule, default: value, shown };
 }
 
-/** An option without a value of its own if it is not given; `shown` says what happens then. */
+/** An option without a default. `shown` describes what happens if it is not given. */
 export function optional<Value>(rule: Rule, shown = 'none'): Option<Value, undefined> {
   return { ...rule, default: undefined, shown };
 }
@@ -93,15 +93,15 @@ const inCode = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : String(value);
 
 export interface Subject {
-  /** How the object is called in an error. */
+  /** Name of the object in errors. */
   readonly name: string;
-  /** Where its keys are in the option's path. */
+  /** Prefix of the `path` of errors. */
   readonly path: readonly string[];
 }
 
 const THE_OPTIONS: Subject = { name: 'the options', path: [] };
 
-/** Returns a copy without a prototype: later changes and getters of the original do not count. */
+/** Checks an object. Returns a copy without a prototype, which later changes of the original do not affect. */
 export function check<T>(
   given: unknown,
   rules: Rules<keyof T & string>,
@@ -124,7 +124,7 @@ export function check<T>(
   return copy;
 }
 
-/** Checks options as {@link check} does, and adds the defaults. */
+/** Checks options with {@link check}, and adds the defaults. */
 export function readOptions<Table extends OptionTable>(
   given: unknown,
   table: Table,

@@ -117,7 +117,7 @@ export async function runCommandLine(
     if (typeof result === 'string') await output.write(result);
     const end = endOf(signal);
     if (end === 'output-failed') throw signal.reason;
-    // `| head` is not a failure, whatever the result would have been.
+    // `| head` ends the output early, which is not a failure.
     return typeof result === 'string' || end === 'output-closed' ? 0 : result;
   } catch (error) {
     const end = endOf(signal);

@@ -24,7 +24,7 @@ export interface InspectorOptions {
   readonly clock: TerminalClock;
   /** Never sent to the page. */
   readonly secrets: readonly string[];
-  /** Where a request is sent again. */
+  /** The target to which requests can be sent again. */
   readonly forwarding?: Forwarding | undefined;
 }
 
@@ -34,7 +34,7 @@ interface Kept {
   readonly sequence: number;
   /** The entry as JSON. */
   readonly json: Buffer;
-  /** What is sent again. */
+  /** The request, if it can be sent again. */
   readonly request: Resendable | undefined;
 }
 

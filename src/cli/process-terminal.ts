@@ -37,7 +37,7 @@ function outputOf(
   onError: (error: Error) => void,
 ): TerminalOutput {
   stream.on('error', onError);
-  // Whatever the types say, a stream that is not a terminal has neither of these properties.
+  // Contrary to their types, streams that are not terminals have neither of these properties.
   const isTerminal = Boolean(stream.isTTY);
   return {
     isTerminal,

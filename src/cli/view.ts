@@ -21,7 +21,7 @@ interface Sink {
   readonly clear: () => void;
 }
 
-/** Where the next pass over a file starts: after a line end. */
+/** The place after a line end at which the next pass over a file starts. */
 interface Place {
   readonly bytes: number;
   readonly lines: number;

@@ -44,7 +44,7 @@ const SHAPES = {
 } as const;
 
 /**
- * Where `$id`s begin: below the homepage, which nobody else names schemas by. A URL and not a URN, since
+ * Prefix of the `$id`s: below the homepage, where no other schemas are. A URL and not a URN, since
  * every validator resolves references against one. It is a name: nothing is there to be fetched.
  */
 const HOME = 'https://github.com/security-event-delivery/security-event-delivery/schemas';

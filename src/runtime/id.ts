@@ -7,7 +7,7 @@ const POOL_BYTES = 4096;
 
 const FORM = '00000000-0000-0000-0000-000000000000';
 const DIGITS = Buffer.from('0123456789abcdef');
-/** Where the two digits of each byte begin. */
+/** Offset of the two digits of each byte. */
 const DIGITS_AT = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
 /**

@@ -129,7 +129,7 @@ export function encodeBody(messages: readonly Outgoing[], dateCreated: string): 
 interface Writing {
   readonly body: Buffer;
   readonly date: Uint8Array;
-  /** Where the next byte goes. */
+  /** Offset of the next byte. */
   end: number;
 }
 

@@ -93,7 +93,7 @@ describe('messages', () => {
     expect(taken()).toEqual([['a']]);
   });
 
-  test('are handled again where the store could not be told of them', async () => {
+  test('are handled again where the store could not record them', async () => {
     const broken = { has: () => new Set<string>(), add: () => Promise.reject(new Error('away')) };
     const once = new Deduplicator(broken);
     await expect(once.run([message('a')], handle)).rejects.toThrow('away');

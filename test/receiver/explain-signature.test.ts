@@ -157,7 +157,7 @@ describe('why a signature does not fit', () => {
     ['blanks behind padding', `A=${' '.repeat(100_000)}!`],
     ['quotation marks', '"'.repeat(100_000)],
     ['arrays in arrays', '['.repeat(100_000)],
-  ])('is told within seconds for a body of %s alone', (_what, body) => {
+  ])('is reported within seconds for a body of %s alone', (_what, body) => {
     const startedAtMs = performance.now();
     expect(explain({ body }).faults).toEqual(['body-changed']);
     expect(performance.now() - startedAtMs).toBeLessThan(10_000);
@@ -204,15 +204,15 @@ describe('why a signature does not fit', () => {
     expect(found).toEqual({ isValid: false, faults: [fault], isProven: false, text });
   });
 
-  test('is told for each fault of the table by at least one case', () => {
-    const told = new Set([
+  test('is reported for each fault of the table by at least one case', () => {
+    const reported = new Set([
       ...PROVEN.flatMap(([, , faults]) => faults),
       ...GUESSED.map((row) => row[2]),
     ]);
-    expect([...told].toSorted()).toEqual(Object.keys(SIGNATURE_FAULTS).toSorted());
+    expect([...reported].toSorted()).toEqual(Object.keys(SIGNATURE_FAULTS).toSorted());
   });
 
-  test('is told for a value that cannot be serialised, and a bomb', () => {
+  test('is reported for a value that cannot be serialised, and a bomb', () => {
     const circular: unknown[] = [];
     circular.push(circular);
     expect(explain({ body: circular }).faults).toEqual(['body-missing']);

@@ -66,18 +66,20 @@ const throwing = (): never => {
 
 test('a platform that cannot wait gets the answer once the messages are handled', async () => {
   const { promise, resolve } = deferred();
-  const told: string[] = [];
+  const reported: string[] = [];
   const { receiver } = receiverOf({
     onMessages: async () => {
       await promise;
-      told.push('handled');
+      reported.push('handled');
     },
   });
   const handle = fetchHandler(receiver, { waitUntil: throwing });
-  const answering = handle(requestOf(BODY)).then(({ status }) => told.push(`answered ${status}`));
+  const answering = handle(requestOf(BODY)).then(({ status }) =>
+    reported.push(`answered ${status}`),
+  );
   resolve();
   await answering;
-  expect(told).toEqual(['handled', 'answered 204']);
+  expect(reported).toEqual(['handled', 'answered 204']);
 });
 
 test('a function to wait that fails later disturbs nobody', async () => {

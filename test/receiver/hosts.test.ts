@@ -101,10 +101,10 @@ describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_hos
 
   test('lives on when a sender goes away in the middle', async () => {
     const refusals: string[] = [];
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const { receiver } = receiverOf({
       onRefused: ({ reason }) => refusals.push(reason),
-      onError: (error) => told.push(error),
+      onError: (error) => reported.push(error),
     });
     const url = await start(receiver);
     const { port, pathname } = new URL(url);
@@ -122,7 +122,7 @@ describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_hos
     expect((await send(url)).ok).toBe(true);
     // A parser in front of it hears of that first.
     expect(refusals.filter((reason) => reason !== 'incomplete')).toEqual([]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 
@@ -132,8 +132,8 @@ test.each([
 ])(
   'behind a parser that keeps no bytes, Express %s says how to keep them, and how many',
   async (_line, framework) => {
-    const [told, errors]: [unknown[], unknown[]] = [[], []];
-    const { receiver } = receiverOf({ onError: (error) => told.push(error) });
+    const [reported, errors]: [unknown[], unknown[]] = [[], []];
+    const { receiver } = receiverOf({ onError: (error) => reported.push(error) });
     // Express knows it by its four parameters.
     const onError: express.ErrorRequestHandler = (error, _request, response, _next) => {
       errors.push(error);
@@ -146,7 +146,7 @@ test.each([
       code: 'ERR_RAW_BODY_GONE',
       hint: expect.stringMatching(/express\.json\(\{ limit: '2mb', verify: .* 100 KB /),
     });
-    expect([errors, told]).toEqual([[expected], [expected]]);
+    expect([errors, reported]).toEqual([[expected], [expected]]);
   },
 );
 
@@ -180,8 +180,8 @@ test('the handler of Express in Fastify is answered as what fails there', async 
 });
 
 test('a listener of node:http whose body somebody read answers 500 and tells', async () => {
-  const told: unknown[] = [];
-  const { receiver } = receiverOf({ onError: (error) => told.push(error) });
+  const reported: unknown[] = [];
+  const { receiver } = receiverOf({ onError: (error) => reported.push(error) });
   const handle = nodeHandler(receiver);
   const url = await listening(
     http.createServer((request, response) => {
@@ -189,7 +189,7 @@ test('a listener of node:http whose body somebody read answers 500 and tells', a
     }),
   );
   expect(await send(url)).toMatchObject({ ok: false, requests: [{ status: 500 }] });
-  expect(told).toMatchObject([{ code: 'ERR_RAW_BODY_GONE' }]);
+  expect(reported).toMatchObject([{ code: 'ERR_RAW_BODY_GONE' }]);
 });
 
 test('other routes of Fastify keep their parsers', async () => {

@@ -55,14 +55,14 @@ test('of requests that are read at the same time no more are taken than may be i
 test.each(['received', 'handled'] as const)(
   'what fails is in hand no longer, where the answer is for what is %s',
   async (answer) => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const receiver = receiverOf({
       answer,
       maxInHandBytes: 1,
       onMessages: () => {
         throw new Error('at once');
       },
-      onError: (error) => told.push(error),
+      onError: (error) => reported.push(error),
     });
     for (let times = 0; times < 2; times += 1) {
       const { status, handle } = await receiver.receive(requestOf());
@@ -70,6 +70,6 @@ test.each(['received', 'handled'] as const)(
       await handle?.();
     }
     await receiver.idle();
-    expect(told).toEqual([new Error('at once'), new Error('at once')]);
+    expect(reported).toEqual([new Error('at once'), new Error('at once')]);
   },
 );

@@ -114,7 +114,7 @@ test.each(HOSTS)(
 );
 
 test.each(HOSTS)(
-  'a sender on %s that left before its body was read is told as gone, and not answered',
+  'a sender on %s that left before its body was read is reported as gone, and not answered',
   async (_host, serve, leave) => {
     const [asked, closed, secret, refused] = [deferred(), deferred(), deferred(), deferred()];
     const [refusals, handled, written]: [string[], unknown[], unknown[]] = [[], [], []];

@@ -123,7 +123,7 @@ describe('a word that is not known yet', () => {
     [['pulse_genre'], { ...sampleMessageV1('pulse'), pulse_genre: 'quantum' }],
     [[], { ...sampleMessage('injection_sql'), message_type: 'injection_quantum' }],
     [[], { ...sampleMessageV1('test'), event_category: 'test', event_kind: 'test_kind' }],
-  ])('is kept and told as %j, and is no error', (unknown, element) => {
+  ])('is kept and reported as %j, and is no error', (unknown, element) => {
     expect(only(parse(element))).toMatchObject({
       isKnownType: unknown[0] !== 'message_type',
       unknown,

@@ -16,10 +16,10 @@ const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);
 const GENUINE = sign(BODY, SECRET);
 
 async function answerTo(signature: string | undefined, options: Partial<ReceiverOptions> = {}) {
-  const [told, refusals]: [string[], Refusal[]] = [[], []];
+  const [reported, refusals]: [string[], Refusal[]] = [[], []];
   const receiver = createWebhookReceiver({
     secret: () => {
-      told.push('secret');
+      reported.push('secret');
       return SECRET;
     },
     onMessages: () => {},
@@ -31,11 +31,11 @@ async function answerTo(signature: string | undefined, options: Partial<Receiver
     method: 'POST',
     header: (name) => Object.entries(headers).find(([key]) => key === name)?.[1],
     readBody: async () => {
-      told.push('body');
+      reported.push('body');
       return Buffer.from(BODY);
     },
   });
-  return { status, told, refusals };
+  return { status, reported, refusals };
 }
 
 describe('a body', () => {
@@ -46,8 +46,8 @@ describe('a body', () => {
     ['a signature of another hash', sign(BODY, SECRET).repeat(2), 'signature-wrong'],
     ['a token in its place', 'Bearer abc', 'signature-wrong'],
   ])('with %s is not read, nor the secret asked for', async (_what, signature, reason) => {
-    const { status, told, refusals } = await answerTo(signature);
-    expect([status, told, refusals]).toEqual([401, [], [{ reason, status: 401, signature }]]);
+    const { status, reported, refusals } = await answerTo(signature);
+    expect([status, reported, refusals]).toEqual([401, [], [{ reason, status: 401, signature }]]);
   });
 
   test.each([
@@ -57,8 +57,8 @@ describe('a body', () => {
     ['with blanks', ` ${GENUINE} `],
     ['of another body', sign('', SECRET)],
   ])('whose signature is %s is read, for whoever explains it', async (_how, signature) => {
-    const { told, refusals } = await answerTo(signature);
-    expect(told).toEqual(['secret', 'body']);
+    const { reported, refusals } = await answerTo(signature);
+    expect(reported).toEqual(['secret', 'body']);
     expect(refusals).toEqual([
       { reason: 'signature-wrong', status: 401, signature, body: Buffer.from(BODY) },
     ]);
@@ -68,8 +68,8 @@ describe('a body', () => {
     ['throws', () => Promise.reject(new Error('vault'))],
     ['gives none', () => ''],
   ])('is not read where a function for the secret %s', async (_how, secret) => {
-    const { status, told, refusals } = await answerTo(GENUINE, { secret });
-    expect([status, told, refusals]).toEqual([500, [], [{ reason: 'failed', status: 500 }]]);
+    const { status, reported, refusals } = await answerTo(GENUINE, { secret });
+    expect([status, reported, refusals]).toEqual([500, [], [{ reason: 'failed', status: 500 }]]);
   });
 });
 

@@ -107,7 +107,7 @@ describe('a receiver', () => {
     ['a message that breaks the contract', { body: '[{}]' }, 'message-invalid'],
     ['too many bytes', { body: `"${'x'.repeat(5000)}"` }, 'body-too-large'],
     ['too many announced', { headers: { 'content-length': '5001' } }, 'body-too-large'],
-  ] as const)('refuses %s, and tells', async (_what, sent, reason) => {
+  ] as const)('refuses %s, and reports it', async (_what, sent, reason) => {
     const { receiver, heard } = receiverOf({ maxBodyBytes: 5000 });
     const answer = await receiver.receive(requestOf([message('a')], sent));
     expect(outcome(answer)).toEqual(refused(reason));
@@ -212,12 +212,12 @@ describe('a receiver', () => {
     expect(heard.handled).toEqual(['a', 'a']);
   });
 
-  test('tells of a handler that fails after the answer, with the messages', async () => {
-    const told: unknown[] = [];
+  test('reports a handler that fails after the answer, with the messages', async () => {
+    const reported: unknown[] = [];
     const { receiver } = receiverOf({
       onMessages: () => Promise.reject(new Error('later')),
       onError: (error, messages) =>
-        told.push(
+        reported.push(
           error,
           messages.map(({ id }) => id),
         ),
@@ -225,7 +225,7 @@ describe('a receiver', () => {
     const answer = await receiver.receive(requestOf([message('a')]));
     expect(answer.status).toBe(204);
     await answer.handle?.();
-    expect(told).toEqual([new Error('later'), ['a']]);
+    expect(reported).toEqual([new Error('later'), ['a']]);
   });
 
   test('is busy while much is being handled, and idle when all of it is', async () => {
@@ -258,7 +258,7 @@ describe('a receiver', () => {
     expect(heard.errors).toEqual([]);
   });
 
-  test('rejects where the raw body is gone, and tells', async () => {
+  test('rejects where the raw body is gone, and reports it', async () => {
     const { receiver, heard } = receiverOf();
     const gone = new SecurityEventError('ERR_RAW_BODY_GONE');
     const readBody = failing(gone);

@@ -251,7 +251,7 @@ const NOTHING_REPORTED = Object.fromEntries(EVENT_NAMES.map((name) => [name, 0])
 const WRITTEN = { reported: 1, written: 1, outsideStrict: 0, rejected: { log: 0, webhook: 0 } };
 
 test.each(ALL.filter(([, cell, row]) => isTold([row, cell])))(
-  '%s is told on both channels: %j',
+  '%s is reported on both channels: %j',
   async (_name, cell, row) => {
     const { reporter, receiver, settled } = await told(row, cell);
     expect(settled).toEqual({ outcome: 'delivered' });
@@ -263,7 +263,7 @@ test.each(ALL.filter(([, cell, row]) => isTold([row, cell])))(
 );
 
 test.each(ALL.filter(([, cell, row]) => !isTold([row, cell])))(
-  '%s is told on channel A alone, and that is counted: %j',
+  '%s is reported on channel A alone, and that is counted: %j',
   async (_name, cell, row) => {
     const { reporter, receiver, settled } = await told(row, cell);
     const reason = row.v2 === undefined ? 'log-only' : 'module-not-selected';
@@ -330,7 +330,7 @@ describe('the second report of an incident', () => {
     expect(reporter.stats()).toMatchObject({ reported: 2, written: 2, accepted: 2, skipped: {} });
   });
 
-  test('is told on channel A alone in format 1, and that is counted (D44)', async () => {
+  test('is reported on channel A alone in format 1, and that is counted (D44)', async () => {
     const { reporter, receiver, receipt, settled } = await toldTwice(1);
     expect(settled).toEqual({ outcome: 'skipped', reason: 'v1-incident-update' });
     expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });

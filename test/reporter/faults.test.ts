@@ -138,7 +138,7 @@ describe.each(OF_BOTH)('%s', (_name, make) => {
     expect(rejected[0]?.context).toBe(context);
   });
 
-  test('beside a sound one does not keep that from being told', async () => {
+  test('beside a sound one does not keep that from being reported', async () => {
     const { reporter, receiver } = await opened();
     reporter.incident({
       incident_id: 'i',
@@ -191,7 +191,7 @@ describe('two million characters', () => {
     ['the name of an incident', (to) => to.incident({ ...INCIDENT, name: TEXT }), delivered],
     ['the name of a custom event', (to) => to.customEvent(TEXT, {}), logOnly],
     ['an option of a custom event', (to) => to.customEvent('big', { TEXT }), logOnly],
-  ])('as %s are written, and told where that is possible', async (_name, tell, settlement) => {
+  ])('as %s are written, and reported where that is possible', async (_name, tell, settlement) => {
     const { reporter, sink, rejected } = await opened();
     expect(await tell(reporter).settled).toEqual(settlement);
     expect(sink.lines).toHaveLength(1);
@@ -221,7 +221,7 @@ describe('two million characters', () => {
     expect(rejected[0]?.error.message.length).toBeLessThan(1000);
   });
 
-  test('as a module or an identifier of a user are told', async () => {
+  test('as a module or an identifier of a user are reported', async () => {
     const { reporter, sink, rejected } = await opened();
     const actor = { ip: '203.0.113.9', identifiers: { uid: TEXT } };
     const receipt = reporter.attack({ ruleset: 'xss' }, { module: TEXT, actor });
@@ -232,7 +232,7 @@ describe('two million characters', () => {
 });
 
 describe('what changes while it is looked at', () => {
-  test('is read once, and told as it was then', async () => {
+  test('is read once, and reported as it was then', async () => {
     const { reporter, receiver, sink } = await opened();
     const answers = ['lfi', 1n, 'sql_injection'];
     const lying = new Proxy({ ruleset: 'xss' }, { get: () => answers.shift() });
@@ -243,7 +243,7 @@ describe('what changes while it is looked at', () => {
     expect(element.message.event_kind).toBe('lfi');
   });
 
-  test('is not changed by being told', async () => {
+  test('is not changed by being reported', async () => {
     const { reporter, rejected } = await opened();
     const forbidden = {
       set: fail,
@@ -284,7 +284,7 @@ describe('keys that every object has', () => {
     },
   );
 
-  test('are told as they are where any key is', async () => {
+  test('are reported as they are where any key is', async () => {
     const { reporter, receiver, sink, rejected } = await opened();
     const identifiers: unknown = JSON.parse('{"__proto__":"a","constructor":"b"}');
     const actor = { ip: '203.0.113.9', identifiers } as never;
@@ -312,7 +312,7 @@ describe('keys that every object has', () => {
   });
 });
 
-test('frozen input is told, and nothing that is given is changed', async () => {
+test('frozen input is reported, and nothing that is given is changed', async () => {
   const { reporter, receiver, rejected } = await opened();
   const payload = Object.freeze({
     incident_id: 'i',
@@ -338,7 +338,7 @@ test('frozen input is told, and nothing that is given is changed', async () => {
   expect(element.message.new_compromised_accounts).toEqual(payload.compromised_accounts);
 });
 
-test('what is changed after the call is told as it was', async () => {
+test('what is changed after the call is reported as it was', async () => {
   const { reporter, receiver } = await opened();
   const payload = { name: 'Block IPs' };
   const context = { actor: { ip: '203.0.113.9', identifiers: { uid: 7 } } };
@@ -454,18 +454,21 @@ describe('what the host’s own code throws', () => {
       { incidents: { record: fail, retract: fail } },
       ['log ERR_QUEUE_FAILED', 'webhook ERR_QUEUE_FAILED'],
     ],
-  ])('is told by what was asked of it, and not by its text: %s', async (_name, options, told) => {
-    const { reporter, rejected } = await opened(options);
-    const { settled } = reporter.incident(INCIDENT);
-    const outcome = told.some((one) => one.startsWith('webhook')) ? 'rejected' : 'delivered';
-    expect((await settled).outcome).toBe(outcome);
-    expect(rejected.map(({ channel, error }) => `${channel} ${error.code}`)).toEqual(told);
-    for (const { error } of rejected) {
-      expect(error).toBeInstanceOf(SecurityEventError);
-      expect(error.cause).toBeInstanceOf(Error);
-      expect(error.message).not.toContain('secret of the host');
-    }
-  });
+  ])(
+    'is reported by what was asked of it, and not by its text: %s',
+    async (_name, options, told) => {
+      const { reporter, rejected } = await opened(options);
+      const { settled } = reporter.incident(INCIDENT);
+      const outcome = told.some((one) => one.startsWith('webhook')) ? 'rejected' : 'delivered';
+      expect((await settled).outcome).toBe(outcome);
+      expect(rejected.map(({ channel, error }) => `${channel} ${error.code}`)).toEqual(told);
+      for (const { error } of rejected) {
+        expect(error).toBeInstanceOf(SecurityEventError);
+        expect(error.cause).toBeInstanceOf(Error);
+        expect(error.message).not.toContain('secret of the host');
+      }
+    },
+  );
 });
 
 async function failing(): Promise<never> {
@@ -515,7 +518,7 @@ test('a misspelt state of an incident is refused on both channels', async () => 
   ]);
 });
 
-test('a rejection is told on its channel, without the event', async () => {
+test('a rejection is reported on its channel, without the event', async () => {
   const told: unknown[] = [];
   const listener = (message: unknown): void => void told.push(message);
   subscribe(REJECTED_CHANNEL, listener);
@@ -547,7 +550,7 @@ describe('strict', () => {
   });
 });
 
-test('what our own requests cause is not told', async () => {
+test('what our own requests cause is not reported', async () => {
   const { reporter, sink, rejected } = await opened();
   const receipt = untraced(() => reporter.attack({ ruleset: 'xss' }));
   expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'own-work' });

@@ -32,21 +32,21 @@ describe.each([
 ] as const)('with %s', (_name, create) => {
   test('the first report creates, and the next ones update, in their order', async () => {
     const reports = new IncidentReports(create());
-    const told: [number, boolean][] = [];
+    const reported: [number, boolean][] = [];
     const tell = async (number: number) =>
       reports.run(report(), ({ isFirst }) => {
-        told.push([number, isFirst]);
+        reported.push([number, isFirst]);
         return true;
       });
     await Promise.all([tell(1), tell(2), tell(3)]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [1, true],
       [2, false],
       [3, false],
     ]);
   });
 
-  test('a report that was not told leaves the creation to the next', async () => {
+  test('a report that was not made leaves the creation to the next', async () => {
     const reports = new IncidentReports(create());
     const firsts: boolean[] = [];
     const tellAs = (isTold: boolean) =>
@@ -100,7 +100,7 @@ describe.each([
     await expect.poll(() => begun).toEqual([1, 2, 3]);
     ends.shift()?.();
     await third;
-    // Nothing is under way any more: a report is told at once where the store answers at once.
+    // Nothing is under way any more: a report is reported at once where the store answers at once.
     await reports.run(report(), () => begun.push(4) > 0);
     expect(begun).toEqual([1, 2, 3, 4]);
   });
@@ -166,7 +166,7 @@ describe('a store that fails', () => {
     await expect(later.run(report(), () => true)).rejects.toThrow(failed);
   });
 
-  test('fails when it cannot take back what was not told', async () => {
+  test('fails when it cannot undo a report that was not made', async () => {
     const store = createMemoryIncidents();
     const broken = { record: (given: IncidentReport) => store.record(given), retract: throwing };
     expect(() => new IncidentReports(broken).run(report(), () => false)).toThrow(failed);
@@ -196,7 +196,7 @@ async function outOfOrder(): Promise<never> {
   throw new Error('out of order');
 }
 
-const told = async (): Promise<boolean> => true;
+const reported = async (): Promise<boolean> => true;
 
 describe('a store that answers at once and takes back later', () => {
   test('has the next report wait until it was taken back', async () => {
@@ -247,11 +247,14 @@ describe('a store that does not answer', () => {
       retract: () => {},
     });
     for (let count = 0; count < MAX_IN_FLIGHT; count += 1) {
-      void hanging.runInOrder(report({ incidentId: `${count % 100}`, channel: 'webhook' }), told);
+      void hanging.runInOrder(
+        report({ incidentId: `${count % 100}`, channel: 'webhook' }),
+        reported,
+      );
     }
     expect(asked).toBe(100);
     const next = report({ incidentId: 'next', channel: 'webhook' });
-    await expect(hanging.runInOrder(next, told)).rejects.toThrow(full);
+    await expect(hanging.runInOrder(next, reported)).rejects.toThrow(full);
     expect(() => hanging.run(next, () => true)).toThrow(full);
     expect(asked).toBe(100);
     // The other channel has room of its own.
@@ -263,7 +266,7 @@ describe('a store that does not answer', () => {
     const store = createMemoryIncidents();
     const reports = new IncidentReports(store);
     for (let count = 0; count <= MAX_IN_FLIGHT; count += 1) {
-      await reports.runInOrder(report(), told);
+      await reports.runInOrder(report(), reported);
     }
     expect(await store.record(report())).toMatchObject({ isFirst: false });
   });

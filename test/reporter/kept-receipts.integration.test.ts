@@ -34,7 +34,7 @@ const ENDS: readonly (readonly [string, () => object, string])[] = [
   ],
   ['accepted', () => sender(async () => ({ accepted: ['any'], skipped: [] })), 'accepted'],
   [
-    'not to be told',
+    'not to be reported',
     () => sender(async () => ({ accepted: [], skipped: [{ reason: 'module-off' }] })),
     'skipped',
   ],

@@ -99,7 +99,7 @@ describe('the accounts of an incident', () => {
   });
 });
 
-describe('the names of what is told', () => {
+describe('the names of what is reported', () => {
   const account = { svc_id: 'a', user_identifiers: { uid: 7 }, ip_address: '' };
 
   test('are the same for lists and for a message that carries them', () => {

@@ -133,7 +133,7 @@ describe('the context of an event', () => {
 });
 
 describe('beforeSend', () => {
-  test('changes what both channels are told', async () => {
+  test('changes what both channels report', async () => {
     const receiver = await openReceiver();
     const { reporter, records } = opened({
       webhook: webhookTo(receiver),
@@ -180,7 +180,7 @@ describe('beforeSend', () => {
   });
 });
 
-describe('what channel B is told', () => {
+describe('what channel B reports', () => {
   test('goes by the tables that the reporter is given, and by what the call says', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({
@@ -292,7 +292,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('tells of an account once a message may carry it, whatever came before', async () => {
+  test('reports an account once a message may carry it, whatever came before', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const accounts = { compromised_accounts: [account(1)], related_ips: ['203.0.113.1'] };
@@ -307,7 +307,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('has told what a whole message of the caller’s carries, and nothing else', async () => {
+  test('has reported what a whole message of the caller’s carries, and nothing else', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const related_ips = ['203.0.113.1', '203.0.113.2', '203.0.113.3'];
@@ -352,7 +352,7 @@ describe('an incident', () => {
     expect(element?.message['date_started']).toMatch(/^20[2-9]/);
   });
 
-  test('that is not told on channel A is not asked for there', async () => {
+  test('that is not reported on channel A is not asked for there', async () => {
     const asked: string[] = [];
     const memory = createMemoryIncidents();
     const incidents = {
@@ -431,7 +431,7 @@ describe('an incident', () => {
     [{ ...INCIDENT, incident_type: 'targeted_attack' as const }, undefined, 'no-message-type'],
     [{ ...INCIDENT, incident_type: 'xss' as const }, { xss: null }, 'no-message-type'],
   ])(
-    'without a type on channel B is told on channel A alone',
+    'without a type on channel B is reported on channel A alone',
     async (payload, incidentWords, reason) => {
       const receiver = await openReceiver();
       const { reporter, records } = opened({
@@ -508,7 +508,7 @@ test('the rating of a message is the one that the call gives (D81)', async () =>
 });
 
 describe('a receipt', () => {
-  test('tells that a message died, and of what', async () => {
+  test('reports that a message died, and of what', async () => {
     const receiver = await openReceiver({ otherwise: { status: 400 } });
     const { reporter } = opened({
       webhook: { ...webhookTo(receiver), schedule: { delaysMs: [] } },
@@ -519,7 +519,7 @@ describe('a receipt', () => {
     });
   });
 
-  test('tells that another process delivers', async () => {
+  test('reports that another process delivers', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({
       webhook: { ...webhookTo(receiver), queue: createMemoryQueue(), role: 'enqueue' },
@@ -631,7 +631,7 @@ describe('the end of a reporter', () => {
     expect((await sender.stats()).delivered).toBe(1);
   });
 
-  test('tells what the log could not do, beside the rest', async () => {
+  test('reports what the log could not do, beside the rest', async () => {
     const log = {
       write: () => {},
       flush: () => Promise.reject(new Error('EIO')),
@@ -687,7 +687,7 @@ test('flush does not wait for what is reported after it', async () => {
   expect(reporter.stats().accepted).toBeGreaterThan(0);
 });
 
-test('a playbook is selected by the slug that is told', async () => {
+test('a playbook is selected by the slug that is reported', async () => {
   const receiver = await openReceiver();
   const application = {
     name: 'shop',
@@ -764,7 +764,7 @@ async function selecting() {
 }
 
 describe('a derived reporter', () => {
-  test('tells of its module, unless a call names another', async () => {
+  test('reports its module, unless a call names another', async () => {
     const { reporter } = await selecting();
     const skipped = { outcome: 'skipped', reason: 'module-not-selected' };
     const waf = reporter.with({ module: 'waf' });
@@ -879,7 +879,7 @@ describe('the suffix of an exploit (D1)', () => {
     expect(reporter.stats().rejected.log).toBe(1);
   });
 
-  test('is not told on channel B', async () => {
+  test('is not reported on channel B', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ suffix: true, webhook: webhookTo(receiver) });
     await reporter.vulnerabilityExploit({ protection: 'lfi' }).settled;
@@ -897,7 +897,7 @@ test('the URL of an event takes an id of any characters', () => {
   );
 });
 
-test('an incident of an id that has no form in a URL is told', async () => {
+test('an incident of an id that has no form in a URL is reported', async () => {
   const receiver = await openReceiver();
   const { reporter } = opened({
     webhook: { ...webhookTo(receiver), format: 1 },
@@ -908,7 +908,7 @@ test('an incident of an id that has no form in a URL is told', async () => {
 });
 
 describe('rows of the tables that the caller gives', () => {
-  test('count for what is told, as they were when the reporter was made', async () => {
+  test('count for what is reported, as they were when the reporter was made', async () => {
     const receiver = await openReceiver();
     const eventWords = { xss: { kind: 'odd', title: 'Odd script' } };
     const incidentWords = { targeted_attack: { message_type: 'injection_odd' } };

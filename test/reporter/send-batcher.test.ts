@@ -1,4 +1,4 @@
-/** Messages that are told in one run go to the sender in one call, and each fares as if it had gone alone. */
+/** Messages that are reported in one run go to the sender in one call, and each fares as if it had gone alone. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
@@ -53,8 +53,8 @@ const toldIn = (reporter: Reporter) =>
 
 const microtask = async (): Promise<void> => {};
 
-describe('messages that are told in one run', () => {
-  test('are accepted in one call, in their order, and each is told its own end', async () => {
+describe('messages that are reported in one run', () => {
+  test('are accepted in one call, in their order, and each gets its own result', async () => {
     const receiver = await openReceiver();
     const { reporter, calls } = opened(receiver);
     const receipts = [1, 2, 3].map(() => reporter.attack(ATTACK));
@@ -77,8 +77,11 @@ describe('messages that are told in one run', () => {
 
   test('go apart where they are of several modules, of which one is not wanted', async () => {
     const { reporter, calls } = opened({ modules: { waf: true } });
-    const told = ['waf', 'rasp', 'waf'].map((module) => reporter.attack(ATTACK, { module }));
-    expect(await told[1]?.settled).toEqual({ outcome: 'skipped', reason: 'module-not-selected' });
+    const reported = ['waf', 'rasp', 'waf'].map((module) => reporter.attack(ATTACK, { module }));
+    expect(await reported[1]?.settled).toEqual({
+      outcome: 'skipped',
+      reason: 'module-not-selected',
+    });
     await expect.poll(() => reporter.stats().accepted).toBe(2);
     expect(calls).toEqual([1, 1]);
   });
@@ -105,19 +108,19 @@ describe('a call of the sink', () => {
   const SENT = { status: 'fulfilled', value: { isAccepted: false, reason: 'not-wanted' } } as never;
   const message = { message_id: 'a', message_type: 'test', message: {} };
 
-  /** What each of so many messages was told, in their order. */
+  /** The result of each of so many messages, in their order. */
   function toldBy(sendBatch: SendBatch, count: number) {
     const handOver = new SendBatcher({
       send: () => Promise.reject(new Error('alone')),
       sendBatch,
     });
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const end = {
-      sent: () => void told.push('sent'),
-      failed: (error: unknown) => void told.push(error),
+      sent: () => void reported.push('sent'),
+      failed: (error: unknown) => void reported.push(error),
     };
     for (let index = 0; index < count; index += 1) handOver.send(message, {}, end);
-    return { handOver, told };
+    return { handOver, reported };
   }
 
   test('that is over takes no further message, whatever Promise the host has', async () => {
@@ -135,20 +138,20 @@ describe('a call of the sink', () => {
     expect(ends).toEqual([closed, closed]);
   });
 
-  test('that throws at once has failed, and all hear of it that were told in the run', async () => {
+  test('that throws at once has failed, and so have all messages of the run', async () => {
     const thrown = new Error('at once');
-    const { handOver, told } = toldBy(() => {
+    const { handOver, reported } = toldBy(() => {
       throw thrown;
     }, 2);
     await handOver.over();
-    expect(told).toEqual([thrown, thrown]);
+    expect(reported).toEqual([thrown, thrown]);
   });
 
-  test.each([0, 1, 3])('that tells of %d messages, not of the two, has failed', async (count) => {
-    const { handOver, told } = toldBy(async () => Array.from({ length: count }, () => SENT), 2);
+  test.each([0, 1, 3])('that reports %d messages, not of the two, has failed', async (count) => {
+    const { handOver, reported } = toldBy(async () => Array.from({ length: count }, () => SENT), 2);
     await handOver.over();
     const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED' });
-    expect(told).toEqual([failed, failed]);
+    expect(reported).toEqual([failed, failed]);
   });
 });
 
@@ -233,7 +236,7 @@ describe('what is wrong with a call', () => {
     expect(rejected[0]?.error).not.toBe(rejected[1]?.error);
   });
 
-  test('is told where its event happened', async () => {
+  test('is reported where its event happened', async () => {
     const store = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const sender = openSender({ url: 'https://a.example', secret: SECRET });

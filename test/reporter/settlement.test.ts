@@ -30,7 +30,7 @@ const RECEIPTS: readonly (readonly [string, () => EventReceipt, Settlement])[] =
   ['when it is made', () => new EventReceipt(settledWith(SKIPPED)), SKIPPED],
   ['by another settlement', () => new EventReceipt(following(SKIPPED)), SKIPPED],
   [
-    'as accepted, and tracked by nobody',
+    'as accepted, and tracked by no one',
     () => new EventReceipt(settled({ isAccepted: true, followed: undefined })),
     ACCEPTED,
   ],

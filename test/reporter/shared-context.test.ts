@@ -156,7 +156,7 @@ describe('an event that shares its context', () => {
     },
   );
 
-  test('is reported as without sharing, whatever its payload and context are', () => {
+  test('is reported as without sharing, with any payload and context', () => {
     const word = fc.constantFrom('xss', 'lfi', 'sql_injection', 'a b', '', '\ud800', 'é"');
     const payload = fc.oneof(fc.record({ ruleset: word }), fc.anything());
     const context = fc.record(

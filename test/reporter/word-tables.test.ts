@@ -44,7 +44,7 @@ describe('rows of rulesets and protections', () => {
 });
 
 describe('rows of incident types', () => {
-  test('are copied, and may say that a type is not told', () => {
+  test('are copied, and may say that a type is not reported', () => {
     const table = {
       xss: null,
       ssrf: { message_type: 'injection_ssrf', pulse_genre: undefined },

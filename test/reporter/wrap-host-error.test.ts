@@ -6,13 +6,13 @@ import { wrapHostError } from '../../src/reporter/wrap-host-error.ts';
 const ofAnotherCopy = (fields: object): Error =>
   Object.assign(new Error('the secret is 1234'), { name: 'SecurityEventError', ...fields });
 
-test('an error of ours is told as it is', () => {
+test('an error of ours is reported as it is', () => {
   const error = new SecurityEventError('ERR_QUEUE_FULL');
   expect(wrapHostError(error, 'ERR_WRITE_FAILED', { detail: 'other' })).toBe(error);
 });
 
 describe('an error of another copy of this library', () => {
-  test('is told by its own code and path, without its text', () => {
+  test('is reported by its own code and path, without its text', () => {
     const input = { ruleset: 'xss' };
     const path = ['payload', 0, 'ruleset'];
     const cause = ofAnotherCopy({ code: 'ERR_MESSAGE_TOO_LARGE', path });
@@ -30,10 +30,10 @@ describe('an error of another copy of this library', () => {
       ['payload', {}, Symbol.iterator, null],
       ['payload', Symbol.iterator],
     ],
-  ])('has of its path what can be one: %j', (path, told) => {
+  ])('has of its path what can be one: %j', (path, reported) => {
     expect(
       wrapHostError(ofAnotherCopy({ code: 'ERR_QUEUE_FULL', path }), 'ERR_WRITE_FAILED').path,
-    ).toEqual(told);
+    ).toEqual(reported);
   });
 });
 
@@ -47,7 +47,7 @@ test.each([
   ['nothing', undefined],
   ['null', null],
   ['what cannot be read', new Proxy({}, { get: () => nodeError('throw') })],
-])('%s is told by the code of what was done, without its text', (_name, cause) => {
+])('%s is reported by the code of what was done, without its text', (_name, cause) => {
   const input = {};
   const error = wrapHostError(cause, 'ERR_WRITE_FAILED', { detail: 'of the host', input });
   expect(error).toBeInstanceOf(SecurityEventError);

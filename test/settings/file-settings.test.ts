@@ -69,7 +69,7 @@ describe('the applications of a file', () => {
     expect(Reflect.ownKeys(application?.tls ?? { ca: '' })).toEqual(['ca']);
   });
 
-  test('are told of with all their faults, each at its place', () => {
+  test('are reported with all their faults, each at its place', () => {
     const text = textOf({
       a: agent('a'),
       b: { name: 7, environment: null },

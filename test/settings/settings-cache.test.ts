@@ -29,9 +29,9 @@ function start(get: Get, options: SettingsCacheOptions = {}) {
   const asked = vi.fn<Get>(get);
   const onFailed = vi.fn<(error: SecurityEventError, applicationId: string) => void>();
   const find = cacheSettings(asked, { onFailed, ...options }, clock);
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const listener = (event: unknown): void => {
-    if ((event as { source: string }).source === 'function') told.push(event);
+    if ((event as { source: string }).source === 'function') reported.push(event);
   };
   subscribe('security-event-delivery:settings-failed', listener);
   onTestFinished(() => void unsubscribe('security-event-delivery:settings-failed', listener));
@@ -39,7 +39,7 @@ function start(get: Get, options: SettingsCacheOptions = {}) {
   const end = (id = 'shop') => clock.runUntilSettled(find(id));
   const code = (id = 'shop'): Promise<unknown> =>
     end(id).catch((error: unknown) => (error as SecurityEventError).code);
-  return { clock, asked, onFailed, find, told, end, code };
+  return { clock, asked, onFailed, find, reported, end, code };
 }
 
 /** Answers and throws in turn; the last goes on. */
@@ -96,7 +96,7 @@ describe('an answer that is kept', () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
-  test('is shared by all who ask at a time, and with maxAgeMs 0 by nobody else', async () => {
+  test('is shared by all who ask at a time, and with maxAgeMs 0 by no one else', async () => {
     const { find, clock, asked } = start(
       async () => {
         await clock.sleep(10);
@@ -210,29 +210,29 @@ describe.each(FAILURES)('while the function %s', (_what, fail, code) => {
     };
   };
 
-  test('the last good answer is used, and each failing is told', async () => {
-    const { end, told, onFailed, clock, asked } = start(first(1));
+  test('the last good answer is used, and each failing is reported', async () => {
+    const { end, reported, onFailed, clock, asked } = start(first(1));
     await end();
     await clock.advance(30_000);
     expect(await end()).toEqual(KNOWN);
-    expect(told).toEqual([failed(true, code)]);
+    expect(reported).toEqual([failed(true, code)]);
     expect(onFailed.mock.calls).toEqual([[expect.objectContaining({ code }), 'shop']]);
     await clock.advance(4999);
     expect(await end()).toEqual(KNOWN);
     expect(asked).toHaveBeenCalledTimes(2);
     await clock.advance(1);
     expect(await end()).toEqual(KNOWN);
-    expect([asked.mock.calls.length, told.length]).toEqual([3, 2]);
-    expect(inspect(told)).not.toContain('hunter2');
+    expect([asked.mock.calls.length, reported.length]).toEqual([3, 2]);
+    expect(inspect(reported)).not.toContain('hunter2');
   });
 
   test('it is used for an hour since it was asked for', async () => {
-    const { code: codeOf, end, clock, told } = start(first(1));
+    const { code: codeOf, end, clock, reported } = start(first(1));
     await end();
     await clock.advance(3_590_000);
     expect(await end()).toEqual(KNOWN);
     await clock.advance(10_001);
-    expect([await codeOf(), told]).toEqual([code, [failed(true, code), failed(false, code)]]);
+    expect([await codeOf(), reported]).toEqual([code, [failed(true, code), failed(false, code)]]);
   });
 
   test('it is used for as long as you say', async () => {
@@ -252,11 +252,11 @@ describe.each(FAILURES)('while the function %s', (_what, fail, code) => {
     expect(await codeOf()).toBe(code);
   });
 
-  test('without a good answer everybody who asks is told so, and it is asked again', async () => {
-    const { code: codeOf, clock, asked, told } = start(first(0));
+  test('without a good answer everybody who asks gets that error, and it is asked again', async () => {
+    const { code: codeOf, clock, asked, reported } = start(first(0));
     expect([await codeOf(), await codeOf()]).toEqual([code, code]);
     expect(asked).toHaveBeenCalledTimes(2);
-    expect(told).toEqual([failed(false, code), failed(false, code)]);
+    expect(reported).toEqual([failed(false, code), failed(false, code)]);
     expect(clock.pending).toBe(0);
   });
 });
@@ -308,23 +308,23 @@ describe('a function', () => {
   });
 
   test('that is back is used again', async () => {
-    const { end, clock, told } = start(script(SHOP, DOWN, { ...SHOP, name: 'back' }));
+    const { end, clock, reported } = start(script(SHOP, DOWN, { ...SHOP, name: 'back' }));
     await end();
     await clock.advance(30_000);
     expect(await end()).toEqual(KNOWN);
     await clock.advance(5000);
     expect(await end()).toEqual({ ...KNOWN, name: 'back' });
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 
-  test('whose failing is told to one that rejects harms nobody by it', async () => {
+  test('whose failing is reported to one that rejects harms nobody by it', async () => {
     const { listen: onFailed, caught } = rejectingListener();
     const { code } = start(script(DOWN), { onFailed });
     expect(await code()).toBe('ERR_SETTINGS_FAILED');
     expect(caught()).toBe(1);
   });
 
-  test('whose failing is told to one that throws is asked all the same', async () => {
+  test('whose failing is reported to one that throws is asked all the same', async () => {
     const onFailed = vi.fn<() => void>(() => {
       throw new Error('of the host');
     });

@@ -56,7 +56,7 @@ interface Watched {
   readonly settings: SettingsFile;
   readonly clock: FakeClock;
   readonly onFailed: ReturnType<typeof vi.fn<(error: SecurityEventError) => void>>;
-  readonly told: readonly unknown[];
+  readonly reported: readonly unknown[];
   /** One look, from its beginning to its end. */
   readonly look: () => Promise<void>;
   readonly name: () => string | undefined;
@@ -65,11 +65,11 @@ interface Watched {
 function watch(path: string, options: SettingsFileOptions = {}): Watched {
   const clock = createFakeClock();
   const onFailed = vi.fn<(error: SecurityEventError) => void>();
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const listeners = ['settings-loaded', 'settings-failed'].map((name) => {
     const channel = `security-event-delivery:${name}`;
     const listener = (event: unknown): void => {
-      if ((event as { file?: string }).file === path) told.push([name, event]);
+      if ((event as { file?: string }).file === path) reported.push([name, event]);
     };
     subscribe(channel, listener);
     return () => unsubscribe(channel, listener);
@@ -83,7 +83,7 @@ function watch(path: string, options: SettingsFileOptions = {}): Watched {
     await clock.advance(options.pollMs ?? 1000);
     while (clock.pending === 0) await nextTurn();
   };
-  return { settings, clock, onFailed, told, look, name: () => settings('shop')?.name };
+  return { settings, clock, onFailed, reported, look, name: () => settings('shop')?.name };
 }
 
 function thrown(run: () => unknown): unknown {
@@ -120,17 +120,17 @@ describe('a file of settings', () => {
     expect(settings('shop')).toEqual({ ...application, secret: undefined, format: 2 });
   });
 
-  test('is the same after the process has gone to another folder, and is told by the name it was given', async () => {
+  test('is the same after the process has gone to another folder, and is reported by the name it was given', async () => {
     const path = fileOf(shop('old'));
     const cwd = vi.spyOn(process, 'cwd').mockReturnValue(dirname(path));
     onTestFinished(() => cwd.mockRestore());
-    const { settings, name, told } = watch('settings.json');
+    const { settings, name, reported } = watch('settings.json');
     cwd.mockRestore();
     writeFileSync(path, shop('new'));
     await settings.reload();
     unlinkSync(path);
     await settings.reload().catch(() => {});
-    expect([name(), told]).toEqual(['new', [loaded('settings.json'), failed('settings.json')]]);
+    expect([name(), reported]).toEqual(['new', [loaded('settings.json'), failed('settings.json')]]);
   });
 
   test('may begin with a byte order mark', () => {
@@ -243,14 +243,14 @@ describe('a change of the file', () => {
   test.each(WAYS)('counts after one look where it is %s', async (_way, write) => {
     const path = fileOf(shop('old1'));
     utimesSync(path, 1, 1);
-    const { look, name, told, onFailed } = watch(path);
+    const { look, name, reported, onFailed } = watch(path);
     await look();
     write(path, shop('new1'));
     expect(name()).toBe('old1');
     await look();
     expect(name()).toBe('new1');
     await look();
-    expect(told).toEqual([loaded(path)]);
+    expect(reported).toEqual([loaded(path)]);
     expect(onFailed).not.toHaveBeenCalled();
   });
 
@@ -287,14 +287,14 @@ describe('a change of the file', () => {
     expect(clock.nextTimerInMs).toBe(1000);
   });
 
-  test('that says the same, byte for byte, is told to nobody', async () => {
+  test('that says the same, byte for byte, is not reported', async () => {
     const path = fileOf(shop('same'));
-    const { look, told } = watch(path);
+    const { look, reported } = watch(path);
     await look();
     writeFileSync(path, shop('same'));
     await look();
     await look();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test('counts no more once it is closed, and what was read stays', async () => {
@@ -309,11 +309,11 @@ describe('a change of the file', () => {
 
   test('takes an application away, and adds one', async () => {
     const path = fileOf(shop('shop'));
-    const { settings, look, told } = watch(path);
+    const { settings, look, reported } = watch(path);
     writeFileSync(path, JSON.stringify({ applications: { blog: SHOP, wiki: SHOP } }));
     await look();
     expect([settings('shop'), settings('blog')?.name]).toEqual([undefined, 'shop']);
-    expect(told).toEqual([loaded(path, 2)]);
+    expect(reported).toEqual([loaded(path, 2)]);
   });
 });
 
@@ -329,37 +329,37 @@ const FAULTS: readonly [string, (path: string) => void][] = [
 ];
 
 describe.each(FAULTS)('a file that is %s', (_what, spoil) => {
-  test('leaves what was read last in use, and is told of once, at the second look', async () => {
+  test('leaves what was read last in use, and is reported once, at the second look', async () => {
     const path = fileOf(shop('good'));
-    const { look, name, told, onFailed } = watch(path);
+    const { look, name, reported, onFailed } = watch(path);
     spoil(path);
     await look();
-    expect([told, name()]).toEqual([[], 'good']);
+    expect([reported, name()]).toEqual([[], 'good']);
     await look();
     await look();
     await look();
-    expect([told, name()]).toEqual([[failed(path)], 'good']);
+    expect([reported, name()]).toEqual([[failed(path)], 'good']);
     expect(onFailed.mock.calls).toEqual([[expect.any(SecurityEventError)]]);
     expect(
-      inspect([told, onFailed.mock.calls], { depth: Infinity, showHidden: true }),
+      inspect([reported, onFailed.mock.calls], { depth: Infinity, showHidden: true }),
     ).not.toContain('hunter2');
   });
 
-  test('for a moment alone is told to nobody', async () => {
+  test('for a moment alone is not reported', async () => {
     const path = fileOf(shop('good'));
-    const { look, name, told } = watch(path);
+    const { look, name, reported } = watch(path);
     await look();
     spoil(path);
     await look();
     writeFileSync(path, shop('good'));
     await look();
     await look();
-    expect([told, name()]).toEqual([[], 'good']);
+    expect([reported, name()]).toEqual([[], 'good']);
   });
 
-  test.each(['good', 'better'])('is told of when it is usable again (%s)', async (again) => {
+  test.each(['good', 'better'])('is reported when it is usable again (%s)', async (again) => {
     const path = fileOf(shop('good'));
-    const { look, name, told } = watch(path);
+    const { look, name, reported } = watch(path);
     spoil(path);
     await look();
     await look();
@@ -369,16 +369,16 @@ describe.each(FAULTS)('a file that is %s', (_what, spoil) => {
     spoil(path);
     await look();
     await look();
-    expect(told).toEqual([failed(path), loaded(path), failed(path)]);
+    expect(reported).toEqual([failed(path), loaded(path), failed(path)]);
   });
 
-  test('makes reload reject, and is told of at once', async () => {
+  test('makes reload reject, and is reported at once', async () => {
     const path = fileOf(shop('good'));
-    const { settings, name, told, onFailed, look } = watch(path);
+    const { settings, name, reported, onFailed, look } = watch(path);
     spoil(path);
     const error: unknown = await settings.reload().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
-    expect([name(), told]).toEqual(['good', [failed(path)]]);
+    expect([name(), reported]).toEqual(['good', [failed(path)]]);
     await look();
     await look();
     expect(onFailed.mock.calls).toEqual([[error]]);
@@ -388,16 +388,16 @@ describe.each(FAULTS)('a file that is %s', (_what, spoil) => {
 describe('other faults', () => {
   test('are each told of', async () => {
     const path = fileOf(shop('good'));
-    const { look, told } = watch(path);
+    const { look, reported } = watch(path);
     for (const [, spoil] of FAULTS) {
       spoil(path);
       await look();
       await look();
     }
-    expect(told).toEqual([failed(path), failed(path), failed(path)]);
+    expect(reported).toEqual([failed(path), failed(path), failed(path)]);
   });
 
-  test('may be of what is told: a listener that rejects harms nobody by it', async () => {
+  test('may be of what is reported: a listener that rejects harms nobody by it', async () => {
     const path = fileOf(shop('good'));
     const { listen: onFailed, caught } = rejectingListener();
     const { settings } = watch(path, { onFailed });
@@ -406,7 +406,7 @@ describe('other faults', () => {
     expect(caught()).toBe(1);
   });
 
-  test('may be of what is told: a listener that throws is no fault of the file', async () => {
+  test('may be of what is reported: a listener that throws is no fault of the file', async () => {
     const path = fileOf(shop('good'));
     const onFailed = vi.fn<() => void>(() => {
       throw new Error('of the host');
@@ -422,11 +422,11 @@ describe('other faults', () => {
 
   test.skipIf(process.getuid?.() === 0)('may be of its mode', async () => {
     const path = fileOf(shop('good'));
-    const { look, name, told } = watch(path);
+    const { look, name, reported } = watch(path);
     chmodSync(path, 0);
     await look();
     await look();
-    expect([told, name()]).toEqual([[failed(path)], 'good']);
+    expect([reported, name()]).toEqual([[failed(path)], 'good']);
   });
 });
 
@@ -446,11 +446,11 @@ describe('what is nested too deep', () => {
 
   test('leaves what was read last in use', async () => {
     const path = fileOf(shop('good'));
-    const { settings, look, name, told } = watch(path);
+    const { settings, look, name, reported } = watch(path);
     writeFileSync(path, tooDeep());
     await expect(settings.reload()).rejects.toMatchObject(failure);
     await look();
-    expect([name(), told]).toEqual(['good', [failed(path)]]);
+    expect([name(), reported]).toEqual(['good', [failed(path)]]);
   });
 });
 
@@ -570,7 +570,7 @@ test('what is read is used as it is: a sender does not check it again', async ()
   expect(await find('other')).toBeUndefined();
 });
 
-test('what is told is told outside of every request', async () => {
+test('what is reported is reported outside of every request', async () => {
   const requests = new AsyncLocalStorage<string>();
   const stores: unknown[] = [];
   const path = fileOf(shop('shop'));

@@ -9,7 +9,7 @@ import type { Block } from '../request/request-state.ts';
 import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
 import { ParsedRequest } from './parsed-request.ts';
 
-/** What is used of Koa's `Context`. */
+/** The part of Koa's `Context` that is used. */
 export interface KoaContext {
   readonly req: HttpRequest;
   readonly res: NodeResponse;

@@ -11,7 +11,7 @@ import { type RequestScope, runInScope } from '../request/request-scope.ts';
 import type { Block } from '../request/request-state.ts';
 import { recordOnSpan } from '../request/span-exception.ts';
 
-/** What is used of an event of API Gateway, payload format 2.0. */
+/** The part of an event of API Gateway (payload format 2.0) that is used. */
 export interface LambdaEvent {
   readonly rawPath: string;
   readonly rawQueryString: string;
@@ -24,7 +24,7 @@ export interface LambdaEvent {
   readonly isBase64Encoded: boolean;
 }
 
-/** What is used of the function's context. */
+/** The part of the function's context that is used. */
 export interface LambdaContext {
   getRemainingTimeInMillis(): number;
 }

@@ -12,7 +12,7 @@ const MAX_ISSUES = 20;
 const MAX_VALUES = 5;
 const MAX_CHARACTERS = 300;
 
-/** Where a row finds its values: paths in format 2 and 1, of which the first that exists is used. */
+/** A row and the paths of its value, in format 2 and in format 1. The first that exists is used. */
 type Row = readonly [label: string, separator: string, ...places: (readonly string[])[]];
 
 /** Rows without values are not shown. */
@@ -36,7 +36,7 @@ const ROWS: readonly Row[] = [
   ['url', '', ['event_url', 'url']],
 ];
 
-/** Users are only counted: somebody may be looking over a shoulder. */
+/** Users are only counted, since other people may see the screen. */
 const LISTS: readonly (readonly [label: string, path: string, key?: string])[] = [
   ['addresses', 'ips', 'address'],
   ['addresses', 'new_related_ips', 'address'],

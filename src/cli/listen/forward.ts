@@ -52,7 +52,7 @@ const post = (to: URL, options: RequestOptions, body: Buffer): Promise<IncomingM
     sent.on('error', reject).end(body);
   });
 
-/** Reads an answer to its end, as far as it has one. Never rejects. */
+/** Reads and discards an answer, at most 64 KiB of it. Never rejects. */
 async function drain(response: IncomingMessage): Promise<void> {
   let bytes = 0;
   response.on('data', (chunk: Uint8Array) => {

@@ -92,7 +92,7 @@ export class SendRun {
   undelivered = 0;
   requests = 0;
   retries = 0;
-  /** Where the last message is that was sent, and that was read. */
+  /** Places of the last message that was sent, and of the last that was read. */
   sentTo: Place | undefined;
   readTo: Place | undefined;
   readonly causes = new Map<string, Cause>();

@@ -29,7 +29,7 @@ export interface PostedCall {
   readonly nowMs: number | null;
   readonly settings: HandleSettings | null;
   readonly args: readonly unknown[];
-  /** Where the call's own bytes begin in the buffer of its post. */
+  /** Offset of the call's bytes in the buffer of its post. */
   readonly bytesAt: number;
 }
 

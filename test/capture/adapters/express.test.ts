@@ -147,7 +147,7 @@ describe('Express', () => {
     },
   );
 
-  test('leaves a block to an error handler that stands before answerBlocked, and still tells of it', async () => {
+  test('leaves a block to an error handler that stands before answerBlocked, and still reports it', async () => {
     let seen: unknown;
     const app = express().use(captureRequests());
     app.use(() => blockRequest());

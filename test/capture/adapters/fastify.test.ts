@@ -136,7 +136,7 @@ describe('the context of a Fastify request', () => {
     expect(seen).toEqual(['/here', '/here', '/here']);
   });
 
-  test('has the path as it was asked for, where Fastify was told to rewrite it', async () => {
+  test('has the path as it was asked for, where Fastify is configured to rewrite it', async () => {
     const app = Fastify({ rewriteUrl: () => '/inner' });
     const asking = await started((own) => own.get('/inner', () => pathSeen()), {}, app);
     expect((await asking('/outer?q=1')).body).toBe('/outer');

@@ -53,7 +53,7 @@ describe('fetchRequest', () => {
     expect(requestOf({ method: 'GET', url, headers })).toMatchObject(expected);
   });
 
-  test('knows no peer unless told, and reads the headers once, when something happens', () => {
+  test('knows no peer unless it is given one, and reads the headers once, when something happens', () => {
     let reads = 0;
     const request = {
       method: 'GET',

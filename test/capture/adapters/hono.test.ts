@@ -272,8 +272,11 @@ describe('the peer of a Hono request', () => {
       const context = await contextWith({}, bindings);
       expect(context?.http?.request).toMatchObject(request);
     }
-    const told = await contextWith({ connection: () => ({ remoteAddress: '::1' }) }, { incoming });
-    expect(told?.http?.request).toMatchObject({ ...request, remote_ip: '127.0.0.1' });
+    const reported = await contextWith(
+      { connection: () => ({ remoteAddress: '::1' }) },
+      { incoming },
+    );
+    expect(reported?.http?.request).toMatchObject({ ...request, remote_ip: '127.0.0.1' });
   });
 
   test('is not looked for in bindings of another kind', async () => {

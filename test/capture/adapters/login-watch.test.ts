@@ -5,7 +5,7 @@ import { RequestScope, runInScope } from '../../../src/capture/request/request-s
 
 type Told = readonly [success: boolean, identifiers: unknown];
 
-/** A strategy as Passport has it: it does with itself what it is told. */
+/** A strategy as Passport has it: it does with itself what the test asks. */
 interface OwnStrategy {
   readonly name?: unknown;
   readonly _usernameField?: string;
@@ -24,15 +24,15 @@ const scope = (): RequestScope =>
     http: { request: {}, response: { blocked: false } },
   }));
 
-/** What one request to a strategy is told of, and what the strategy's own calls gave. */
+/** What one request to a strategy reports, and what the strategy's own calls gave. */
 function outcome(
   strategy: Partial<OwnStrategy> & { readonly act: (self: Calls) => unknown },
   { request = {}, options, watch = {} }: Asked = {},
-): { told: Told[]; gave: unknown; identifiers: unknown } {
-  const told: Told[] = [];
+): { reported: Told[]; gave: unknown; identifiers: unknown } {
+  const reported: Told[] = [];
   const reporter = {
     userLogin: ({ success }: { success: boolean }, context: RequestContext = {}) =>
-      void told.push([success, context.actor?.identifiers]),
+      void reported.push([success, context.actor?.identifiers]),
   };
   const own = {
     authenticate(this: Calls): unknown {
@@ -49,7 +49,7 @@ function outcome(
   });
   return runInScope(scope(), () => {
     const gave = serving.authenticate(request, options);
-    return { told, gave, identifiers: currentContext().actor?.identifiers };
+    return { reported, gave, identifiers: currentContext().actor?.identifiers };
   });
 }
 
@@ -61,7 +61,7 @@ interface Asked {
 
 const FORM = { name: 'local', _usernameField: 'username' };
 const BODY = { body: { username: 'ada', password: 'guess' }, headers: {} };
-const FAILED = { told: [[false, { username: 'ada' }]], gave: 'passport failed' };
+const FAILED = { reported: [[false, { username: 'ada' }]], gave: 'passport failed' };
 
 const refuse = (self: Calls): unknown => self.fail({ message: 'no' });
 const accept = (self: Calls): unknown => self.success({ id: 7 });
@@ -81,17 +81,17 @@ describe('a strategy', () => {
   );
 
   test.each([null, 'a request'])('serves what is no request unwatched: %j', (request) => {
-    const { told, gave } = outcome({ ...FORM, act: refuse }, { request });
-    expect([told, gave]).toEqual([[], 'passport failed']);
+    const { reported, gave } = outcome({ ...FORM, act: refuse }, { request });
+    expect([reported, gave]).toEqual([[], 'passport failed']);
   });
 
-  test('without a name is told by what it is registered with', () => {
+  test('without a name is reported by what it is registered with', () => {
     const names: unknown[] = [];
     const isLogin: LoginOptions['isLogin'] = ({ strategy }) => {
       names.push(strategy);
       return true;
     };
-    expect(outcome({ act: accept }, { watch: { isLogin } }).told).toEqual([[true, { id: 7 }]]);
+    expect(outcome({ act: accept }, { watch: { isLogin } }).reported).toEqual([[true, { id: 7 }]]);
     expect(names).toEqual(['undefined']);
   });
 
@@ -99,7 +99,7 @@ describe('a strategy', () => {
     expect(
       outcome({ ...FORM, act: accept }, { watch: { isLogin: throwOfTheApplication } }),
     ).toEqual({
-      told: [],
+      reported: [],
       gave: 'passport succeeded',
       identifiers: { id: 7 },
     });
@@ -126,7 +126,7 @@ describe('a failure', () => {
   ])('of a form is none that says %s', (_with, given) => {
     const act = (self: Calls): unknown => self.fail(...given);
     expect(outcome({ ...FORM, act }, { request: BODY })).toMatchObject({
-      told: [],
+      reported: [],
       gave: 'passport failed',
     });
   });
@@ -137,9 +137,9 @@ describe('a failure', () => {
     ['Digest realm="a", nonce="b"', {}, 0],
     ['wrong user or password', {}, 1],
     ['Basic realm="Users"', { authorization: 'Basic eA==' }, 1],
-  ])('that asks %j, of a request with %j, is told %i times', (challenge, headers, times) => {
+  ])('that asks %j, of a request with %j, is reported %i times', (challenge, headers, times) => {
     const act = (self: Calls): unknown => self.fail(challenge);
-    expect(outcome({ name: 'basic', act }, { request: { headers } }).told).toHaveLength(times);
+    expect(outcome({ name: 'basic', act }, { request: { headers } }).reported).toHaveLength(times);
   });
 
   test.each([
@@ -155,7 +155,7 @@ describe('a failure', () => {
     ],
   ])('with a challenge has no credentials in a request %s', (_of, request) => {
     expect(outcome({ name: 'basic', act: ask }, { request })).toMatchObject({
-      told: [],
+      reported: [],
       gave: 'passport failed',
     });
   });
@@ -166,7 +166,9 @@ describe('a failure', () => {
         throw new Error('gone');
       },
     };
-    expect(outcome({ ...FORM, act: refuse }, { request })).toMatchObject({ told: [[false, null]] });
+    expect(outcome({ ...FORM, act: refuse }, { request })).toMatchObject({
+      reported: [[false, null]],
+    });
   });
 });
 
@@ -179,7 +181,7 @@ describe('a restored session', () => {
   ])('names its user, and is no login: %s', (_of, request, identifiers) => {
     const session = { name: 'session', act: letPass };
     expect(outcome(session, { request })).toEqual({
-      told: [],
+      reported: [],
       gave: 'passport passed',
       identifiers,
     });

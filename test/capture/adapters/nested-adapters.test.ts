@@ -1,4 +1,4 @@
-/** Adapters within one another: one request is one story, whoever tells of it. */
+/** Adapters within one another: one request is one story, whoever reports it. */
 import { AsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -30,7 +30,7 @@ type Serve = () => unknown;
 
 const INNER: CaptureOptions = { trustedProxies: 'loopback', blockedStatus: 451 };
 
-/** A host's listener with the adapter as often as told; it answers with what `serve` gives, as JSON. */
+/** A host's listener with the adapter as often as given; it answers with what `serve` gives, as JSON. */
 const HOSTS: Readonly<Record<string, (serve: Serve, times: number) => Promise<Listener>>> = {
   'node:http': async (serve, times) => {
     const own: Listener = (_request, response) => response.end(JSON.stringify(serve()));
@@ -107,7 +107,7 @@ const traced =
     });
 
 describe.each(Object.entries(HOSTS))('an adapter of %s', (_name, host) => {
-  test('within one of node:http has the user that was told before it opened, and its own options', async () => {
+  test('within one of node:http has the user that was set before it opened, and its own options', async () => {
     const inner = await host(() => [identifiers(), currentContext().actor?.ip.address], 1);
     const { body } = await answerOf(within(inner, () => identify({ uid: 7 })));
     expect(JSON.parse(body)).toEqual([{ uid: 7 }, '203.0.113.9']);

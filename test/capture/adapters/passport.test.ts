@@ -36,7 +36,7 @@ type Told = { success: boolean; identifiers: unknown; path: unknown; status: unk
 interface Agent {
   readonly passport: PassportStatic;
   readonly app: Express;
-  readonly told: Told[];
+  readonly reported: Told[];
   readonly post: (path: string, body: object, headers?: Record<string, string>) => Promise<number>;
 }
 
@@ -49,12 +49,12 @@ const toldOf = (success: boolean, { actor, http }: RequestContext): Told => ({
 
 /** An application with Passport; strategies are registered before and after it is watched. */
 async function started(options: Partial<LoginOptions> = {}): Promise<Agent> {
-  const told: Told[] = [];
+  const reported: Told[] = [];
   const passport = new Passport();
   passport.use(new LocalStrategy(verify));
   reportLogins(passport, {
     reporter: {
-      userLogin: ({ success }, context = {}) => void told.push(toldOf(success, context)),
+      userLogin: ({ success }, context = {}) => void reported.push(toldOf(success, context)),
     },
     ...options,
   });
@@ -76,7 +76,7 @@ async function started(options: Partial<LoginOptions> = {}): Promise<Agent> {
     await response.text();
     return response.status;
   };
-  return { passport, app, told, post };
+  return { passport, app, reported, post };
 }
 
 const GOOD = { username: 'ada', password: ADA.password };
@@ -90,27 +90,29 @@ const whoAmI = (_request: Request, response: Response): void => {
 
 describe('a login with Passport', () => {
   test('is reported when it succeeds, and names the user for the rest of the request', async () => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     const seen: unknown[] = [];
     app.post('/login', passport.authenticate('local', WITHOUT_SESSION), (request, response) => {
       seen.push(currentContext().actor?.identifiers, request.user);
       response.send('in');
     });
     expect(await post('/login', GOOD)).toBe(200);
-    expect(told).toEqual([{ success: true, identifiers: ADAS, path: '/login', status: undefined }]);
+    expect(reported).toEqual([
+      { success: true, identifiers: ADAS, path: '/login', status: undefined },
+    ]);
     expect(seen).toEqual([ADAS, ADA]);
   });
 
   test('is reported when it fails, with the name that was tried and how it was answered', async () => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
     expect(await post('/login', BAD)).toBe(401);
     const failed = { success: false, identifiers: { username: 'ada' }, path: '/login' };
-    expect(told).toEqual([{ ...failed, status: 401 }]);
+    expect(reported).toEqual([{ ...failed, status: 401 }]);
   });
 
   test('is seen through the application’s own callback, which answers', async () => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     const outcomes: unknown[] = [];
     app.post('/login', (request: Request, response: Response, next: NextFunction) => {
       const answer = (...given: unknown[]): void => {
@@ -125,7 +127,7 @@ describe('a login with Passport', () => {
       [null, false, { message: 'no' }, undefined],
       [null, ADA, { message: 'no' }],
     ]);
-    expect(told).toMatchObject([
+    expect(reported).toMatchObject([
       { success: false, status: 422 },
       { success: true, identifiers: ADAS },
     ]);
@@ -135,21 +137,23 @@ describe('a login with Passport', () => {
     const passport = new Passport();
     passport.use(new LocalStrategy(verify));
     const early = passport.authenticate('local', WITHOUT_SESSION);
-    const told: boolean[] = [];
-    const reporter = { userLogin: ({ success }: { success: boolean }) => void told.push(success) };
+    const reported: boolean[] = [];
+    const reporter = {
+      userLogin: ({ success }: { success: boolean }) => void reported.push(success),
+    };
     reportLogins(passport, { reporter });
     const { app, post } = await started();
     app.post('/login', early, whoAmI);
     await post('/login', GOOD);
-    expect(told).toEqual([true]);
+    expect(reported).toEqual([true]);
   });
 
   test('names whom the strategy’s own field names', async () => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     app.post('/login', passport.authenticate('by email', WITHOUT_SESSION), whoAmI);
     const body = { user: { email: 'ada@example.com' }, username: 'other', password: 'guess' };
     expect(await post('/login', body)).toBe(401);
-    expect(told).toMatchObject([{ identifiers: { email: 'ada@example.com' } }]);
+    expect(reported).toMatchObject([{ identifiers: { email: 'ada@example.com' } }]);
   });
 });
 
@@ -158,43 +162,43 @@ describe('no failed login', () => {
     ['a request without credentials', { username: 'ada' }, 400],
     ['an error while the user is looked up', { username: 'broken', password: 'x' }, 500],
   ])('is %s', async (_what, body, status) => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
     expect(await post('/login', body)).toBe(status);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test('is a failure of one strategy where another lets in', async () => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     const either = passport.authenticate(['local', 'by email', 'bearer'], WITHOUT_SESSION);
     app.post('/login', either, whoAmI);
     const authorization = { authorization: 'Bearer good' };
     expect(await post('/login', BAD, authorization)).toBe(200);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
-  test('but one is told where all strategies have failed', async () => {
-    const { app, passport, told, post } = await started();
+  test('but one is reported where all strategies have failed', async () => {
+    const { app, passport, reported, post } = await started();
     const either = passport.authenticate(['bearer', 'local', 'by email'], WITHOUT_SESSION);
     app.post('/login', either, whoAmI);
-    // Passport's own answer: the first status that a strategy told, which found no `user[email]`.
+    // Passport's own answer: the first status that a strategy reported, which found no `user[email]`.
     expect(await post('/login', BAD)).toBe(400);
-    expect(told).toMatchObject([{ success: false, identifiers: { username: 'ada' } }]);
+    expect(reported).toMatchObject([{ success: false, identifiers: { username: 'ada' } }]);
   });
 
   test('is a challenge to which nobody has answered yet, but a wrong answer is', async () => {
-    const { app, passport, told, post } = await started({ isLogin: () => true });
+    const { app, passport, reported, post } = await started({ isLogin: () => true });
     app.post('/api', passport.authenticate('bearer', WITHOUT_SESSION), whoAmI);
     expect(await post('/api', {})).toBe(401);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(await post('/api', {}, { authorization: 'Bearer bad' })).toBe(401);
-    expect(told).toMatchObject([{ success: false, identifiers: null }]);
+    expect(reported).toMatchObject([{ success: false, identifiers: null }]);
   });
 });
 
 describe('an authentication that is no login', () => {
   test('names the user and reports nothing: a token of each request', async () => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     const seen: unknown[] = [];
     app.post('/api', passport.authenticate('bearer', WITHOUT_SESSION), (_request, response) => {
       seen.push(currentContext().actor?.identifiers);
@@ -203,11 +207,11 @@ describe('an authentication that is no login', () => {
     await post('/api', {}, { authorization: 'Bearer good' });
     await post('/api', {}, { authorization: 'Bearer bad' });
     expect(seen).toEqual([ADAS]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test('names the user of a session that is restored, and nobody of one without', async () => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     passport.deserializeUser((id, done) => done(null, id === 7 ? ADA : false));
     const seen: unknown[] = [];
     app.use((request, _response, next) => {
@@ -221,11 +225,11 @@ describe('an authentication that is no login', () => {
     });
     for (const user of ['7', '8', '0']) await post('/', {}, { 'x-user': user });
     expect(seen).toEqual([ADAS, null, null]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test('is the connecting of an account, which changes no user', async () => {
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     const seen: unknown[] = [];
     app.post('/connect', passport.authorize('local'), (_request, response) => {
       seen.push(currentContext().actor?.identifiers);
@@ -234,12 +238,12 @@ describe('an authentication that is no login', () => {
     await post('/connect', GOOD);
     await post('/connect', BAD);
     expect(seen).toEqual([null]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test('is what the option says, which knows what it would be without it', async () => {
     const attempts: unknown[] = [];
-    const { app, passport, told, post } = await started({
+    const { app, passport, reported, post } = await started({
       isLogin: (attempt) => {
         attempts.push(attempt);
         return !attempt.byDefault;
@@ -254,7 +258,7 @@ describe('an authentication that is no login', () => {
       { strategy: 'local', request: expect.anything(), options, byDefault: true },
       { strategy: 'bearer', request: expect.anything(), options, byDefault: false },
     ]);
-    expect(told).toMatchObject([{ success: true, path: '/api' }]);
+    expect(reported).toMatchObject([{ success: true, path: '/api' }]);
   });
 });
 
@@ -279,26 +283,26 @@ describe('what fails while a login is reported', () => {
 
   test('is not the identifiers: those of the option are taken, or none', async () => {
     const known = [{ account: 'a-7' }, null];
-    const { app, passport, told, post } = await started({
+    const { app, passport, reported, post } = await started({
       identifiersOf: () => known.shift() ?? null,
     });
     app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
     await post('/login', GOOD);
     await post('/login', GOOD);
-    expect(told.map(({ identifiers }) => identifiers)).toEqual([{ account: 'a-7' }, null]);
+    expect(reported.map(({ identifiers }) => identifiers)).toEqual([{ account: 'a-7' }, null]);
   });
 });
 
 describe('a Passport that is watched', () => {
   test('keeps its strategies as they are, and still knows none that is unknown', async () => {
     const strategy = Object.freeze(new LocalStrategy(verify));
-    const { app, passport, told, post } = await started();
+    const { app, passport, reported, post } = await started();
     passport.use('frozen', strategy);
     app.post('/login', passport.authenticate('frozen', WITHOUT_SESSION), whoAmI);
     app.post('/unknown', passport.authenticate('missing', WITHOUT_SESSION), whoAmI);
     expect(await post('/login', GOOD)).toBe(200);
     expect(await post('/unknown', GOOD)).toBe(500);
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   });
 
   test('works where no adapter is in use: events are without a context', async () => {

@@ -16,7 +16,7 @@ import type { RequestLike } from '../../../src/capture/request/request-like.ts';
 
 const POLICY = readClientAddressOptions({ trustedProxies: 'loopback' });
 
-const told = (request: RequestLike): { address: string | undefined; origin: RequestOrigin } => {
+const reported = (request: RequestLike): { address: string | undefined; origin: RequestOrigin } => {
   const walk = walkHops(request, POLICY);
   return { address: walk.client?.address, origin: forwardedOrigin(request, POLICY, walk) };
 };
@@ -51,7 +51,7 @@ test('node:http hands over repeated headers and a mapped peer, and both are read
   ].join('\r\n');
   const [peer, found] = await overHttp(head, (request) => [
     request.socket.remoteAddress,
-    told(request),
+    reported(request),
   ]);
   expect(peer).toBe('::ffff:127.0.0.1');
   expect(found).toEqual({
@@ -62,7 +62,7 @@ test('node:http hands over repeated headers and a mapped peer, and both are read
 
 test('a header of 100,000 commas costs no more than its last 64', async () => {
   const head = `Host: a.example\r\nX-Forwarded-For: 6.6.6.6${','.repeat(100_000)} 203.0.113.9`;
-  expect((await overHttp(head, told)).address).toBe('203.0.113.9');
+  expect((await overHttp(head, reported)).address).toBe('203.0.113.9');
 });
 
 test('a request whose socket is gone has no client, and does not throw', async () => {
@@ -88,14 +88,14 @@ test('node:http2 tells host and scheme by pseudo-headers, and its ended session 
     });
     stream.on('error', () => {});
     const [request] = (await once(server, 'request')) as [RequestLike & IncomingMessage];
-    expect(told(request)).toEqual({
+    expect(reported(request)).toEqual({
       address: '203.0.113.9',
       origin: { scheme: 'https', host: 'a.example', port: 8443 },
     });
     const closed = once(session, 'close');
     session.destroy();
     await Promise.all([closed, once(request, 'close')]);
-    expect(told(request).address).toBeUndefined();
+    expect(reported(request).address).toBeUndefined();
   } finally {
     session.destroy();
     server.close();
@@ -107,7 +107,7 @@ test('a Fetch request fits through its headers as a record', () => {
     headers: { host: 'a.example', 'x-forwarded-for': '6.6.6.6, 203.0.113.9' },
   });
   const socket = { remoteAddress: '127.0.0.1', encrypted: fetched.url.startsWith('https:') };
-  expect(told({ headers: Object.fromEntries(fetched.headers), socket })).toEqual({
+  expect(reported({ headers: Object.fromEntries(fetched.headers), socket })).toEqual({
     address: '203.0.113.9',
     origin: { scheme: 'https', host: 'a.example', port: 443 },
   });

@@ -313,7 +313,7 @@ describe('whatever a request holds', () => {
     );
   });
 
-  test('origin and explanation are told without throwing, and within their bounds', () => {
+  test('origin and explanation are reported without throwing, and within their bounds', () => {
     fc.assert(
       fc.property(anyRequest, anyOptions, (given, options) => {
         const policy = readClientAddressOptions(options);

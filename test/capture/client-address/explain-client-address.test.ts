@@ -10,7 +10,7 @@ const TEN = { trustedProxies: '10.0.0.0/8' };
 const textOf = (given: RequestLike, options = {}) => explainClientAddress(given, options).text;
 
 describe('explainClientAddress', () => {
-  test('tells of each hop what was believed and why', () => {
+  test('reports for each hop what was believed and why', () => {
     const headers = {
       'x-forwarded-for': '6.6.6.6, [2001:DB8::9]:4711, 10.0.0.2',
       'x-client-ip': '6.6.6.6',

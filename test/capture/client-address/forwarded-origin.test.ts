@@ -35,7 +35,7 @@ describe('without a trusted peer', () => {
     // D19
     [{}, false, 'http  80'],
     [{ host: '' }, true, 'https  443'],
-    // None of these is a host, so none is told as one.
+    // None of these is a host, so none is reported as one.
     [{ host: 'a.example/../b' }, false, 'http  80'],
     [{ host: 'user@a.example' }, false, 'http  80'],
     [{ host: 'a.example, b.example' }, false, 'http  80'],
@@ -73,7 +73,7 @@ describe('without a trusted peer', () => {
     ['[2001:DB8::1]', 'http [2001:db8::1] 80'],
     ['[2001:db8::1]:8080', 'http [2001:db8::1] 8080'],
     ['[::ffff:203.0.113.9]:8080', 'http [::ffff:203.0.113.9] 8080'],
-  ])('the IPv6 host %s is told whole', (host, expected) => {
+  ])('the IPv6 host %s is reported whole', (host, expected) => {
     expect(originOf(request({ host }), {})).toBe(expected);
   });
 
@@ -116,7 +116,7 @@ describe('from a trusted peer', () => {
     [{ ...FOR_TWO, 'x-forwarded-proto': ['http', 'https', 'http'] }, 'https inner 3000'],
     // Replaced instead of added to.
     [{ ...FOR_TWO, 'x-forwarded-proto': 'https' }, 'https inner 3000'],
-    // A proxy that names no client tells of its own connection all the same.
+    // A proxy that names no client reports its own connection all the same.
     [{ host: 'inner:3000', 'x-forwarded-proto': 'http, https' }, 'https inner 3000'],
     [
       {

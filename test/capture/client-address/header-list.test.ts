@@ -60,7 +60,7 @@ describe('elementsFromRight', () => {
     expect([...elementsFromRight('a'.repeat(65_536), findComma)]).toEqual([TOO_LONG]);
   });
 
-  test('is not told apart by what stands to the left', () => {
+  test('does not depend on what stands to the left', () => {
     const wellFormed = fc.constantFrom('for=a', 'for="b"', 'for="c,\\"d"', 'by="\\\\";for=e');
     fc.assert(
       fc.property(

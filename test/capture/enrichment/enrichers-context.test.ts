@@ -15,10 +15,10 @@ const OURS = [true, undefined, undefined];
 
 const silent = () => new Promise<undefined>(() => {});
 
-test('an enricher, and whoever is told of its failures, is called in nobody’s request', async () => {
+test('an enricher and the listener of its failures are called outside of requests', async () => {
   const scope = new RequestScope(() => ({}));
   const enriched: unknown[] = [];
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const throwing = () => {
     enriched.push(place());
     throw new Error('at once');
@@ -31,7 +31,7 @@ test('an enricher, and whoever is told of its failures, is called in nobody’s 
   };
   const { factsOf } = createEnrichment({
     enrichers: [throwing, rejecting, silent],
-    onFailure: ({ index, fault }) => told.push([index, fault, place()]),
+    onFailure: ({ index, fault }) => reported.push([index, fault, place()]),
   });
   host.run('of the request', () => {
     runInScope(scope, () => {
@@ -46,7 +46,7 @@ test('an enricher, and whoever is told of its failures, is called in nobody’s 
   expect(new Set(enriched.map((seen) => JSON.stringify(seen)))).toEqual(
     new Set([JSON.stringify(OURS)]),
   );
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [0, 'failed', OURS],
     [1, 'skipped', OURS],
     [2, 'skipped', OURS],

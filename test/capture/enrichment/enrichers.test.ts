@@ -15,12 +15,12 @@ const fail = () => {
   throw new Error('fail');
 };
 
-/** Promises that the test settles, a clock that it sets, and what was told. */
+/** Promises that the test settles, a clock that it sets, and what was reported. */
 function bench(options: Partial<EnrichmentOptions> = {}) {
   let now = 0;
   const asked: string[] = [];
   const settlers: { resolve: (value: never) => void; reject: (error: unknown) => void }[] = [];
-  const told: EnricherFailure[] = [];
+  const reported: EnricherFailure[] = [];
   const enrichment = createEnrichment({
     enrichers: [
       (address) => {
@@ -28,14 +28,14 @@ function bench(options: Partial<EnrichmentOptions> = {}) {
         return new Promise((resolve, reject) => settlers.push({ resolve, reject }));
       },
     ],
-    onFailure: (failure) => told.push(failure),
+    onFailure: (failure) => reported.push(failure),
     clock: { monotonicMs: () => now },
     ...options,
   });
   return {
     enrichment,
     asked,
-    told,
+    reported,
     pass: (ms: number) => (now += ms),
     resolve: async (index: number, value: unknown) => {
       settlers[index]?.resolve(value as never);
@@ -49,12 +49,12 @@ function bench(options: Partial<EnrichmentOptions> = {}) {
 }
 
 const factsOf = (...given: unknown[]) => {
-  const told: EnricherFailure[] = [];
+  const reported: EnricherFailure[] = [];
   const enrichment = createEnrichment({
     enrichers: given.map((value) => () => value as never),
-    onFailure: (failure) => told.push(failure),
+    onFailure: (failure) => reported.push(failure),
   });
-  return { facts: enrichment.factsOf(IP), faults: told.map(({ fault }) => fault) };
+  return { facts: enrichment.factsOf(IP), faults: reported.map(({ fault }) => fault) };
 };
 
 describe('enrichers that answer at once', () => {
@@ -88,7 +88,7 @@ describe('enrichers that answer at once', () => {
     ['text', 'tor', {}],
     ['a number', 7, {}],
     ['an array', [], {}],
-  ])('give %s: what is sound of it counts, the rest is told', (_, given, facts) => {
+  ])('give %s: what is sound of it counts, the rest is reported', (_, given, facts) => {
     expect(factsOf(given)).toEqual({ facts, faults: ['nonsense'] });
   });
 
@@ -103,9 +103,9 @@ describe('enrichers that answer at once', () => {
     expect(facts.geo?.city).toBe(`a␊${'b'.repeat(510)}`);
   });
 
-  it('that throw cost their own facts alone, are counted and told once', () => {
+  it('that throw cost their own facts alone, are counted and reported once', () => {
     const error = new Error('gone');
-    const told: EnricherFailure[] = [];
+    const reported: EnricherFailure[] = [];
     const throwing = () => {
       throw error;
     };
@@ -117,12 +117,12 @@ describe('enrichers that answer at once', () => {
     const { factsOf: ask, stats } = createEnrichment({
       enrichers: [throwing, () => ({ tor: true }), getter],
       onFailure: (failure) => {
-        told.push(failure);
+        reported.push(failure);
         throw new Error('a listener that throws');
       },
     });
     expect([ask(IP), ask(IP)]).toEqual([{ tor: true }, { tor: true }]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { index: 0, fault: 'failed', error },
       { index: 2, fault: 'failed', error },
     ]);
@@ -153,8 +153,8 @@ describe('enrichers that promise', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('that reject are told once and left alone about that address for a minute', async () => {
-    const { enrichment, asked, told, reject, pass } = bench();
+  it('that reject are reported once and left alone about that address for a minute', async () => {
+    const { enrichment, asked, reported, reject, pass } = bench();
     enrichment.factsOf(IP);
     await reject(0, 'no');
     pass(59_999);
@@ -164,29 +164,29 @@ describe('enrichers that promise', () => {
     enrichment.factsOf(IP);
     await reject(1, 'no');
     expect(asked).toHaveLength(2);
-    expect(told).toEqual([{ index: 0, fault: 'failed', error: 'no' }]);
+    expect(reported).toEqual([{ index: 0, fault: 'failed', error: 'no' }]);
     expect(enrichment.stats()).toEqual([{ ...SOUND, failed: 2 }]);
   });
 
-  it('that give nonsense are told so', async () => {
-    const { enrichment, told, resolve } = bench();
+  it('that give nonsense are reported so', async () => {
+    const { enrichment, reported, resolve } = bench();
     enrichment.factsOf(IP);
     await resolve(0, { geo: {}, vpn: true });
     expect(enrichment.factsOf(IP)).toEqual({ vpn: true });
-    expect(told).toEqual([{ index: 0, fault: 'nonsense' }]);
+    expect(reported).toEqual([{ index: 0, fault: 'nonsense' }]);
   });
 
   it('may be thenables that throw', async () => {
     // oxlint-disable-next-line unicorn/no-thenable -- what is tested
     const thenable = Object.defineProperty({}, 'then', { value: fail });
-    const { enrichment, told, reject } = bench({ enrichers: [() => thenable] });
+    const { enrichment, reported, reject } = bench({ enrichers: [() => thenable] });
     expect(enrichment.factsOf(IP)).toEqual({});
     await reject(0, undefined);
-    expect(told).toEqual([{ index: 0, fault: 'failed', error: new Error('fail') }]);
+    expect(reported).toEqual([{ index: 0, fault: 'failed', error: new Error('fail') }]);
   });
 
   it('that do not settle are given up after 30 s and asked again, a late answer still counts', async () => {
-    const { enrichment, asked, told, pass, resolve } = bench();
+    const { enrichment, asked, reported, pass, resolve } = bench();
     enrichment.factsOf(IP);
     pass(29_999);
     enrichment.factsOf(IP);
@@ -194,16 +194,16 @@ describe('enrichers that promise', () => {
     pass(1);
     enrichment.factsOf(IP);
     expect(asked).toHaveLength(2);
-    expect(told).toEqual([{ index: 0, fault: 'slow' }]);
+    expect(reported).toEqual([{ index: 0, fault: 'slow' }]);
     await resolve(0, { tor: true });
     expect(enrichment.factsOf(IP)).toEqual({ tor: true });
   });
 
   it('are asked about 100 addresses at a time', async () => {
-    const { enrichment, asked, told, resolve } = bench();
+    const { enrichment, asked, reported, resolve } = bench();
     for (let index = 0; index < 102; index += 1) enrichment.factsOf(`8.8.0.${index}`);
     expect(asked).toHaveLength(100);
-    expect(told).toEqual([{ index: 0, fault: 'skipped' }]);
+    expect(reported).toEqual([{ index: 0, fault: 'skipped' }]);
     expect(enrichment.stats()).toEqual([{ ...SOUND, skipped: 2 }]);
     await resolve(7, {});
     enrichment.factsOf('8.8.0.101');

@@ -117,7 +117,7 @@ describe('a value that is no JSON', () => {
     ['hidden keys', Object.defineProperty({ a: 1 }, 'b', { value: 2 }), { a: 1 }],
     ['symbol keys', { [Symbol('a')]: 1 }, {}],
     ['a poser', Object.create(URLSearchParams.prototype), '[unreadable]'],
-  ])('%s is copied as what tells of it', (_, value, expected) => {
+  ])('%s is copied as a description of it', (_, value, expected) => {
     expect(json({ value, z: 1 })).toEqual(
       expected === undefined ? { z: 1 } : { value: expected, z: 1 },
     );

@@ -39,7 +39,7 @@ describe('a scope', () => {
     expect(reads).toBe(1);
   });
 
-  test('has the user from `identify` on, until another, or nobody, is told', () => {
+  test('has the user from `identify` on, until another user, or none, is set', () => {
     const scope = new RequestScope(captured);
     const identifiers: Record<string, string> = { email: 'ada@example.com' };
     scope.identify(identifiers, 'user 7');
@@ -55,7 +55,7 @@ describe('a scope', () => {
     expect(scope.context().actor).toEqual(captured().actor);
   });
 
-  test('knows of the answer what was told by then', () => {
+  test('knows of the answer what was reported by then', () => {
     const scope = new RequestScope(captured);
     scope.answered({ blocked: true });
     expect(scope.context().http?.response).toEqual({ blocked: true });

@@ -13,17 +13,17 @@ const otelWith = (span: object | undefined): object => ({
   context: { active: () => ({ getValue: (key: symbol) => (key === SPAN ? span : undefined) }) },
 });
 
-const otelSpan = (spanId = '06a5569115a0bd05', told: unknown[] = []) => ({
-  told,
+const otelSpan = (spanId = '06a5569115a0bd05', reported: unknown[] = []) => ({
+  reported,
   spanContext: () => ({ spanId }),
-  recordException: (error: unknown) => void told.push(error),
+  recordException: (error: unknown) => void reported.push(error),
 });
 
 const datadogWith = (span: object | null): object => ({ scope: () => ({ active: () => span }) });
 
-const datadogSpan = (told: unknown[] = []) => ({
-  told,
-  setTag: (name: string, value: unknown) => void told.push([name, value]),
+const datadogSpan = (reported: unknown[] = []) => ({
+  reported,
+  setTag: (name: string, value: unknown) => void reported.push([name, value]),
 });
 
 afterEach(removeTracers);
@@ -34,11 +34,11 @@ describe('the exception of a blocked request', () => {
     const span = otelSpan();
     setTracers({ otel: otelWith(span) });
     for (const error of [blocked, blocked, other, blocked, other]) recordOnSpan(error);
-    expect(span.told).toEqual([blocked, other]);
+    expect(span.reported).toEqual([blocked, other]);
     const next = otelSpan();
     setTracers({ otel: otelWith(next) });
     recordOnSpan(blocked);
-    expect(next.told).toEqual([blocked]);
+    expect(next.reported).toEqual([blocked]);
     expect(Object.keys(next)).toEqual(Object.keys(otelSpan()));
   });
 
@@ -47,21 +47,21 @@ describe('the exception of a blocked request', () => {
     const byTheOther = { [Symbol.for('security-event-delivery.recorded')]: new WeakSet([blocked]) };
     setTracers({ otel: otelWith(Object.assign(span, byTheOther)) });
     recordOnSpan(blocked);
-    expect(span.told).toEqual([]);
+    expect(span.reported).toEqual([]);
   });
 
   test('is a tag of dd-trace’s span', () => {
     const span = datadogSpan();
     setTracers({ datadog: datadogWith(span) });
     recordOnSpan(blocked);
-    expect(span.told).toEqual([['error', blocked]]);
+    expect(span.reported).toEqual([['error', blocked]]);
   });
 
   test('is OpenTelemetry’s alone where both have a span', () => {
     const [otel, datadog] = [otelSpan(), datadogSpan()];
     setTracers({ otel: otelWith(otel), datadog: datadogWith(datadog) });
     recordOnSpan(blocked);
-    expect([otel.told, datadog.told]).toEqual([[blocked], []]);
+    expect([otel.reported, datadog.reported]).toEqual([[blocked], []]);
   });
 
   test.each<[string, object]>([
@@ -74,7 +74,7 @@ describe('the exception of a blocked request', () => {
     const span = datadogSpan();
     setTracers({ otel, datadog: datadogWith(span) });
     recordOnSpan(blocked);
-    expect(span.told).toEqual([['error', blocked]]);
+    expect(span.reported).toEqual([['error', blocked]]);
   });
 
   test.each<[string, { otel?: object; datadog?: object }]>([
@@ -92,14 +92,14 @@ describe('the exception of a blocked request', () => {
     const otel = otelWith({ ...otelSpan(), recordException: boom });
     setTracers({ otel, datadog: datadogWith(span) });
     expect(() => recordOnSpan(blocked)).not.toThrow();
-    expect(span.told).toEqual([]);
+    expect(span.reported).toEqual([]);
   });
 
   test('is recorded on a span that takes no mark', () => {
     const span = Object.freeze(otelSpan());
     setTracers({ otel: otelWith(span) });
     recordOnSpan(blocked);
-    expect(span.told).toEqual([blocked]);
+    expect(span.reported).toEqual([blocked]);
   });
 });
 

@@ -350,7 +350,7 @@ test.each<[string, (configuration: Configuration) => Promise<unknown>]>([
     'expected each playbook once, found another name of the same slug',
     (one) => one.selectPlaybooks('shop', { 'A b': true, a_b: true }),
   ],
-])('what is wrong is told: %s', async (message, call) => {
+])('what is wrong is reported: %s', async (message, call) => {
   await expect(call(keep(withShop()).configuration)).rejects.toThrow(message);
 });
 
@@ -578,7 +578,7 @@ describe('what is stored', () => {
     expect(writes()).toBe(0);
   });
 
-  test('in a store that fails is told of, with the cause', async () => {
+  test('in a store that fails is reported, with the cause', async () => {
     const cause = new Error('the database is down');
     const store: SettingsStore = {
       read: () => Promise.reject(cause),
@@ -590,7 +590,7 @@ describe('what is stored', () => {
     await expect(configuration.save('shop')).rejects.toMatchObject(expected);
   });
 
-  test('by a store that never asks for the change is told of, too', async () => {
+  test('by a store that never asks for the change is reported, too', async () => {
     const store: SettingsStore = { read: async () => undefined, update: async () => {} };
     await expect(createConfiguration({ store }).upgradeFormat()).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_FAILED',

@@ -207,7 +207,7 @@ describe('a file', () => {
     expect(readdirSync(path)).toEqual([]);
   });
 
-  test('in a folder that is missing is told so', async () => {
+  test('in a folder that is missing is reported so', async () => {
     const store = fileStore(join(folder(), 'missing', 'settings.json'));
     await expect(store.update(() => 'new')).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_FAILED',
@@ -267,13 +267,13 @@ const ofKilled = (name: string): boolean => name.startsWith('killed-');
 async function killedWriter(file: string): Promise<readonly string[]> {
   const [command = '', ...args] = fixtureCommand('settings-writer', [file, 'killed', '1000000']);
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  let told = '';
+  let reported = '';
   child.stdout.on('data', (chunk: Buffer) => {
-    told += chunk.toString();
-    if (told.split('\n').length > 3) child.kill('SIGKILL');
+    reported += chunk.toString();
+    if (reported.split('\n').length > 3) child.kill('SIGKILL');
   });
   await once(child, 'close');
-  return told.split('\n').slice(0, -1);
+  return reported.split('\n').slice(0, -1);
 }
 
 describe('writers at a time', () => {
@@ -310,7 +310,7 @@ describe('writers at a time', () => {
     );
     expect(reads).toBeGreaterThan(10);
     // It may have begun when the others had ended.
-    const told = await killed;
+    const reported = await killed;
     const settings = JSON.parse(readFileSync(fileIn(path), 'utf8')) as {
       readonly applications: { readonly shop: { readonly modules: object } };
     };
@@ -320,9 +320,9 @@ describe('writers at a time', () => {
     );
     expect(made.filter((name) => !ofKilled(name)).toSorted()).toEqual(expected.toSorted());
     // What it said it had made, and perhaps one more.
-    expect(told.length).toBeGreaterThan(0);
-    expect(made.filter(ofKilled).slice(0, told.length)).toEqual(told);
-    expect(made.filter(ofKilled).length - told.length).toBeLessThan(2);
+    expect(reported.length).toBeGreaterThan(0);
+    expect(made.filter(ofKilled).slice(0, reported.length)).toEqual(reported);
+    expect(made.filter(ofKilled).length - reported.length).toBeLessThan(2);
     await fileStore(fileIn(path), { ...system(), clock: hurried() }).update((text) => text);
     expect(readdirSync(path)).toEqual(['settings.json']);
   });

@@ -9,7 +9,7 @@ import { type Application, parseJson } from './store.ts';
 const PAGE = 500;
 const MAX_EVICTED = 5000;
 
-/** What is needed to count a dead letter. */
+/** The columns that are needed to count a dead letter. */
 type DeadRow = Pick<DeadLetterRow, 'id' | 'application' | 'size_bytes' | 'sends'>;
 
 /** Discards the oldest dead letters until the others fit into `maxDeadBytes`. */
@@ -124,7 +124,7 @@ export interface PageRequest {
 export interface PageAnswer {
   readonly count: number;
   readonly upTo: number;
-  /** Where the next page begins; absent after the last one. */
+  /** Cursor of the next page; absent after the last one. */
   readonly after?: number;
 }
 

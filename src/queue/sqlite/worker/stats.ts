@@ -43,7 +43,7 @@ export function stats({ store, database, nowMs }: Context): QueueStats {
     applications.set(fromText(row.id), { ...ledgerOf(row), tier: row.tier });
     for (const name of COUNTS) total[name] += row[name];
   }
-  // Not since its first message was due: a pause that has just ended is nobody's delay.
+  // Since it can be claimed, not since it is due: time in a pause is no delay.
   const oldest = database.get<{ readonly since: number | null }>(
     `select min(max(first_due, not_before)) as since from application
      where tier <> 'closed' and claim is null and first_due is not null`,

@@ -77,7 +77,7 @@ export function blockLaws(start: StartHost, { canBreakOff, ignoresRejections }: 
     expect(seen).toEqual([{ blocked: false }, blocked, blocked]);
   });
 
-  test('is told as blocked also where the error alone was thrown', async () => {
+  test('is reported as blocked also where the error alone was thrown', async () => {
     let late: Promise<unknown> | undefined;
     const answered = closedGate();
     const { ask } = await start(() => {

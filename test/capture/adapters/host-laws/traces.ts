@@ -1,4 +1,4 @@
-/** What a tracer is told of a blocked request: OpenTelemetry's own SDK. */
+/** What a tracer records of a blocked request: OpenTelemetry's own SDK. */
 
 import type { Server } from 'node:net';
 import { context, type Span, trace } from '@opentelemetry/api';
