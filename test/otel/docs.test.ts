@@ -27,7 +27,7 @@ async function exported() {
   const skipping = { ...applications['skipping'], modules: { waf: true } };
   const sender = openSender({
     schedule: { delaysMs: [] },
-    settings: { applications: { ...applications, skipping } as never },
+    settings: { applications: { ...applications, skipping } },
   });
   const metrics = registered({ senders: { main: sender }, applicationClass: () => 'all' });
   await sender.send([message('m-1', 'refusing'), message('m-2')]);

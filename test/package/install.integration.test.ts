@@ -241,16 +241,19 @@ describe.concurrent('the tarball', () => {
     expect(targets.length).toBeGreaterThan(6);
   });
 
-  it('gives each JSON Schema to import and require', async () => {
+  it('gives each JSON Schema and both descriptions of the webhook to import and require', async () => {
     const schemas = filesBelow('schemas').map((file) => `${name}/schemas/${file}`);
     const file = consumer.write(
       'schemas.cjs',
-      `const schemas = ${JSON.stringify(schemas)}.map((path) => require(path).$schema);
+      `const versionOf = ({ $schema, openapi, asyncapi }) => $schema ?? openapi ?? asyncapi;
+       const schemas = ${JSON.stringify(schemas)}.map((path) => versionOf(require(path)));
        console.log(JSON.stringify([schemas.length, ...new Set(schemas)]));`,
     );
     expect(JSON.parse((await consumer.node(file)).stdout)).toEqual([
-      24,
+      26,
       'https://json-schema.org/draft/2020-12/schema',
+      '3.0.0',
+      '3.1.0',
     ]);
   });
 

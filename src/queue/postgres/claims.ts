@@ -48,6 +48,14 @@ interface ClaimAnswer {
 /** One claim in a call of the schema's `settle`. Without results it is released. */
 type SettleCall = ClaimName & { readonly messages: number; readonly args: object | undefined };
 
+/** How a claim ended; `null` if it was lost. */
+type SettleAnswer = {
+  /** Number of its messages. Nothing changed if there were not as many results. */
+  readonly size: number;
+  /** More messages of the application wait. */
+  readonly isWaiting: boolean;
+} | null;
+
 /** Messages of the calls that share a transaction, and as how many each call counts at least. */
 const MAX_MESSAGES = 1000;
 const MIN_CALL_MESSAGES = 50;
@@ -63,7 +71,7 @@ export interface ClaimsParts {
 export class Claims {
   readonly #parts: ClaimsParts;
   readonly #claiming: Batcher<ClaimRequest, Claim | NothingDue>;
-  readonly #settling: Batcher<SettleCall, number | null>;
+  readonly #settling: Batcher<SettleCall, SettleAnswer>;
   /** When the lease of each claim ends that is not settled, by its id. Oldest lease first. */
   readonly #leases = new Map<string, number>();
   /** Messages in a recent claim: large ones do not share a transaction. */
@@ -152,14 +160,15 @@ export class Claims {
   readonly settle: MessageQueue['settle'] = async (claim, results, state) => {
     const args = { ...resultArguments(results), ...updateJson(state) };
     const settled = await this.#end(claim, results.length, args);
-    if (typeof settled === 'number' && settled !== results.length) {
-      const detail = `${results.length} results for ${settled} messages`;
+    if (settled !== null && settled.size !== results.length) {
+      const detail = `${results.length} results for ${settled.size} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
     this.#leases.delete(claim.id);
+    if (settled === null) return 'lost';
     // Dispatchers of the other tier can be idle while all of this process are busy.
-    if (state.tier !== claim.state.tier) this.#parts.flusher.request(true);
-    return settled === null ? 'lost' : 'settled';
+    if (settled.isWaiting && state.tier !== claim.state.tier) this.#parts.flusher.request(true);
+    return 'settled';
   };
 
   readonly release: MessageQueue['release'] = async (claim, state) => {
@@ -187,8 +196,7 @@ export class Claims {
     if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
   }
 
-  /** Resolves to the number of messages of the claim; `null` if it is lost. */
-  async #end(claim: Pick<Claim, 'id'>, messages: number, args?: object): Promise<number | null> {
+  async #end(claim: Pick<Claim, 'id'>, messages: number, args?: object): Promise<SettleAnswer> {
     const name = claimName(claim);
     return name === undefined ? null : await this.#settling.run({ ...name, messages, args });
   }
@@ -208,9 +216,9 @@ async function settleAll(
   database: Database,
   calls: readonly SettleCall[],
   timeoutMs: number,
-): Promise<(number | null)[]> {
+): Promise<SettleAnswer[]> {
   const claims = calls.map(({ number, claim, args }) => ({ number, claim, ...args }));
-  return (await database.call('settle', { claims }, { timeoutMs })) as (number | null)[];
+  return (await database.call('settle', { claims }, { timeoutMs })) as SettleAnswer[];
 }
 
 function nothingDue(dueIn: number | null, hasDeltas: boolean): NothingDue {

@@ -3,6 +3,8 @@ import type { Connection, PoolClient, QueryConfig } from 'pg';
 import type { ClaimedMessage, Format, Json } from '../queue.ts';
 import { fromEscaped } from './conversions.ts';
 
+const ignore = (): void => {};
+
 type Callback = (error: Error | null | undefined) => void;
 
 /** What a client of `pg` calls of a query, whichever copy of the package the client is from. */
@@ -35,15 +37,11 @@ class CopyOut {
     this.callback(null);
   }
 
-  handleCommandComplete(): void {}
-
-  handleEmptyQuery(): void {}
-
-  handleRowDescription(): void {}
-
-  handleDataRow(): void {}
-
-  handlePortalSuspended(): void {}
+  readonly handleCommandComplete = ignore;
+  readonly handleEmptyQuery = ignore;
+  readonly handleRowDescription = ignore;
+  readonly handleDataRow = ignore;
+  readonly handlePortalSuspended = ignore;
 }
 
 /** Returns what a COPY sends. */

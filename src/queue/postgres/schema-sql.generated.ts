@@ -413,6 +413,8 @@ declare
   has_waited boolean := false;
   now_exact double precision;
   now_ms bigint;
+  head record;
+  first_number bigint;
   candidate bigint;
   due_in bigint;
   app {s}.application;
@@ -424,19 +426,30 @@ begin
   while cardinality(claims) < (args->>'count')::integer loop
     now_exact := {s}.now_exact();
     now_ms := floor(now_exact);
-    candidate := {s}.next_application(tiers, now_ms);
+    first_number := null;
+    due_in := null;
+    candidate := null;
+    -- The tier whose turn it is first. Locks the application whose turn it is, except those that are locked.
+    for head in
+      select t.tier, h.number, h.ready_at from unnest(tiers) t(tier) cross join lateral (
+          select a.number, a.ready_at, a.turn from {s}.application a
+            where a.tier = t.tier and a.ready_at is not null order by a.ready_at, a.turn limit 1) h
+        order by h.ready_at, h.turn
+    loop
+      first_number := coalesce(first_number, head.number);
+      due_in := coalesce(due_in, head.ready_at - now_ms);
+      exit when head.ready_at > now_ms;
+      select a.number into candidate from {s}.application a
+        where a.tier = head.tier and a.ready_at <= now_ms
+        order by a.ready_at, a.turn limit 1 for no key update skip locked;
+      exit when candidate is not null;
+    end loop;
     if candidate is null then
-      due_in := null;
-      select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
-        cross join lateral (
-          select a.number, a.ready_at from {s}.application a
-            where a.tier = t.tier and a.ready_at is not null
-            order by a.ready_at, a.turn limit 1) h
-        order by h.ready_at limit 1;
-      -- What is locked is not waited for with locks of claims: others may wait for these.
+      -- Does not wait for what is locked while it has claims: others may wait for these.
       exit when has_waited or due_in is null or due_in > 0 or cardinality(claims) > 0;
       -- Other transactions have locked all that is ready, and may be about to end.
       has_waited := true;
+      candidate := first_number;
     end if;
     app := {s}.lock_application(candidate);
     continue when app.claim is not null or app.ready_at is null or app.ready_at > now_ms
@@ -469,29 +482,6 @@ begin
     due_in := 0;
   end if;
   return json_build_object('claims', claims, 'dueIn', due_in, 'hasDeltas', has_deltas);
-end $$;
-
--- Locks and returns the application whose turn it is, except those that are locked.
-create function {s}.next_application(tiers text[], now_ms bigint) returns bigint
-language plpgsql as $$
-declare
-  found_number bigint;
-  next_tier text;
-begin
-  for next_tier in
-    select t.tier from unnest(tiers) t(tier)
-      cross join lateral (
-        select a.ready_at, a.turn from {s}.application a
-          where a.tier = t.tier and a.ready_at <= now_ms
-          order by a.ready_at, a.turn limit 1) h
-      order by h.ready_at, h.turn
-  loop
-    select a.number into found_number from {s}.application a
-      where a.tier = next_tier and a.ready_at <= now_ms
-      order by a.ready_at, a.turn limit 1 for no key update skip locked;
-    exit when found_number is not null;
-  end loop;
-  return found_number;
 end $$;
 
 -- Selects the messages of a claim: as many of the first due ones as fit all limits.
@@ -571,8 +561,8 @@ begin
   return true;
 end $$;
 
--- Ends claims, and writes the state of an application if one is given. Returns the size of each claim; null
--- for one that is lost. \`kinds\` has a letter for the result of each message (v delivered, d dead, r retry),
+-- Ends claims, and writes the state of an application if one is given. Returns the size of each claim, and
+-- whether more of its application waits; null for one that is lost. \`kinds\` has a letter for the result of each message (v delivered, d dead, r retry),
 -- and the other arrays run along; nothing changes if that is not the number of messages. Without \`kinds\`
 -- nothing was sent, and the messages are due as before.
 create function {s}.settle(args json) returns json language plpgsql {plans} as $$
@@ -653,20 +643,22 @@ begin
       from live l left join gone g on g.application = l.number
         cross join lateral {s}.state_of(l.state) s
       where a.number = l.number
-      returning a.number, a.delayed_until
+      returning a.number, a.delayed_until, a.first_due is not null as is_waiting
   )
   select (select json_agg(
-              case when l.place is not null or length(f.kinds) <> f.messages then f.messages end
+              case when l.place is not null or length(f.kinds) <> f.messages
+                then json_build_object('size', f.messages, 'isWaiting', r.is_waiting) end
               order by g.place)
             from given g left join found f on f.place = g.place
-              left join live l on l.place = g.place) as sizes,
+              left join live l on l.place = g.place
+              left join released r on r.number = l.number) as answers,
       (select array_agg(r.number) from released r where r.delayed_until > now_exact) as delayed,
       coalesce(sum(g.messages), 0)::bigint as messages, coalesce(sum(g.bytes), 0)::bigint as bytes
     into settled from gone g;
   perform {s}.end_delays(a, floor(now_exact)::bigint)
     from {s}.application a where a.number = any (settled.delayed);
   perform {s}.add_pending(-settled.messages, -settled.bytes);
-  return settled.sizes;
+  return settled.answers;
 end $$;
 
 -- Makes dead letters of at most \`limit\` unclaimed messages: of the closed application \`number\`, or of those
@@ -682,25 +674,21 @@ declare
   dues bigint[];
   sequences bigint[];
 begin
-  if closed_number is null then
-    select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
-      into owners, dues, sequences
-      from (
-        select m.application, m.due, m.sequence from {s}.message m
-          join {s}.application a on a.number = m.application
-          where m.accepted_at < too_old
-            and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
-          order by m.accepted_at limit (args->>'limit')::bigint) o;
-  else
-    select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
-      into owners, dues, sequences
-      from (
-        select m.application, m.due, m.sequence from {s}.message m
-          join {s}.application a on a.number = m.application
-          where m.application = closed_number
-            and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
-          order by m.due, m.sequence limit (args->>'limit')::bigint) o;
-  end if;
+  -- One of the two finds nothing: its argument is null.
+  select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
+    into owners, dues, sequences
+    from (
+      (select m.application, m.due, m.sequence from {s}.message m
+        join {s}.application a on a.number = m.application
+        where m.accepted_at < too_old
+          and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+        order by m.accepted_at limit (args->>'limit')::bigint)
+      union all
+      (select m.application, m.due, m.sequence from {s}.message m
+        join {s}.application a on a.number = m.application
+        where m.application = closed_number
+          and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+        order by m.due, m.sequence limit (args->>'limit')::bigint)) o;
   -- Sorted, so that two transactions that lock the same applications cannot deadlock.
   perform {s}.lock_application(o.number) from (
     select distinct u.number from unnest(owners) u(number) order by u.number) o;
@@ -777,33 +765,27 @@ $$;
 -- and up to the id \`upTo\`.
 create function {s}.dead_letter_page(args json) returns bigint[] language plpgsql stable as $$
 declare
-  which text := args->>'application';
+  wanted bigint[] := {s}.numbers(args->'ids');
+  owner_number bigint := (select a.number from {s}.application a where a.id = args->>'application');
+  is_owned boolean := args->>'application' is not null;
   after_id bigint := coalesce((args->>'after')::bigint, 0);
   last_id bigint := coalesce((args->>'upTo')::bigint, 9e18);
   most bigint := args->>'limit';
-  owner_number bigint;
 begin
-  if which is not null then
-    select a.number into owner_number from {s}.application a where a.id = which;
-    if owner_number is null then
-      return '{}';
-    end if;
-  end if;
-  if args->>'ids' is not null then
-    return array(
-      select d.id from {s}.dead_letter d
-        where d.id = any ({s}.numbers(args->'ids')) and d.id > after_id and d.id <= last_id
-          and (which is null or d.application = owner_number)
-        order by d.id limit most);
-  elsif which is not null then
-    return array(
-      select d.id from {s}.dead_letter d
-        where d.application = owner_number and d.id > after_id and d.id <= last_id
-        order by d.id limit most);
-  end if;
+  -- One of the three is run: each uses another index.
   return array(
-    select d.id from {s}.dead_letter d where d.id > after_id and d.id <= last_id
-      order by d.id limit most);
+    (select d.id from {s}.dead_letter d
+      where d.id = any (wanted) and d.id > after_id and d.id <= last_id
+        and (not is_owned or d.application = owner_number)
+      order by d.id limit most)
+    union all
+    (select d.id from {s}.dead_letter d
+      where wanted is null and d.application = owner_number and d.id > after_id and d.id <= last_id
+      order by d.id limit most)
+    union all
+    (select d.id from {s}.dead_letter d
+      where wanted is null and not is_owned and d.id > after_id and d.id <= last_id
+      order by d.id limit most));
 end $$;
 
 -- The answer of a call that handles all letters page by page: how many it handled, and the arguments of the

@@ -19,7 +19,7 @@ const PLANS = `{path} set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off`;
 
-/** Functions and operators are the server's own, whatever the search path of the caller has. */
+/** Functions and operators are the server's own, not those of the caller's search path. */
 const PATH = 'set search_path = pg_catalog, pg_temp';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -59,7 +59,7 @@ export async function createSchema(
     return rows?.[0] ?? {};
   };
   try {
-    // Whatever the defaults are: what another process has just made has to be visible.
+    // Not the defaults of the server: what another process has just made has to be visible.
     await run('begin isolation level read committed read write');
     await run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} schema`]);
     const found = await run(

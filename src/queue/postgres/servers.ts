@@ -11,7 +11,7 @@ export const loadPg = async () => (await import('pg')).default;
 export type LoadPg = typeof loadPg;
 
 export interface Surroundings {
-  readonly clock: Pick<Clock, 'idle' | 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'idle' | 'monotonicMs' | 'startTimer'>;
   readonly load: LoadPg;
 }
 
@@ -95,22 +95,29 @@ export class Servers {
   /** A connection that comes too late goes back to its pool. */
   async #connectWithin(timeoutMs: number): Promise<PoolClient> {
     const connecting = this.#connect();
-    const over = new AbortController();
-    const late = this.#surroundings.clock.idle(timeoutMs, over.signal).then(() => undefined);
-    const client = await Promise.race([connecting, late]).finally(() => over.abort());
+    const client = await this.#within(timeoutMs, connecting);
     if (client !== undefined) return client;
     giveBack(connecting);
     throw new Error('no connection in time');
+  }
+
+  /** Resolves to `undefined` if `work` takes longer. */
+  async #within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+    const { clock } = this.#surroundings;
+    return await new Promise((resolve, reject) => {
+      const cancel = clock.startTimer(ms, () => resolve(undefined), 'let-end');
+      void work.then(resolve, reject).finally(cancel);
+    });
   }
 
   async #connect(): Promise<PoolClient> {
     const current = this.#current ?? (await this.#search());
     const first = this.#clientOf(current);
     if (this.#isAlone) return await first;
-    const over = new AbortController();
-    const slow = this.#surroundings.clock.idle(HEDGE_MS, over.signal).then(() => undefined);
-    const early = await Promise.race([first.catch(() => undefined), slow]);
-    over.abort();
+    const early = await this.#within(
+      HEDGE_MS,
+      first.catch(() => undefined),
+    );
     if (early !== undefined) return early;
     const found = await this.#search().catch(() => undefined);
     // The same server is slow or busy, or no server takes writes.

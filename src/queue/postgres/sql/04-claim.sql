@@ -10,6 +10,8 @@ declare
   has_waited boolean := false;
   now_exact double precision;
   now_ms bigint;
+  head record;
+  first_number bigint;
   candidate bigint;
   due_in bigint;
   app {s}.application;
@@ -21,19 +23,30 @@ begin
   while cardinality(claims) < (args->>'count')::integer loop
     now_exact := {s}.now_exact();
     now_ms := floor(now_exact);
-    candidate := {s}.next_application(tiers, now_ms);
+    first_number := null;
+    due_in := null;
+    candidate := null;
+    -- The tier whose turn it is first. Locks the application whose turn it is, except those that are locked.
+    for head in
+      select t.tier, h.number, h.ready_at from unnest(tiers) t(tier) cross join lateral (
+          select a.number, a.ready_at, a.turn from {s}.application a
+            where a.tier = t.tier and a.ready_at is not null order by a.ready_at, a.turn limit 1) h
+        order by h.ready_at, h.turn
+    loop
+      first_number := coalesce(first_number, head.number);
+      due_in := coalesce(due_in, head.ready_at - now_ms);
+      exit when head.ready_at > now_ms;
+      select a.number into candidate from {s}.application a
+        where a.tier = head.tier and a.ready_at <= now_ms
+        order by a.ready_at, a.turn limit 1 for no key update skip locked;
+      exit when candidate is not null;
+    end loop;
     if candidate is null then
-      due_in := null;
-      select h.number, h.ready_at - now_ms into candidate, due_in from unnest(tiers) t(tier)
-        cross join lateral (
-          select a.number, a.ready_at from {s}.application a
-            where a.tier = t.tier and a.ready_at is not null
-            order by a.ready_at, a.turn limit 1) h
-        order by h.ready_at limit 1;
-      -- What is locked is not waited for with locks of claims: others may wait for these.
+      -- Does not wait for what is locked while it has claims: others may wait for these.
       exit when has_waited or due_in is null or due_in > 0 or cardinality(claims) > 0;
       -- Other transactions have locked all that is ready, and may be about to end.
       has_waited := true;
+      candidate := first_number;
     end if;
     app := {s}.lock_application(candidate);
     continue when app.claim is not null or app.ready_at is null or app.ready_at > now_ms
@@ -66,29 +79,6 @@ begin
     due_in := 0;
   end if;
   return json_build_object('claims', claims, 'dueIn', due_in, 'hasDeltas', has_deltas);
-end $$;
-
--- Locks and returns the application whose turn it is, except those that are locked.
-create function {s}.next_application(tiers text[], now_ms bigint) returns bigint
-language plpgsql as $$
-declare
-  found_number bigint;
-  next_tier text;
-begin
-  for next_tier in
-    select t.tier from unnest(tiers) t(tier)
-      cross join lateral (
-        select a.ready_at, a.turn from {s}.application a
-          where a.tier = t.tier and a.ready_at <= now_ms
-          order by a.ready_at, a.turn limit 1) h
-      order by h.ready_at, h.turn
-  loop
-    select a.number into found_number from {s}.application a
-      where a.tier = next_tier and a.ready_at <= now_ms
-      order by a.ready_at, a.turn limit 1 for no key update skip locked;
-    exit when found_number is not null;
-  end loop;
-  return found_number;
 end $$;
 
 -- Selects the messages of a claim: as many of the first due ones as fit all limits.

@@ -1,5 +1,5 @@
--- Ends claims, and writes the state of an application if one is given. Returns the size of each claim; null
--- for one that is lost. `kinds` has a letter for the result of each message (v delivered, d dead, r retry),
+-- Ends claims, and writes the state of an application if one is given. Returns the size of each claim, and
+-- whether more of its application waits; null for one that is lost. `kinds` has a letter for the result of each message (v delivered, d dead, r retry),
 -- and the other arrays run along; nothing changes if that is not the number of messages. Without `kinds`
 -- nothing was sent, and the messages are due as before.
 create function {s}.settle(args json) returns json language plpgsql {plans} as $$
@@ -80,18 +80,20 @@ begin
       from live l left join gone g on g.application = l.number
         cross join lateral {s}.state_of(l.state) s
       where a.number = l.number
-      returning a.number, a.delayed_until
+      returning a.number, a.delayed_until, a.first_due is not null as is_waiting
   )
   select (select json_agg(
-              case when l.place is not null or length(f.kinds) <> f.messages then f.messages end
+              case when l.place is not null or length(f.kinds) <> f.messages
+                then json_build_object('size', f.messages, 'isWaiting', r.is_waiting) end
               order by g.place)
             from given g left join found f on f.place = g.place
-              left join live l on l.place = g.place) as sizes,
+              left join live l on l.place = g.place
+              left join released r on r.number = l.number) as answers,
       (select array_agg(r.number) from released r where r.delayed_until > now_exact) as delayed,
       coalesce(sum(g.messages), 0)::bigint as messages, coalesce(sum(g.bytes), 0)::bigint as bytes
     into settled from gone g;
   perform {s}.end_delays(a, floor(now_exact)::bigint)
     from {s}.application a where a.number = any (settled.delayed);
   perform {s}.add_pending(-settled.messages, -settled.bytes);
-  return settled.sizes;
+  return settled.answers;
 end $$;

@@ -11,25 +11,21 @@ declare
   dues bigint[];
   sequences bigint[];
 begin
-  if closed_number is null then
-    select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
-      into owners, dues, sequences
-      from (
-        select m.application, m.due, m.sequence from {s}.message m
-          join {s}.application a on a.number = m.application
-          where m.accepted_at < too_old
-            and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
-          order by m.accepted_at limit (args->>'limit')::bigint) o;
-  else
-    select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
-      into owners, dues, sequences
-      from (
-        select m.application, m.due, m.sequence from {s}.message m
-          join {s}.application a on a.number = m.application
-          where m.application = closed_number
-            and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
-          order by m.due, m.sequence limit (args->>'limit')::bigint) o;
-  end if;
+  -- One of the two finds nothing: its argument is null.
+  select array_agg(o.application), array_agg(o.due), array_agg(o.sequence)
+    into owners, dues, sequences
+    from (
+      (select m.application, m.due, m.sequence from {s}.message m
+        join {s}.application a on a.number = m.application
+        where m.accepted_at < too_old
+          and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+        order by m.accepted_at limit (args->>'limit')::bigint)
+      union all
+      (select m.application, m.due, m.sequence from {s}.message m
+        join {s}.application a on a.number = m.application
+        where m.application = closed_number
+          and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
+        order by m.due, m.sequence limit (args->>'limit')::bigint)) o;
   -- Sorted, so that two transactions that lock the same applications cannot deadlock.
   perform {s}.lock_application(o.number) from (
     select distinct u.number from unnest(owners) u(number) order by u.number) o;

@@ -2,33 +2,27 @@
 -- and up to the id `upTo`.
 create function {s}.dead_letter_page(args json) returns bigint[] language plpgsql stable as $$
 declare
-  which text := args->>'application';
+  wanted bigint[] := {s}.numbers(args->'ids');
+  owner_number bigint := (select a.number from {s}.application a where a.id = args->>'application');
+  is_owned boolean := args->>'application' is not null;
   after_id bigint := coalesce((args->>'after')::bigint, 0);
   last_id bigint := coalesce((args->>'upTo')::bigint, 9e18);
   most bigint := args->>'limit';
-  owner_number bigint;
 begin
-  if which is not null then
-    select a.number into owner_number from {s}.application a where a.id = which;
-    if owner_number is null then
-      return '{}';
-    end if;
-  end if;
-  if args->>'ids' is not null then
-    return array(
-      select d.id from {s}.dead_letter d
-        where d.id = any ({s}.numbers(args->'ids')) and d.id > after_id and d.id <= last_id
-          and (which is null or d.application = owner_number)
-        order by d.id limit most);
-  elsif which is not null then
-    return array(
-      select d.id from {s}.dead_letter d
-        where d.application = owner_number and d.id > after_id and d.id <= last_id
-        order by d.id limit most);
-  end if;
+  -- One of the three is run: each uses another index.
   return array(
-    select d.id from {s}.dead_letter d where d.id > after_id and d.id <= last_id
-      order by d.id limit most);
+    (select d.id from {s}.dead_letter d
+      where d.id = any (wanted) and d.id > after_id and d.id <= last_id
+        and (not is_owned or d.application = owner_number)
+      order by d.id limit most)
+    union all
+    (select d.id from {s}.dead_letter d
+      where wanted is null and d.application = owner_number and d.id > after_id and d.id <= last_id
+      order by d.id limit most)
+    union all
+    (select d.id from {s}.dead_letter d
+      where wanted is null and not is_owned and d.id > after_id and d.id <= last_id
+      order by d.id limit most));
 end $$;
 
 -- The answer of a call that handles all letters page by page: how many it handled, and the arguments of the
