@@ -36,6 +36,8 @@ export const FIELD_TABLE: Readonly<Record<EventField, string>> = {
   timings:
     '`{ dnsMs, tcpMs, tlsMs, firstByteMs, totalMs }`: duration of each phase, in ms; a phase that did not happen or did not end is absent',
   reusedConnection: 'whether the attempt used an existing connection; absent if unknown',
+  isLost:
+    '`true` if the queue did not take the result, because the lease had expired or the queue failed: the messages may be sent again; otherwise absent',
   waitMs: 'time without requests to the destination, in ms',
   because: 'why the destination is not usable',
   errorCode:

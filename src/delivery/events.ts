@@ -42,6 +42,7 @@ interface AttemptSettled extends AttemptStarted {
   readonly retryAfterMs?: number;
   readonly timings: PhaseTimings;
   readonly reusedConnection?: boolean;
+  readonly isLost?: true;
 }
 
 interface Paused extends OfApplication {
@@ -146,6 +147,7 @@ export const EVENT_TABLE: EventTable = {
       'retryAfterMs',
       'timings',
       'reusedConnection',
+      'isLost',
     ],
   },
   'destination-paused': {

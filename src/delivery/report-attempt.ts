@@ -44,6 +44,7 @@ export function reportAttempt(report: AttemptReport, parts: ReportParts): void {
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     timings: result.timings,
     ...(reusedConnection === undefined ? {} : { reusedConnection }),
+    ...(isLost ? { isLost } : {}),
   }));
   if (outcome === 'delivered') lastFailures.succeeded(applicationId);
   else if (outcome !== 'aborted') {

@@ -115,9 +115,10 @@ function countMessages({ counter, histogram }: Metrics, classOf: ClassOf): Stop 
     discarded: ({ count, reason }: DeliveryEvents['discarded']) =>
       settled.add(count, { outcome: 'discarded', reason }),
     'attempt-settled': (event: DeliveryEvents['attempt-settled']) => {
-      const { outcome, messageCount, timings } = event;
+      const { outcome, messageCount, timings, isLost } = event;
       const labels = { outcome, ...classOf(event.applicationId) };
-      if (outcome === 'delivered') settled.add(messageCount, labels);
+      // Lost ones are counted when they are settled again.
+      if (outcome === 'delivered' && isLost === undefined) settled.add(messageCount, labels);
       attempts.record(timings.totalMs / 1000, { ...labels, ...endOf(event) });
     },
   });

@@ -250,6 +250,32 @@ const STORIES: Readonly<Record<string, Story>> = {
       ['discarded', { reason: 'returned', count: 2 }],
     ],
   },
+  'a request whose lease has expired': {
+    start: () =>
+      startEngine({
+        options: (clock) => {
+          const queue = createMemoryQueue({}, clock);
+          const settle = queue.settle.bind(queue);
+          let calls = 0;
+          const losingOnce: MessageQueue['settle'] = async (...call) => {
+            calls += 1;
+            return calls === 1 ? 'lost' : await settle(...call);
+          };
+          return { queue: Object.assign(queue, { settle: losingOnce }) };
+        },
+      }),
+    act: async (engine) => {
+      await engine.sender.send([message('m-1')]);
+      await flushed(engine);
+    },
+    told: [
+      ['accepted', { ...shop, format: 2, count: 1 }],
+      ['attempt-started', started(1)],
+      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200, isLost: true })],
+      ['attempt-started', started(2)],
+      ['attempt-settled', settled(2, { outcome: 'delivered', status: 200 })],
+    ],
+  },
   'a message whose destination is missing until its horizon': {
     start: () => {
       let asked = 0;

@@ -42,14 +42,23 @@ export async function measureRate(
   const lastMs = startedMs.at(-1) ?? 0;
   return {
     perSecond: ((startedMs.length - 1) * 1000) / (lastMs - firstMs),
-    mostBeyond: mostBeyond(startedMs, limit),
+    mostBeyond: mostBeyond(
+      startedMs.map((atMs) => ({ atMs, count: 1 })),
+      limit,
+    ),
   };
 }
 
-function mostBeyond(startedMs: readonly number[], limit: number): number {
+export interface Sent {
+  readonly atMs: number;
+  readonly count: number;
+}
+
+/** Returns the most that was sent at any time beyond what a rate allows: the highest level of a leaky bucket. */
+export function mostBeyond(sent: readonly Sent[], perSecond: number): number {
   let [level, most, beforeMs] = [0, 0, 0];
-  for (const atMs of startedMs) {
-    level = Math.max(0, level - (limit * (atMs - beforeMs)) / 1000) + 1;
+  for (const { atMs, count } of sent) {
+    level = Math.max(0, level - (perSecond * (atMs - beforeMs)) / 1000) + count;
     most = Math.max(most, level);
     beforeMs = atMs;
   }

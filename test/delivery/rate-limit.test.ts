@@ -7,11 +7,7 @@ import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createFakeClock, createSeededRandom } from '../../src/testing/index.ts';
 import { message, openReceiver, openSender, rejection, SECRET } from '../helpers/sender.ts';
-
-interface Sent {
-  readonly atMs: number;
-  readonly count: number;
-}
+import { mostBeyond, type Sent } from './measured-rate.ts';
 
 interface Limits {
   readonly maxRequestsPerSecond?: number;
@@ -67,21 +63,6 @@ function twoSenders(limits: Limits | (() => Limits), options: DeliveryOptions = 
 const many = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => message(`m-${from + index}`));
 
-/** Returns the most that was sent in any time beyond what its rate allows: the highest level of a leaky bucket. */
-function mostBeyond(
-  sent: readonly Sent[],
-  perSecond: number,
-  amountOf: (one: Sent) => number,
-): number {
-  let [level, most, lastMs] = [0, 0, 0];
-  for (const one of sent) {
-    level = Math.max(0, level - (perSecond * (one.atMs - lastMs)) / 1000) + amountOf(one);
-    most = Math.max(most, level);
-    lastMs = one.atMs;
-  }
-  return most;
-}
-
 describe('a rate limit', () => {
   test.each([0.5, 3, 40])(
     'of %d requests per second holds for two senders that share a queue',
@@ -92,7 +73,8 @@ describe('a rate limit', () => {
       await first.send(many(rate * seconds));
       await second.send(many(rate * seconds, rate * seconds));
       await clock.advance(seconds * 1000);
-      expect(mostBeyond(sent, rate, () => 1)).toBeLessThanOrEqual(1 + 1e-6);
+      const requests = sent.map(({ atMs }) => ({ atMs, count: 1 }));
+      expect(mostBeyond(requests, rate)).toBeLessThanOrEqual(1 + 1e-6);
       expect(sent.length).toBeGreaterThanOrEqual(0.9 * rate * seconds);
     },
   );
@@ -106,7 +88,7 @@ describe('a rate limit', () => {
       await clock.advance(60_000);
       const most = Math.max(1, Math.floor(rate));
       expect(Math.max(...sent.map(({ count }) => count))).toBeLessThanOrEqual(most);
-      expect(mostBeyond(sent, rate, ({ count }) => count)).toBeLessThanOrEqual(most + 1e-6);
+      expect(mostBeyond(sent, rate)).toBeLessThanOrEqual(most + 1e-6);
       const total = sent.reduce((sum, { count }) => sum + count, 0);
       expect(total).toBeGreaterThanOrEqual(0.9 * rate * 60);
     },

@@ -3,7 +3,9 @@ import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { describe, expect, test } from 'vitest';
 import { createLogWriter, createReporter } from '../../src/index.ts';
 import { registerMetrics } from '../../src/otel/index.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { smallRecord } from '../helpers/log-records.ts';
+import { wrapQueue } from '../helpers/queues.ts';
 import {
   applicationsOf,
   listen,
@@ -55,6 +57,26 @@ describe('metrics of messages', () => {
     expect(await series('security_events.messages.skipped')).toEqual([
       [{ reason: 'module-not-selected' }, 1],
     ]);
+  });
+
+  test('count a message once that is sent again because its lease had expired', async () => {
+    const { series } = registered();
+    const memory = createMemoryQueue();
+    let calls = 0;
+    const queue = wrapQueue(memory, {
+      settle: async (...call) => {
+        calls += 1;
+        return calls === 1 ? 'lost' : await memory.settle(...call);
+      },
+    });
+    const options = { queue, deadlineMs: 100, leaseMs: 101 };
+    const sender = senderTo(await openReceiver(), options);
+    await sender.send([message('m-1')]);
+    await sender.flush();
+    expect(await series('security_events.messages.settled')).toEqual([
+      [{ outcome: 'delivered' }, 1],
+    ]);
+    expect(await series('security_events.attempt.duration')).toMatchObject([[{}, { count: 2 }]]);
   });
 
   test('have the duration of requests in seconds, in the buckets of the conventions', async () => {

@@ -2,12 +2,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { context, trace } from '@opentelemetry/api';
-import {
-  InMemorySpanExporter,
-  NodeTracerProvider,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-node';
+import { trace } from '@opentelemetry/api';
 import express from 'express';
 import Fastify from 'fastify';
 import { Hono } from 'hono';
@@ -24,6 +19,7 @@ import {
 } from '../../../src/capture/index.ts';
 import { type Answer, ask, getRequestListener, originOf } from '../../helpers/hosts.ts';
 import { closedGate } from './host-laws/gate.ts';
+import { startTracer } from './host-laws/traces.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 type Serve = () => unknown;
@@ -84,18 +80,6 @@ function within(inner: Listener, before: () => void, after = (): void => {}): Li
     response.once('close', AsyncResource.bind(after));
     return inner(request, response);
   });
-}
-
-function startTracer(): InMemorySpanExporter {
-  const exporter = new InMemorySpanExporter();
-  const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  provider.register();
-  onTestFinished(async () => {
-    trace.disable();
-    context.disable();
-    await provider.shutdown();
-  });
-  return exporter;
 }
 
 const traced =

@@ -11,7 +11,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { blockRequest } from '../../../../src/capture/index.ts';
 import type { StartHost } from '../host-suite.ts';
 
-function startTracer(): InMemorySpanExporter {
+/** Registers a tracer until the test ends. Returns what it has exported. */
+export function startTracer(): InMemorySpanExporter {
   const exporter = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   provider.register();
