@@ -76,24 +76,26 @@ function sitePage(page) {
     index % 2 === 1
       ? // The language is followed by words for the tests.
         part.replace(/^```(\w+)[^\n]*/, '```$1')
-      : part.replace(/\[([^\]]*)\]\(([^)\s]+)\)/g, (_, text, link) => siteLink(text, link, page)),
+      : part.replace(/\[([^\]]*)\]\(([^)\s]+)\)/g, (_, label, link) => siteLink(label, link, page)),
   );
   return rewritten.join('');
 }
+
+const pagesOf = (table) =>
+  [...table.matchAll(/^\| \[([\w-]+\.md)\]/gm)].map(([, page]) => `docs/${page}`);
+
+const group = (text, pages) => ({
+  text,
+  items: pages.map((page) => ({ text: titleOf(page), link: `/${PAGE_PATHS.get(page)}` })),
+});
 
 /** The sidebar is the overview of docs/: a group for each of its tables. */
 function sidebar() {
   const overview = readFileSync(join(ROOT, 'docs/README.md'), 'utf8');
   const [guides, reference] = overview.split(/^Reference/m);
-  const rowsOf = (part) =>
-    [...part.matchAll(/^\| \[([\w-]+\.md)\]/gm)].map(([, page]) => `docs/${page}`);
-  const group = (text, pages) => ({
-    text,
-    items: pages.map((page) => ({ text: titleOf(page), link: `/${PAGE_PATHS.get(page)}` })),
-  });
   return [
-    group('Guides', rowsOf(guides)),
-    group('Reference', rowsOf(reference)),
+    group('Guides', pagesOf(guides)),
+    group('Reference', pagesOf(reference)),
     group('Benchmarks', ['bench/README.md', 'bench/results.md', 'bench/scale.md']),
     group('Project', ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']),
   ];

@@ -80,22 +80,9 @@ export class Delivery {
     const { policy, random, clock, observe, queue, tracker, poster } = this.#parts;
     const { applicationId, format, messages, state } = claim;
     const breaker = circuitBreakerOf(state, destination.urlHash, policy);
-    if (
-      isOfAnotherUrl(state, destination.urlHash) &&
-      messages.length > policy.cautiousMaxMessages
-    ) {
-      // The claim has as many messages as the old URL was trusted with; the new one is untried (D75).
-      await this.#retryQueueCall('release', () =>
-        queue.release(claim, { ...initialState(policy), pauseMs: 0 }),
-      );
-      return;
-    }
-    const maxMessages = maxMessagesAtOnce(destination.application);
-    if (messages.length > maxMessages) {
-      // The limit is new or was lowered.
-      await this.#retryQueueCall('release', () =>
-        queue.release(claim, { ...state, maxMessages, pauseMs: 0 }),
-      );
+    const smaller = stateForFewer(claim, destination, policy);
+    if (smaller !== undefined) {
+      await this.#retryQueueCall('release', () => queue.release(claim, smaller));
       return;
     }
     const request = encodeAndSign(messages, destination.secret, this.#parts);
@@ -216,6 +203,21 @@ export class Delivery {
       }
     }
   }
+}
+
+/** Returns the state with which a claim is released that has too many messages; `undefined` if it has not. */
+function stateForFewer(
+  { messages, state }: Claim,
+  { application, urlHash }: Destination,
+  policy: DeliveryPolicy,
+): ApplicationUpdate | undefined {
+  // The claim has as many messages as the old URL was trusted with; the new one is untried (D75).
+  if (isOfAnotherUrl(state, urlHash) && messages.length > policy.cautiousMaxMessages) {
+    return { ...initialState(policy), pauseMs: 0 };
+  }
+  const maxMessages = maxMessagesAtOnce(application);
+  // The rate limit is new or was lowered.
+  return messages.length > maxMessages ? { ...state, maxMessages, pauseMs: 0 } : undefined;
 }
 
 interface AttemptInput {
