@@ -51,6 +51,8 @@ export class Slots {
   #waiting = 0;
   /** Active requests for which a place among the waiting ones is reserved. */
   #reserved = 0;
+  /** Move active requests that are late to the waiting ones, once there is a place for them. */
+  readonly #lateMoves = new Set<() => void>();
 
   constructor(limits: SlotLimits) {
     this.#limits = limits;
@@ -81,13 +83,18 @@ export class Slots {
       this.#active -= 1;
       if (isReserved) this.#reserved -= 1;
     };
+    const moveToWaiting = (): void => {
+      leaveActive();
+      this.#waiting += 1;
+      state = 'waiting';
+    };
     return {
       tryToWait: () => {
-        if (state !== 'active' || !(isReserved || this.#hasPlaceToWait())) return false;
-        leaveActive();
-        this.#waiting += 1;
-        state = 'waiting';
-        return true;
+        if (state !== 'active') return false;
+        const hasPlace = isReserved || this.#hasPlaceToWait();
+        if (hasPlace) moveToWaiting();
+        else this.#lateMoves.add(moveToWaiting);
+        return hasPlace;
       },
       resume: () => {
         if (state !== 'waiting') return;
@@ -95,13 +102,24 @@ export class Slots {
         this.#active += 1;
         if (isReserved) this.#reserved += 1;
         state = 'active';
+        this.#moveLate();
       },
       release: () => {
         if (state === 'active') leaveActive();
         if (state === 'waiting') this.#waiting -= 1;
         state = 'released';
+        this.#lateMoves.delete(moveToWaiting);
+        this.#moveLate();
       },
     };
+  }
+
+  #moveLate(): void {
+    for (const moveToWaiting of this.#lateMoves) {
+      if (!this.#hasPlaceToWait()) return;
+      this.#lateMoves.delete(moveToWaiting);
+      moveToWaiting();
+    }
   }
 
   #hasPlaceToWait(): boolean {
@@ -111,7 +129,7 @@ export class Slots {
 
 /** The slot of one request. */
 export interface Slot {
-  /** Moves an active request to the waiting ones. Returns whether there was a place. */
+  /** Moves an active request to the waiting ones: now, or once there is a place. Returns whether there was one. */
   tryToWait(): boolean;
   /** Moves a waiting request back to the active ones, even if that exceeds their limit. */
   resume(): void;

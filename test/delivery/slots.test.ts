@@ -64,6 +64,28 @@ describe('slots', () => {
     expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
   });
 
+  test('let a late request wait as soon as another one leaves its place', () => {
+    const slots = open(3, 1);
+    const [first, second, third] = [
+      slots.take('untried'),
+      slots.take('healthy'),
+      slots.take('healthy'),
+    ];
+    expect([first.tryToWait(), second.tryToWait(), third.tryToWait()]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(slots.inFlight()).toEqual({ active: 2, waiting: 1 });
+    first.release();
+    expect(slots.inFlight()).toEqual({ active: 1, waiting: 1 });
+    third.release();
+    second.resume();
+    expect(slots.inFlight()).toEqual({ active: 1, waiting: 0 });
+    second.release();
+    expect(slots.inFlight()).toEqual({ active: 0, waiting: 0 });
+  });
+
   test('let another request begin while one waits', () => {
     const slots = open(1, 1);
     const slot = slots.take('healthy');
@@ -106,7 +128,11 @@ describe('slots', () => {
       ]);
       expect(slots.inFlight()).toEqual({ active: 1, waiting: 2 });
       expect(tiersOf(slots)).toEqual(['healthy']);
+      // The late one takes the place that is left.
       first.release();
+      expect(slots.inFlight()).toEqual({ active: 0, waiting: 2 });
+      expect(tiersOf(slots)).toEqual(['healthy']);
+      healthy.release();
       expect(tiersOf(slots)).toEqual(ALL);
     },
   );

@@ -30,13 +30,11 @@ function slotUse(world: World, process: SenderProcess): SlotUse {
   for (const { claim: held } of world.book.applications.values()) {
     if (held?.heldBy !== process.key || held.isUnheard) continue;
     const attempt = world.attempts.get(held.claim.id);
-    // What asking for the settings takes too long waits, too, and goes on waiting.
-    const startedAt = attempt?.startedAt ?? world.now;
+    // A request waits while its settings are late, and while its response is.
     const isLate =
-      startedAt >= held.claimedAt + lateAfterMs ||
-      (attempt?.hasHeaders === true
+      attempt?.hasHeaders === true
         ? (attempt.reaction.headersMs ?? 0) >= lateAfterMs
-        : world.now >= startedAt + lateAfterMs);
+        : world.now >= (attempt?.startedAt ?? held.claimedAt) + lateAfterMs;
     const use = isLate ? late : active;
     if (held.claim.state.tier === 'healthy') use.healthy += 1;
     else use.others += 1;

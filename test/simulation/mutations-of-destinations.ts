@@ -135,8 +135,8 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a late attempt keeps its slot',
     file: `${FOLDER}/slots.ts`,
-    from: "state !== 'active' || !(isReserved || this.#hasPlaceToWait())",
-    to: "state === 'active' || !(isReserved || this.#hasPlaceToWait())",
+    from: 'const hasPlace = isReserved || this.#hasPlaceToWait();',
+    to: 'const hasPlace = false;',
     by: 'held-up',
     withinSeeds: 300,
   },

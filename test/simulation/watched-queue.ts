@@ -195,8 +195,12 @@ export class WatchedQueue implements MessageQueue {
 
   reopenApplication(applicationId: string): Promise<void> {
     return this.#line.run(async () => {
+      const { book } = this.#world;
+      // A healthy one stays as it is.
+      const isHealthy = book.application(applicationId).tier === 'healthy';
       await this.#handle.queue.reopenApplication(applicationId);
-      this.#world.book.reopen(applicationId);
+      if (isHealthy) return;
+      book.reopen(applicationId);
       this.#world.newDestination(applicationId);
     });
   }

@@ -1,0 +1,18 @@
+/** A new host adapter is not forgotten: each one in `exports` has its place in the docs. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { manifest, root } from '../helpers/package-files.ts';
+
+const ADAPTERS = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+  JSON.stringify(target).includes('/capture/adapters/') ? [subpath.slice(1)] : [],
+);
+
+test('there are adapters', () => {
+  expect(ADAPTERS).toContain('/express');
+});
+
+test.each(['docs/capture.md', 'docs/getting-started.md'])('each adapter is named in %s', (file) => {
+  const text = readFileSync(join(root, file), 'utf8');
+  expect(ADAPTERS.filter((subpath) => !text.includes(subpath))).toEqual([]);
+});
