@@ -1,4 +1,4 @@
-/** What grows, and what is told of each point. */
+/** The growing sizes, and the metrics measured at each point. */
 
 export type Metric = 'messagesPerSecond' | 'latencyMs' | 'peakMegabytes';
 
@@ -7,13 +7,13 @@ export interface Point extends Readonly<Record<Metric, number>> {
 }
 
 export interface Axis {
-  readonly name: 'message size' | 'batch size' | 'destinations' | 'backlog';
-  /** With its unit, for the plot. */
+  readonly name: 'message size' | 'batch size' | 'destinations' | 'black holes' | 'backlog';
+  /** Title of the plot, with the unit. */
   readonly label: string;
   readonly scale: 'log' | 'linear';
   readonly sizes: readonly number[];
   readonly work: string;
-  /** The time that must not grow faster than `size`, from that of a message in seconds. */
+  /** Name of the time that must not grow faster than `size`. It is that of `messagesIn(size)` messages. */
   readonly time: string;
   readonly messagesIn: (size: number) => number;
 }
@@ -47,6 +47,15 @@ export const AXES: readonly Axis[] = [
     work: '10,000 messages at a time, spread evenly over destinations with an address each, until all are delivered; latency: one message to one of them',
     time: 'time of 10,000 messages',
     messagesIn: () => 10_000,
+  },
+  {
+    name: 'black holes',
+    label: 'applications that never answer',
+    scale: 'log',
+    sizes: BY_TENS,
+    work: 'one message for each of 10,000 applications, some of which never answer, until all others have theirs; latency: the 99th percentile from `send` to arrival',
+    time: 'time of all messages',
+    messagesIn: () => 1,
   },
   {
     name: 'backlog',

@@ -1,18 +1,18 @@
 /**
- * Whether rows are still about what was recorded: only ratios are compared, and only of processor time,
- * which says the same on a fast machine and a slow one, idle or busy.
+ * Checks rows against their recorded results. Compares only ratios of processor time, which hardly depend on
+ * the machine and its load.
  */
 import type { Comparison } from './comparison.ts';
-import type { KeptRun } from './kept.ts';
 import type { Result } from './results.ts';
+import type { StoredRun } from './stored-results.ts';
 
-/** Few samples scatter by a third; what made something twice as slow is beyond this. */
+/** A few samples scatter by a third. A change that doubles the time exceeds this. */
 export const MARGIN = 1.8;
 
-/** Quick rows, each of another part. */
+/** Quick rows, one for each part of the library. */
 export const CHECKED_ROWS = ['write-pino', 'file-pino', 'check', 'accept', 'encode-sign'];
 
-/** Times the work is done less often than for the record. */
+/** Factor by which the work is smaller than for the stored results. */
 export const SMALLER = 2;
 
 const RUNS = 3;
@@ -21,20 +21,20 @@ export type Measure = (comparison: Comparison, runs: number) => Promise<Result>;
 
 interface Verdict {
   readonly name: string;
-  readonly isFarOutside: boolean;
-  readonly words: string;
+  readonly hasRegressed: boolean;
+  readonly text: string;
 }
 
 function verdictOn({ name, cpuRatio }: Result, recorded: number): Verdict {
   const times = cpuRatio / recorded;
-  const words = `${name}: ${cpuRatio.toFixed(2)} times the rival's CPU, recorded ${recorded.toFixed(2)}`;
-  return { name, isFarOutside: times > MARGIN, words };
+  const text = `${name}: ${cpuRatio.toFixed(2)} times the rival's CPU, recorded ${recorded.toFixed(2)}`;
+  return { name, hasRegressed: times > MARGIN, text };
 }
 
-/** What is far outside is measured once more: a machine may have had something else to do. */
+/** Measures a regressed row again, because the machine may have been busy. */
 export async function checkRow(
   comparison: Comparison,
-  kept: readonly KeptRun[],
+  kept: readonly StoredRun[],
   measure: Measure,
 ): Promise<Verdict> {
   const { name, operations } = comparison;
@@ -42,6 +42,6 @@ export async function checkRow(
   if (recorded === undefined) throw new Error(`${name} was never recorded: npm run bench:docs`);
   const smaller = { ...comparison, operations: Math.ceil(operations / SMALLER) };
   const first = verdictOn(await measure(smaller, RUNS), recorded.cpuRatio);
-  if (!first.isFarOutside) return first;
+  if (!first.hasRegressed) return first;
   return verdictOn(await measure(smaller, RUNS), recorded.cpuRatio);
 }

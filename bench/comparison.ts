@@ -1,6 +1,6 @@
-/** What a row says of itself. */
+/** The description of a row. */
 
-/** How a row's time is told. */
+/** Unit in which a row's time is shown. */
 export type Unit =
   | 'µs per record'
   | 'µs per message'
@@ -16,59 +16,40 @@ export interface Side {
   readonly label: string;
   /** Its name in the subject's `sides`. */
   readonly side: string;
-  /** How often it does its work in one sample, where it is so slow that it does it less often. */
+  /** Operations of a slow side in one sample. Default: as many as the other side. */
   readonly operations?: number;
 }
 
-/** What a row must reach. */
+/** The goal of a row: the maximum of each value. */
 export interface Goal {
-  /** `ratio` is of times, `cpuRatio` of processor times, `difference` what ours is above the rival's. */
-  readonly measure: 'ratio' | 'cpuRatio' | 'difference';
-  readonly atMost: number;
-  readonly moonshot?: number;
-  /** As it was set. */
-  readonly words: string;
+  /** Our time divided by the rival's. */
+  readonly ratio?: number;
+  /** The same for processor time. */
+  readonly cpuRatio?: number;
+  /** Our value minus the rival's, in the unit of the row. */
+  readonly difference?: number;
+  /** Our value alone, in the unit of the row. */
+  readonly value?: number;
 }
 
-/** A goal that was set as a share of the rival's throughput. */
-export const throughput = (share: number, moonshot?: number): Goal => ({
-  measure: 'ratio',
-  atMost: 1 / share,
-  words: `${share} x its throughput${moonshot === undefined ? '' : `; moonshot ${moonshot}`}`,
-  ...(moonshot === undefined ? {} : { moonshot: 1 / moonshot }),
-});
-
-/** A goal that was set as a share of the rival's cost. */
-export const cost = (atMost: number, measure: 'ratio' | 'cpuRatio' = 'ratio'): Goal => ({
-  measure,
-  atMost,
-  words: `at most ${atMost} x its ${measure === 'ratio' ? 'time' : 'CPU'}`,
-});
-
-export const above = (atMost: number, unit: Unit): Goal => ({
-  measure: 'difference',
-  atMost,
-  words: `at most ${atMost} ${unit} more`,
-});
-
 export interface Comparison {
-  /** For `--only`. */
+  /** Name for `--only`. */
   readonly name: string;
   readonly work: string;
   /** The file that does the work. */
   readonly subject: URL;
   readonly ours: Side;
   readonly rival: Side;
-  /** Times the subject does its work in one sample, and how many items of the unit that makes. */
+  /** Operations in one sample, and items of the unit per operation. */
   readonly operations: number;
   readonly itemsPerOperation?: number;
   readonly unit: Unit;
-  /** Samples of each side, where they are not the usual ones. */
+  /** Number of samples of each side. Default `USUAL_RUNS`. */
   readonly runs?: number;
-  /** Whether a PostgreSQL server is started for it. */
+  /** Whether it needs a PostgreSQL server. */
   readonly needsServer?: true;
-  /** Whether the resident memory that the work added is told. */
-  readonly tellsMemory?: true;
+  /** Whether the growth of resident memory is shown. */
+  readonly showsMemory?: true;
   readonly goal?: Goal;
 }
 

@@ -1,5 +1,5 @@
-/** What is measured: one row for each line of the table. */
-import { type Comparison, cost, side } from './comparison.ts';
+/** The rows of the table. */
+import { type Comparison, side } from './comparison.ts';
 import { QUEUE_COMPARISONS } from './queue-comparisons.ts';
 import { SENDING_COMPARISONS } from './sending-comparisons.ts';
 import { WRITING_COMPARISONS } from './writing-comparisons.ts';
@@ -16,7 +16,7 @@ const SUBJECTS = {
 export const USUAL_RUNS = 9;
 const IMPORT_RUNS = 21;
 
-/** The same for both sides of a row, whichever is faster. */
+/** Operations in a sample. */
 const RECORDS = 50_000;
 const REQUESTS = 200;
 
@@ -25,7 +25,7 @@ const importing = {
   operations: 1,
   unit: 'ms',
   runs: IMPORT_RUNS,
-  tellsMemory: true,
+  showsMemory: true,
 } as const;
 const encoding = {
   subject: SUBJECTS.encode,
@@ -37,7 +37,7 @@ const validating = {
   subject: SUBJECTS.validate,
   operations: RECORDS,
   unit: 'µs per record',
-  tellsMemory: true,
+  showsMemory: true,
 } as const;
 
 const CAPTURED_REQUESTS = 20_000;
@@ -50,7 +50,7 @@ const HOSTS = [
   ['hono', 'hono'],
 ] as const;
 
-/** Serving a request, all but the network. pino-http writes a line for each. */
+/** Rows that serve requests without a network. pino-http writes a line per request. */
 const capturing = HOSTS.flatMap(([row, host]): Comparison[] => {
   const common = {
     subject: SUBJECTS.capture,
@@ -112,7 +112,7 @@ const COMPARISONS: readonly Comparison[] = [
     ...importing,
     ours: side('contract', 'our contract'),
     rival: side('zod'),
-    goal: cost(1.25),
+    goal: { ratio: 1.25 },
   },
   {
     name: 'import-writer',
@@ -120,7 +120,7 @@ const COMPARISONS: readonly Comparison[] = [
     ...importing,
     ours: side('writer', 'our writer'),
     rival: side('pino, zod', 'pino and zod'),
-    goal: cost(1.25),
+    goal: { ratio: 1.25 },
   },
   {
     name: 'import-root',
@@ -128,7 +128,7 @@ const COMPARISONS: readonly Comparison[] = [
     ...importing,
     ours: side('root entry', 'our root entry'),
     rival: side('zod, pino, uuid', 'zod, pino and uuid'),
-    goal: cost(1.25),
+    goal: { ratio: 1.25 },
   },
   {
     name: 'check',
@@ -138,7 +138,7 @@ const COMPARISONS: readonly Comparison[] = [
     unit: 'µs per record',
     ours: side('contract', 'ours'),
     rival: side('ajv'),
-    goal: cost(1),
+    goal: { ratio: 1 },
   },
   {
     name: 'validate-lines',
@@ -158,7 +158,7 @@ const COMPARISONS: readonly Comparison[] = [
     name: 'accept',
     work: 'validate, identify and serialise messages, beside serialising alone',
     ...encoding,
-    ours: side('`acceptMessages`', 'ours, accepting'),
+    ours: side('`readEntries`', 'ours, accepting'),
     rival: side('`JSON.stringify`', 'plain envelopes'),
   },
   {
@@ -167,13 +167,13 @@ const COMPARISONS: readonly Comparison[] = [
     ...encoding,
     ours: side('`encodeBody`, `sign`', 'ours, encoding and signing'),
     rival: side('`JSON.stringify`, HMAC', 'plain encoding and signing'),
-    goal: cost(0.6, 'cpuRatio'),
+    goal: { cpuRatio: 0.6 },
   },
   ...capturing,
   ...QUEUE_COMPARISONS,
 ];
 
-/** The rows whose names are, or begin with, one of `prefixes`; all of them where there is none. */
+/** Returns the rows whose names begin with one of `prefixes`, or all rows without prefixes. */
 export function selectComparisons(prefixes: readonly string[]): readonly Comparison[] {
   const isNamed = (prefix: string) => COMPARISONS.some(({ name }) => name.startsWith(prefix));
   const unknown = prefixes.find((prefix) => !isNamed(prefix));

@@ -1,4 +1,4 @@
-/** Whether cost grows linearly with size, or more slowly. */
+/** Checks whether cost grows at most linearly with size. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { AXES, type Axis, type Metric, type Point } from './axes.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -15,7 +15,7 @@ export interface GrowthOfAxis {
 export const readGrowth = (): GrowthOfAxis[] =>
   JSON.parse(readFileSync(FILE, 'utf8')) as GrowthOfAxis[];
 
-/** In the order of the axes; an axis that is measured again takes the place of the one before. */
+/** Returns results in the order of the axes. A new result replaces the previous one. */
 export function withAxis(kept: readonly GrowthOfAxis[], measured: GrowthOfAxis): GrowthOfAxis[] {
   const all = [...kept.filter(({ axis }) => axis !== measured.axis), measured];
   return AXES.flatMap(({ name }) => all.find(({ axis }) => axis === name) ?? []);
@@ -27,15 +27,15 @@ const digits = (_key: string, value: unknown): unknown =>
 export const keepGrowth = (growth: readonly GrowthOfAxis[]): void =>
   writeFileSync(FILE, `${JSON.stringify(growth, digits, 1)}\n`);
 
-/** What must not grow faster than size: times, where a throughput was measured, and memory. */
+/** Returns the time or memory of a point. Converts throughput into time. */
 export function costOf({ messagesIn }: Axis, metric: Metric, point: Point): number {
   const value = point[metric];
   return metric === 'messagesPerSecond' ? messagesIn(point.size) / value : value;
 }
 
 /**
- * The exponent of growth between the last two points, where what does not grow weighs least: at 1 cost grows
- * as size does, at 0 not at all.
+ * Returns the exponent of growth between the last two points, where constant costs matter least: 1 is linear,
+ * 0 is constant.
  */
 export function exponentOf(axis: Axis, metric: Metric, points: readonly Point[]): number {
   const [before, last] = points.slice(-2);
@@ -44,7 +44,7 @@ export function exponentOf(axis: Axis, metric: Metric, points: readonly Point[])
   return Math.log(growth) / Math.log(last.size / before.size);
 }
 
-/** Samples scatter: between points that are ten times apart 0.15 is 40 %. */
+/** Allowed scatter of samples: between points ten times apart, 0.15 is 40 %. */
 const SCATTER = 0.15;
 
 export const isLinearOrBetter = (exponent: number): boolean => exponent <= 1 + SCATTER;

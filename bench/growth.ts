@@ -1,6 +1,6 @@
 /**
- * `npm run bench:growth -- [--only <axis>]… [--runs <n>]`: measures how cost grows, and keeps the medians in
- * bench/growth.json, each axis as soon as it is measured.
+ * `npm run bench:growth -- [--only <axis>]… [--runs <n>]`: measures how cost grows, and stores the medians of each
+ * axis in bench/growth.json as soon as it is measured.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ async function runSubject(...parameters: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** What waits is made once for all samples of a point. */
+/** Fills the backlog once for all samples of a point. */
 async function withFolder<T>(
   { name }: Axis,
   size: number,

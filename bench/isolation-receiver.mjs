@@ -1,6 +1,6 @@
 /**
- * Two hundred receivers in one process: `/well` and `/spare` answer 200, `/fail` answers 500, `/hang`
- * never answers. Keeps, for `/well` alone, how long each message was on its way.
+ * Many receivers in one process: `/well` and `/spare` answer 200, `/fail` answers 500, `/hang`
+ * never answers. Records the latency of each message, only for `/well`.
  */
 import { createServer } from 'node:http';
 
@@ -11,7 +11,7 @@ let latencies = [];
 
 const now = () => performance.timeOrigin + performance.now();
 
-function keep(body) {
+function recordLatencies(body) {
   const arrivedAt = now();
   for (const [, sentAt] of body.toString('latin1').matchAll(SENT)) {
     totals.well += 1;
@@ -22,7 +22,7 @@ function keep(body) {
 const ANSWERS = {
   '/well': (response, body) => {
     response.end();
-    keep(body);
+    recordLatencies(body);
   },
   '/spare': (response) => response.end(),
   '/fail': (response) => response.writeHead(500).end(),
@@ -34,11 +34,12 @@ const server = createServer((request, response) => {
   request.on('data', (chunk) => chunks.push(chunk));
   request.on('end', () => ANSWERS[request.url](response, Buffer.concat(chunks)));
 });
-server.listen(0, '127.0.0.1', () => process.send(`http://127.0.0.1:${server.address().port}`));
+const address = { host: process.argv[2], port: 0, backlog: 4096 };
+server.listen(address, () => process.send(`http://127.0.0.1:${server.address().port}`));
 
-const QUESTIONS = {
+const COMMANDS = {
   totals: () => totals,
-  forget: () => {
+  reset: () => {
     latencies = [];
     return true;
   },
@@ -47,5 +48,5 @@ const QUESTIONS = {
     return sorted[Math.floor(sorted.length * 0.99)];
   },
 };
-process.on('message', (question) => process.send(QUESTIONS[question]()));
+process.on('message', (command) => process.send(COMMANDS[command]()));
 process.once('disconnect', () => process.exit());

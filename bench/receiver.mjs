@@ -1,11 +1,12 @@
 /**
- * The receiver that both senders send to, a process of its own: answers 200 as soon as a body has
- * come in, and counts after that. Tells its URL when it listens, and its totals when asked.
+ * The receiver of both sides, in its own process. Answers 200 as soon as it has the body, then counts.
+ * Sends its URL to the parent when it listens, and its totals on request.
  */
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { gunzipSync } from 'node:zlib';
 
-/** Once in every message, whoever sends it and in whatever envelope, and nowhere else. */
+/** Occurs once in every message, in any envelope, and nowhere else. */
 const MARK = Buffer.from('"event_kind":');
 
 const totals = { requests: 0, messages: 0, bytes: 0 };
@@ -19,18 +20,25 @@ function count(received, encoding) {
   }
 }
 
-const server = createServer((request, response) => {
+function receive(request, response) {
   const chunks = [];
   request.on('data', (chunk) => chunks.push(chunk));
   request.on('end', () => {
     response.end();
     count(Buffer.concat(chunks), request.headers['content-encoding']);
   });
-});
-server.listen(0, process.argv[2], () => {
-  process.send(`http://127.0.0.1:${server.address().port}/hooks/security`);
+}
+
+const [host, credentials] = process.argv.slice(2);
+const server =
+  credentials === undefined
+    ? createServer(receive)
+    : createTlsServer(JSON.parse(credentials), receive);
+const scheme = credentials === undefined ? 'http' : 'https';
+server.listen(0, host, () => {
+  process.send(`${scheme}://127.0.0.1:${server.address().port}/hooks/security`);
 });
 
 process.on('message', () => process.send(totals));
-// Also when the process that started this one has died.
+// Also emitted when the parent process dies.
 process.once('disconnect', () => process.exit());

@@ -1,4 +1,4 @@
-/** From samples to the figures of a row. */
+/** Computes the figures of a row from samples. */
 import type { Comparison, Goal, Side, Unit } from './comparison.ts';
 import type { Sample, Samples } from './sampling.ts';
 import { type Summary, spreadOf, summarise } from './statistics.ts';
@@ -7,9 +7,9 @@ export interface SideResult {
   readonly label: string;
   /** The median in the unit of the row. */
   readonly value: number;
-  /** Of the time, between the quartiles, as a share of the median. */
+  /** Distance of the time's quartiles, as a share of the median. */
   readonly spread: number;
-  /** Of the samples, which are milliseconds; of a row that tells MB they are MB. */
+  /** Median of the samples: milliseconds, or MB in a row that measures memory. */
   readonly figures: Summary;
   readonly cpuMs: Summary;
   readonly addedMemoryBytes?: number;
@@ -23,14 +23,14 @@ export interface Result {
   readonly runs: number;
   readonly ours: SideResult;
   readonly rival: SideResult;
-  /** Our time for an item in the rival's: above 1 we are slower. */
+  /** Our time for an item divided by the rival's: above 1 we are slower. */
   readonly ratio: number;
-  /** The same of processor time, which other programs' load changes less. */
+  /** The same for processor time, which depends less on the load of other programs. */
   readonly cpuRatio: number;
   readonly goal?: Goal;
 }
 
-/** From the time of one sample and the number of items in it. */
+/** Converts the time of a sample with this many items. */
 const VALUES: Readonly<Record<Unit, (ms: number, items: number) => number>> = {
   'µs per record': (ms, items) => (ms * 1000) / items,
   'µs per message': (ms, items) => (ms * 1000) / items,
@@ -47,7 +47,7 @@ export function resultOf(comparison: Comparison, taken: Samples): Result {
   const { name, work, unit, goal } = comparison;
   const ours = sideResult(comparison, comparison.ours, taken.ours);
   const rival = sideResult(comparison, comparison.rival, taken.rival);
-  // Where a side does its work less often, its time is of fewer items.
+  // Corrects for a side with fewer operations.
   const share = operationsOf(comparison, 'rival') / operationsOf(comparison, 'ours');
   return {
     name,
@@ -65,12 +65,21 @@ export function resultOf(comparison: Comparison, taken: Samples): Result {
 const operationsOf = (comparison: Comparison, which: 'ours' | 'rival'): number =>
   comparison[which].operations ?? comparison.operations;
 
-/** What the goal of a row is about. */
-export const measured = ({ ours, rival, ratio, cpuRatio }: Result, { measure }: Goal): number =>
-  ({ ratio, cpuRatio, difference: ours.value - rival.value })[measure];
+/** The value that the goal of a row limits. */
+export function measured({ ours, rival, ratio, cpuRatio }: Result): Required<Goal> {
+  return { ratio, cpuRatio, difference: ours.value - rival.value, value: ours.value };
+}
+
+/** Returns whether the row reaches its goal, or undefined without a goal. */
+export function isMet(result: Result): boolean | undefined {
+  if (result.goal === undefined) return undefined;
+  const found = measured(result);
+  const bounds = Object.entries(result.goal) as [keyof Goal, number][];
+  return bounds.every(([measure, atMost]) => found[measure] <= atMost);
+}
 
 function sideResult(
-  { unit, operations: usual, itemsPerOperation = 1, tellsMemory }: Comparison,
+  { unit, operations: usual, itemsPerOperation = 1, showsMemory }: Comparison,
   { label, operations = usual }: Side,
   taken: readonly Sample[],
 ): SideResult {
@@ -83,7 +92,7 @@ function sideResult(
     spread: spreadOf(figures),
     figures,
     cpuMs: summarise(taken.map(({ cpuMs }) => cpuMs)),
-    ...(tellsMemory === true ? { addedMemoryBytes } : {}),
+    ...(showsMemory === true ? { addedMemoryBytes } : {}),
     samples,
   };
 }

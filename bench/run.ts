@@ -1,29 +1,29 @@
 /**
  * `npm run bench -- [--only <row>]… [--goals] [--runs <n>] [--part <n>] [--json] [--keep]`: measures and prints one table.
  *
- * Progress goes to standard error, so that standard output can be kept. `--goals` takes the rows that have
- * one. `--part 10` does a tenth of the work of each sample, which is enough to find out what a change does, and is
- * never kept. `--keep` puts each row into bench/results.json as soon as it is measured, in the place of the one before.
+ * Progress goes to standard error, so that standard output can be stored. `--goals` selects the rows with a goal.
+ * `--part 10` does a tenth of the work of each sample, which shows the effect of a change but is never stored. `--keep`
+ * stores each row in bench/results.json as soon as it is measured, in place of the previous one.
  */
 import { parseArgs } from 'node:util';
 import type { Comparison } from './comparison.ts';
 import { selectComparisons, USUAL_RUNS } from './comparisons.ts';
-import { keep, readKept } from './kept.ts';
 import { type Result, resultOf } from './results.ts';
 import { takeSamples } from './sampling.ts';
+import { readStoredResults, storeRun } from './stored-results.ts';
 import { describeSurroundings, renderSurroundings, type Surroundings } from './surroundings.ts';
 import { LEGEND, renderTable } from './table.ts';
 
 const WARM_UPS = 1;
 
-interface Wanted {
+interface Arguments {
   readonly comparisons: readonly Comparison[];
   readonly runs: number | undefined;
   readonly json: boolean;
   readonly isKept: boolean;
 }
 
-function readArguments(): Wanted {
+function readArguments(): Arguments {
   const { values } = parseArgs({
     options: {
       only: { type: 'string', multiple: true, default: [] },
@@ -39,7 +39,7 @@ function readArguments(): Wanted {
     if (value === undefined || /^[1-9]\d*$/.test(value)) continue;
     throw new Error(`--${name} takes a positive integer, not ${value}`);
   }
-  if (values.keep && part !== '1') throw new Error('--keep takes whole samples, no --part of them');
+  if (values.keep && part !== '1') throw new Error('--keep and --part exclude each other');
   return {
     comparisons: selectComparisons(only)
       .filter(({ goal }) => !goals || goal !== undefined)
@@ -50,19 +50,19 @@ function readArguments(): Wanted {
   };
 }
 
-async function measure(comparison: Comparison, givenRuns: number | undefined): Promise<Result> {
-  const runs = givenRuns ?? comparison.runs ?? USUAL_RUNS;
+async function measure(comparison: Comparison, requestedRuns: number | undefined): Promise<Result> {
+  const runs = requestedRuns ?? comparison.runs ?? USUAL_RUNS;
   process.stderr.write(`${comparison.name}: ${runs} runs of each side\n`);
   return resultOf(comparison, await takeSamples(comparison, { warmUps: WARM_UPS, runs }));
 }
 
-/** For those rows that need one: what they measure finds it in the environment. */
+/** Starts a PostgreSQL server if needed. Subjects read its address from the environment. */
 async function withServer<T>(isNeeded: boolean, work: () => Promise<T>): Promise<T> {
   if (!isNeeded) return await work();
   const { PostgresServer } = await import('../test/helpers/postgres-server.ts');
   const server = await PostgresServer.start({});
   const [row] = await server.query('show server_version');
-  process.stderr.write(`PostgreSQL ${String(row?.['server_version'])}, as it comes\n`);
+  process.stderr.write(`PostgreSQL ${String(row?.['server_version'])}, default settings\n`);
   process.env['BENCH_POSTGRES'] = JSON.stringify(server.connection);
   try {
     return await work();
@@ -71,40 +71,40 @@ async function withServer<T>(isNeeded: boolean, work: () => Promise<T>): Promise
   }
 }
 
-/** A row that cannot be measured is told, and the others are measured all the same. */
+/** Measures all rows. Prints the error of a row that fails and continues. */
 async function measureAll(
-  { comparisons, runs, isKept }: Wanted,
+  { comparisons, runs, isKept }: Arguments,
   surroundings: Surroundings,
 ): Promise<Result[]> {
-  const before = isKept ? readKept() : [];
+  const before = isKept ? readStoredResults() : [];
   const results: Result[] = [];
   for (const comparison of comparisons) {
     try {
       results.push(await measure(comparison, runs));
     } catch (error) {
-      tell(error);
+      printError(error);
       continue;
     }
-    if (isKept) keep(before, { surroundings, results });
+    if (isKept) storeRun(before, { surroundings, results });
   }
   return results;
 }
 
-function tell(error: unknown): void {
+function printError(error: unknown): void {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
 
 try {
-  const wanted = readArguments();
+  const options = readArguments();
   const surroundings = describeSurroundings(new Date());
-  const isNeeded = wanted.comparisons.some(({ needsServer }) => needsServer === true);
-  const results = await withServer(isNeeded, () => measureAll(wanted, surroundings));
+  const isNeeded = options.comparisons.some(({ needsServer }) => needsServer === true);
+  const results = await withServer(isNeeded, () => measureAll(options, surroundings));
   process.stdout.write(
-    wanted.json
+    options.json
       ? `${JSON.stringify({ surroundings, results }, null, 2)}\n`
       : `${renderSurroundings(surroundings)}\n${renderTable(results)}\n${LEGEND}\n`,
   );
 } catch (error) {
-  tell(error);
+  printError(error);
 }

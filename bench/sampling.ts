@@ -1,15 +1,15 @@
-/** Takes samples: each in a fresh process, those of the two sides in turn. */
+/** Takes samples, each in a fresh process, alternating between the sides. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Comparison, Side } from './comparison.ts';
 
 export interface Sample {
-  /** Milliseconds, or what the work told in the unit of its row. */
+  /** Milliseconds, or the value that `run` returned, in the unit of its row. */
   readonly figure: number;
-  /** Of all threads of the process. */
+  /** Processor time of all threads of the process. */
   readonly cpuMs: number;
-  /** How much resident memory grew meanwhile. */
+  /** Growth of resident memory during the work. */
   readonly rssBytes: number;
 }
 
@@ -19,7 +19,7 @@ export interface Samples {
 }
 
 export interface Rounds {
-  /** Discarded: they bring files into the caches of the disk. */
+  /** The first samples are discarded: they fill the disk caches. */
   readonly warmUps: number;
   readonly runs: number;
 }
@@ -27,7 +27,7 @@ export interface Rounds {
 const sampleProgram = fileURLToPath(new URL('./sample.mjs', import.meta.url));
 const run = promisify(execFile);
 
-/** ABAB…: a machine that becomes slower meanwhile becomes slower for both. */
+/** Alternates the sides, so that a machine that slows down affects both. */
 export async function interleave<T>(
   first: () => Promise<T>,
   second: () => Promise<T>,
@@ -43,7 +43,7 @@ export async function interleave<T>(
   return samples;
 }
 
-/** Rejects with what a process printed where its work failed or was not done. */
+/** Takes the samples of a row. Rejects with the output of a process that fails. */
 export async function takeSamples(comparison: Comparison, rounds: Rounds): Promise<Samples> {
   const sample = (side: Side) => () => takeSample(comparison, side);
   const [ours, rival] = await interleave(sample(comparison.ours), sample(comparison.rival), rounds);
@@ -54,12 +54,12 @@ async function takeSample(
   { subject, operations: usual }: Pick<Comparison, 'subject' | 'operations'>,
   { side, operations = usual }: Side,
 ): Promise<Sample> {
-  // Plain node: a loader that transforms would be measured, too, and so would a host's options.
+  // Plain node, without loaders and NODE_OPTIONS, which would be measured, too.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const parameters = ['--expose-gc', sampleProgram, subject.href, side, String(operations)];
   const { stdout } = await run(process.execPath, parameters, { env });
   const sample = JSON.parse(stdout) as Sample;
-  // A figure that is none would be kept, and shown as a ratio.
-  if (!Number.isFinite(sample.figure)) throw new Error(`${side} told no figure: ${stdout}`);
+  // NaN would be stored and shown as a ratio.
+  if (!Number.isFinite(sample.figure)) throw new Error(`${side} printed no figure: ${stdout}`);
   return sample;
 }

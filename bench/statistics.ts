@@ -1,4 +1,4 @@
-/** What many samples come to. */
+/** Median and spread of many samples. */
 
 export interface Summary {
   readonly median: number;
@@ -7,7 +7,7 @@ export interface Summary {
   readonly to: number;
 }
 
-/** Interpolates between neighbours, as spreadsheets do. Needs at least one value. */
+/** Returns median and quartiles, interpolated like in spreadsheets. Needs at least one value. */
 export function summarise(values: readonly number[]): Summary {
   const sorted = values.toSorted((a, b) => a - b);
   return {
@@ -25,7 +25,7 @@ function quantile(sorted: readonly number[], share: number): number {
   return lower + (upper - lower) * (position - below);
 }
 
-/** How far apart the quartiles are, as a share of the median. */
+/** Returns the distance of the quartiles as a share of the median. */
 export function spreadOf({ median, from, to }: Summary): number {
   return (to - from) / median;
 }

@@ -1,4 +1,4 @@
-/** Where and with what the figures were taken. */
+/** Describes the machine and the versions of a measurement. */
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +25,7 @@ export interface Surroundings {
   readonly date: string;
   readonly machine: string;
   readonly versions: Readonly<Record<string, string>>;
-  /** The load of the last minute before the first sample; ours included where we ran before. */
+  /** Load average of the minute before the first sample. */
   readonly loadBefore: number;
 }
 

@@ -1,6 +1,6 @@
-/** Results as one Markdown table. */
+/** Renders results as a Markdown table. */
 import type { Unit } from './comparison.ts';
-import { measured, type Result, type SideResult } from './results.ts';
+import { isMet, measured, type Result, type SideResult } from './results.ts';
 
 const HEAD = ['row', 'work', 'ours', 'rival', 'ratio', 'cpu', 'goal', 'met', 'runs', 'spread'];
 
@@ -31,21 +31,22 @@ function cellsOf(result: Result): string[] {
   ];
 }
 
-function goalOf({ goal }: Result): string {
-  if (goal === undefined) return '';
-  const { measure, atMost, words } = goal;
-  return measure === 'difference' ? words : `${words} (${NAMES[measure]} ≤ ${atMost.toFixed(2)})`;
+function goalOf({ goal = {}, unit }: Result): string {
+  const { ratio, cpuRatio, difference, value } = goal;
+  return [
+    ...(ratio === undefined ? [] : [`ratio ≤ ${ratio.toFixed(2)}`]),
+    ...(cpuRatio === undefined ? [] : [`cpu ≤ ${cpuRatio.toFixed(2)}`]),
+    ...(difference === undefined ? [] : [`at most ${difference} ${unit} more`]),
+    ...(value === undefined ? [] : [`ours ≤ ${value} ${unit}`]),
+  ].join(', ');
 }
 
-const NAMES = { ratio: 'ratio', cpuRatio: 'cpu', difference: 'difference' } as const;
-
 function metOf(result: Result): string {
-  const { goal } = result;
-  if (goal === undefined) return '';
-  const found = measured(result, goal);
-  const told = `${NAMES[goal.measure]} ${found.toFixed(2)}`;
-  if (goal.moonshot !== undefined && found <= goal.moonshot) return `moonshot, ${told}`;
-  return `${found <= goal.atMost ? 'yes' : '**no**'}, ${told}`;
+  const reached = isMet(result);
+  if (reached === undefined) return '';
+  const { difference } = measured(result);
+  const more = result.goal?.difference === undefined ? '' : `, ${difference.toFixed(2)} more`;
+  return `${reached ? 'yes' : '**no**'}${more}`;
 }
 
 function figure({ label, value, addedMemoryBytes }: SideResult, unit: Unit): string {
@@ -54,7 +55,7 @@ function figure({ label, value, addedMemoryBytes }: SideResult, unit: Unit): str
   return `${label}: ${threeDigits(value)} ${unit}${memory}`;
 }
 
-/** More would be noise. */
+/** Rounds to three digits: more would be noise. */
 function threeDigits(value: number): string {
   if (value >= 999.5) return Number(value.toPrecision(3)).toLocaleString('en-GB');
   return value.toPrecision(3);

@@ -1,6 +1,6 @@
 /**
- * Describes the webhook for tools that generate receivers: an OpenAPI document and an AsyncAPI document,
- * made from the JSON Schemas of what the library writes (strict, emitted).
+ * Builds the OpenAPI and AsyncAPI documents of the webhook, for tools that generate receivers, from the JSON
+ * Schemas `strict.emitted`.
  */
 const HEADING = {
   title: 'Security events',
@@ -21,7 +21,7 @@ const SIGNATURE = {
   schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
 };
 
-/** What a receiver should answer. A sender retries after everything outside 200 to 299. */
+/** The responses of a receiver. A sender retries after any status outside 200 to 299. */
 const RESPONSES = {
   204: 'The messages are stored.',
   400: 'The body is not an array of 1 to 1000 messages.',
@@ -34,7 +34,7 @@ const RESPONSES = {
 
 const isObject = (value) => typeof value === 'object' && value !== null;
 
-/** Without references: the names that they have say nothing to a reader. */
+/** Replaces references by their schemas, because the names of the definitions have no meaning. */
 function inlined(value, defs) {
   if (Array.isArray(value)) return value.map((each) => inlined(each, defs));
   if (!isObject(value)) return value;
@@ -48,8 +48,8 @@ const isAlternative = ({ properties }) => properties !== undefined;
 const isForbidden = (property) => isObject(property.not) && Object.keys(property.not).length === 0;
 
 /**
- * Of alternative objects the one that is written: the others forbid some of its keys. Where one of
- * them is empty, all keys are optional.
+ * Returns the alternative that the library writes: the others forbid some of its keys. If one alternative
+ * is the empty object, all keys are optional.
  */
 function canonical(schema) {
   const { anyOf } = schema;
@@ -60,7 +60,7 @@ function canonical(schema) {
   return { ...rest, description: `Empty, or with ${required.join(' and ')}.` };
 }
 
-/** Formats instead of their patterns, and room for keys that come later. */
+/** Replaces patterns by formats, and allows unknown keys for later versions. */
 function relaxed(value, key = '') {
   if (Array.isArray(value)) return value.map((each) => relaxed(each));
   if (!isObject(value)) return value;
@@ -69,6 +69,8 @@ function relaxed(value, key = '') {
   if (isTime) rest.format = 'date-time';
   else if (pattern !== undefined && rest.format === undefined) rest.pattern = pattern;
   if (isObject(additionalProperties)) rest.additionalProperties = relaxed(additionalProperties);
+  // Otherwise generators create an empty class for a schema without properties.
+  else if (rest.type === 'object' && !rest.properties) rest.additionalProperties = true;
   const entries = Object.entries(rest).map(([name, each]) => [
     name,
     name === 'properties'
@@ -80,7 +82,7 @@ function relaxed(value, key = '') {
 
 const pascal = (words) => words.replaceAll(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase());
 
-/** `SecurityEventMessage`, `SecurityEventV1`. The types of injections have a pattern in common. */
+/** Returns a name such as `SecurityEventMessage`. The injection types share one schema with a pattern. */
 function nameOf(message, { type, suffix }) {
   const { const: word = 'injection' } = message.properties[type];
   return `${pascal(word)}${suffix}`;
@@ -100,7 +102,7 @@ function schemasOf(body, jsonSchema) {
   };
 }
 
-/** Draft 7, which AsyncAPI uses, has another word for a tuple. */
+/** Converts tuples for AsyncAPI: draft 7 uses `items` instead of `prefixItems`. */
 function asDraft7(value) {
   if (Array.isArray(value)) return value.map(asDraft7);
   if (!isObject(value)) return value;

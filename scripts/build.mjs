@@ -1,11 +1,11 @@
 /**
  * Builds the package: dist/ (JavaScript, types, maps, CommonJS shims), schemas/ (JSON Schema, OpenAPI, AsyncAPI) and
- * samples/ (a payload of every kind). Beside them modules/, which is not published: each source as
- * a module of its own, for programs of ours that look into the package (docs, benchmarks).
- * Where they are, byte for byte, what the last build made of the same input, nothing is done.
+ * samples/ (a payload of every kind). Also modules/, which is not published: one module per source,
+ * for our programs that import parts of the package (docs, benchmarks).
+ * Does nothing if input and output have not changed since the last build.
  *
- * Everything is made beside its final place and moved there at the end, so that a failed or
- * running build never leaves a half-written dist/ to a program that reads it.
+ * Builds into temporary folders and moves them into place at the end, so that no program reads a
+ * half-written dist/.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,8 +22,9 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { apiDocuments } from './api-documents.mjs';
+import { bundlePackage } from './bundle-package.mjs';
 import { commonJsShims } from './commonjs-shim.mjs';
-import { joinModules } from './join-modules.mjs';
+import { jsonSchemas } from './json-schemas.mjs';
 import { sampleFiles } from './sample-files/sample-files.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -41,15 +42,15 @@ const INPUT = [
   'src',
   'package.json',
   'package-lock.json',
-  // What is installed, whatever the lock file says.
+  // The installed versions: they may differ from the lock file.
   'node_modules/.package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
   'scripts/api-documents.mjs',
   'scripts/build.mjs',
   'scripts/commonjs-shim.mjs',
-  'scripts/files-that-go-together.mjs',
-  'scripts/join-modules.mjs',
+  'scripts/module-groups.mjs',
+  'scripts/bundle-package.mjs',
   'scripts/sample-files',
 ].map((name) => join(root, name));
 
@@ -65,10 +66,10 @@ function filesOf(path) {
     .toSorted();
 }
 
-/** What is built, each where it is moved to. */
+/** The built folders by final name. */
 const BUILT = { dist, modules, schemas, samples };
 
-/** Names and contents; a file that is not there counts as well. */
+/** Hashes file names and contents. A missing file changes the hash. */
 function digestOf(folders) {
   const hash = createHash('sha256');
   for (const folder of folders) {
@@ -87,7 +88,7 @@ function isUpToDate(input) {
 
 function compile() {
   const project = join(root, 'tsconfig.build.json');
-  // Several checkers on few cores would each check the libraries' types, and `npm run types` does.
+  // Several checkers would each check the libraries' types, which `npm run types` already does.
   const quick = ['--checkers', '1', '--skipLibCheck'];
   const folders = ['--outDir', modules, '--declarationDir', dist];
   execFileSync(process.execPath, [tsc, '-p', project, ...folders, ...quick], {
@@ -114,8 +115,7 @@ function write(folder, file, text) {
 }
 
 async function writeSchemas() {
-  const { jsonSchemas } = await load('contract/json-schema.js');
-  const files = [...jsonSchemas()];
+  const files = [...jsonSchemas(await load('contract/index.js'))];
   for (const { file, schema } of [...files, ...apiDocuments(files, readManifest().version)]) {
     write(schemas, file, `${JSON.stringify(schema, null, 2)}\n`);
   }
@@ -128,13 +128,13 @@ async function writeSamples() {
     contract: await load('contract/index.js'),
     kit: await load('testing/index.js'),
     createLogWriter,
-    // That is one of the others, by what runs in the process.
+    // `auto` chooses one of the others at run time.
     platforms: PLATFORMS.filter((name) => name !== 'auto'),
   });
   for (const { file, text } of files) write(samples, file, text);
 }
 
-/** Two renames instead of a removal and a copy: the final folder is missing for an instant only. */
+/** Renames twice instead of removing and copying: the final folder is missing only for an instant. */
 function moveIntoPlace(built, name) {
   const final = join(root, name);
   remove(retired);
@@ -149,23 +149,23 @@ function moveIntoPlace(built, name) {
 
 async function build(input) {
   compile();
-  await joinModules(root, dist);
+  await bundlePackage(root, dist);
   writeShims();
   await writeSchemas();
   await writeSamples();
-  // Of what this build made, before another one can put its own in the final place.
+  // Hashed before the move, because a concurrent build may replace the final folders.
   const built = digestOf(Object.values(BUILT));
   for (const [name, path] of Object.entries(BUILT)) moveIntoPlace(path, name);
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, `${input} ${built}`);
 }
 
-// Before the compiler reads it: what changes meanwhile is built the next time.
+// Hashed before the compiler reads the sources, so that a change during the build causes the next build.
 const input = digestOf(INPUT);
 try {
   if (!isUpToDate(input)) await build(input);
 } catch (error) {
-  // tsc has told its errors itself; a stack trace of this script would only bury them.
+  // tsc has printed its errors. A stack trace of this script would only hide them.
   if (error.status === undefined) throw error;
   process.exitCode = 1;
 } finally {

@@ -1,6 +1,6 @@
 /**
- * Checks the packed package as a consumer's tools will see it: publint (manifest and files) and
- * attw (do types and JavaScript resolve alike in every module mode).
+ * Checks the packed package with a consumer's tools: publint (manifest and files) and attw (types and
+ * JavaScript resolve alike in every module mode).
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -10,17 +10,16 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-// A folder of its own: `attw --pack` writes beside the sources and removes what has the same name.
+// A temporary folder: `attw --pack` writes into the current one and removes files with the same name.
 const folder = mkdtempSync(join(tmpdir(), 'check-package-'));
 
 const ATTW = [
-  // node10 knows no exports map; the oldest supported Node is 20.19.
+  // node10 does not know exports maps. The oldest supported Node is 20.19.
   '--profile',
   'node16',
   '--ignore-rules',
-  // `require` gives a .cjs file, its types are those of the ES module. That is what happens: the
-  // shim's module.exports is the ES module's namespace itself, through Node's own require(esm), so
-  // a second set of types would describe a second copy that does not exist.
+  // `require` resolves to a .cjs file with the types of the ES module. That is correct: the shim's
+  // module.exports is the namespace of the ES module itself, through Node's require(esm).
   'false-esm',
 ];
 

@@ -1,11 +1,10 @@
 /**
- * The CommonJS shims: one beside each JavaScript entry of the exports map.
+ * Generates one CommonJS shim beside each JavaScript entry of the exports map.
  *
- * The package is ESM only, and `require` of it works on every supported Node. What does not work is
- * the `require` of a loader that is not Node's: Jest's CommonJS sandbox compiles a package's files
- * as scripts and fails at the first `export`. A shim first tries the `require` it was given (so
- * bundlers see a plain dependency and Node's own loader gives the very module `import` gives) and
- * only then goes round the sandbox.
+ * The package is ESM only, and Node's `require` loads it on every supported version. Other loaders
+ * cannot: Jest's CommonJS sandbox compiles a package's files as scripts and fails at the first
+ * `export`. A shim first tries the `require` of its loader, so that bundlers see a plain dependency and
+ * Node returns the same module as `import`. Only if that fails it bypasses the sandbox.
  */
 
 const shim = (file) => `'use strict';
@@ -25,7 +24,7 @@ try {
 }
 `;
 
-/** What an exports map needs: `[{ path: './dist/index.cjs', text }]`. */
+/** Returns the shims of an exports map: `[{ path: './dist/index.cjs', text }]`. */
 export function commonJsShims(exportsMap) {
   const shims = [];
   for (const [subpath, target] of Object.entries(exportsMap)) {

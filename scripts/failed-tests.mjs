@@ -1,6 +1,6 @@
-// Prints what failed in a run of the tests, from vitest's JSON report: each test with the first
-// lines of its error, so that the reason stands above thousands of lines of log, then what the errors were caused
-// by. Where no test failed, or there is no report, the lines of the log that tell why the run did.
+// Prints the failed tests of vitest's JSON report, each with the first lines of its error, then the causes of
+// the errors, which are hard to find in thousands of log lines.
+// If no test failed, or there is no report, prints the lines of the log that explain why the run failed.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { causesIn, reasonsIn } from './reasons-in-log.mjs';
@@ -18,7 +18,7 @@ const indent = (text) => {
   return lines.map((line) => `    ${line}`).join('\n');
 };
 
-/** A file that could not be loaded has no tests, only a message. */
+/** Returns the failures of a test file. A file that could not be loaded has no tests, only a message. */
 function failuresIn({ name, status, message, assertionResults }) {
   const file = path.relative('.', name);
   if (status === 'failed' && assertionResults.length === 0)
@@ -33,5 +33,5 @@ const failures = results.flatMap(failuresIn);
 for (const failure of failures) console.log(failure);
 const text = readFileSync(log, 'utf8');
 const hasFailures = failures.length > 0;
-if (!hasFailures) console.log('  no test failed; of the log:');
+if (!hasFailures) console.log('  no test failed; from the log:');
 for (const line of hasFailures ? causesIn(text) : reasonsIn(text)) console.log(`    ${line}`);

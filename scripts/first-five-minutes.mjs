@@ -1,7 +1,7 @@
 /**
- * The first minutes of somebody new, timed: packs the package, installs it in an empty folder, starts
- * `security-events listen` in one terminal, runs in another one the command that it prints, and waits
- * until the first shows a verified message. Fails where that does not come about.
+ * Measures a newcomer's first minutes: packs the package, installs it in an empty folder, starts
+ * `security-events listen`, runs the command that it prints, and waits until it shows a verified message.
+ * Fails if it does not.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,16 +15,16 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'first-five-minutes-'));
 const empty = join(folder, 'empty');
 
-/** A person would have given up long ago. */
+/** Maximum time of the whole run. */
 const LIMIT_MS = 300_000;
 
 const env = {
   ...process.env,
   PATH: `${join(empty, 'node_modules/.bin')}${delimiter}${process.env.PATH}`,
-  // What is set where this runs is not set where somebody is new.
+  // A newcomer has not set these variables.
   SECURITY_EVENTS_SECRET: '',
   NODE_OPTIONS: '',
-  // What is printed is looked at.
+  // The output is parsed below.
   NO_COLOR: '1',
 };
 delete env.FORCE_COLOR;
@@ -35,26 +35,26 @@ function start(command, args) {
   const child = spawn(command, args, { cwd: empty, env, stdio: ['ignore', 'pipe', 'pipe'] });
   children.add(child);
   const lines = [];
-  const told = [];
+  const listeners = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
       lines.push(line);
-      for (const look of told) look(line);
+      for (const onLine of listeners) onLine(line);
     });
   }
   const ended = once(child, 'close').then(([code]) => {
     children.delete(child);
     return code;
   });
-  /** The first line that fits, printed or yet to come; fails where the program ends without it. */
+  /** Waits for the first line that matches. Fails if the program ends without one. */
   const line = (pattern) =>
     new Promise((resolve, reject) => {
-      const look = (text) => {
+      const onLine = (text) => {
         const found = pattern.exec(text);
         if (found !== null) resolve(found);
       };
-      told.push(look);
-      for (const text of lines) look(text);
+      listeners.push(onLine);
+      for (const text of lines) onLine(text);
       void ended.then((code) =>
         reject(new Error(`no line like ${pattern}; exit code ${code}\n${lines.join('\n')}`)),
       );
@@ -71,8 +71,8 @@ async function stage(name, work) {
   return result;
 }
 
-function expect(isSo, what) {
-  if (!isSo) throw new Error(what);
+function expect(condition, message) {
+  if (!condition) throw new Error(message);
 }
 
 function pack() {
@@ -106,10 +106,10 @@ async function run() {
     await program.line(/^Listening on http:\/\/127\.0\.0\.1:\d+\/$/);
     return program;
   });
-  // As a person does: the line that it shows is copied, and runs in a shell.
+  // Runs the printed line in a shell, as a person does.
   const [, command] = await listening.line(/^ {2}(security-events test .*)$/);
   const [, secretFile] = /--secret-file (\S+)/.exec(command) ?? [];
-  expect(existsSync(secretFile), 'the secret that was made is in no file');
+  expect(existsSync(secretFile), 'the generated secret is in no file');
   const testing = await stage('security-events test, until it says delivered', async () => {
     const program = start('sh', ['-c', command]);
     await program.line(/^Delivered: 127\.0\.0\.1:\d+ answered 204 /);
@@ -124,7 +124,7 @@ async function run() {
     listening.child.kill('SIGINT');
     expect((await listening.ended) === 0, 'security-events listen did not end with 0');
   });
-  expect(!existsSync(secretFile), 'the secret that was made was left behind');
+  expect(!existsSync(secretFile), 'the generated secret was not removed');
 }
 
 const limit = setTimeout(() => {

@@ -1,8 +1,7 @@
 /**
- * Joins the SQL of the PostgreSQL queue into a module: files beside the package's are lost in what bundlers
- * put out.
+ * Writes the SQL of the PostgreSQL queue into a module, because bundlers drop files that are not modules.
  *
- * With --check it writes nothing, and fails when the committed module is another one.
+ * With --check it writes nothing and fails if the committed module differs.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,6 +21,8 @@ export const SCHEMA_SQL: string = \`${escaped}\`;
 
 if (!process.argv.includes('--check')) writeFileSync(target, text);
 else if (readFileSync(target, 'utf8') !== text) {
-  process.stderr.write('src/queue/postgres/schema-sql.generated.ts is old: npm run generate\n');
+  process.stderr.write(
+    'src/queue/postgres/schema-sql.generated.ts is outdated: npm run generate\n',
+  );
   process.exitCode = 1;
 }

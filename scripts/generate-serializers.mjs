@@ -1,8 +1,8 @@
 /**
- * Generates src/contract/serializers.generated.ts from the zod schemas: functions that check a record or a
- * message and serialise it in one pass. Run by tsx, since it reads the sources.
+ * Generates src/contract/serializers.generated.ts from the zod schemas: functions that validate a record or
+ * a message and serialise it in one pass. Run by tsx, because it imports TypeScript.
  *
- * With --check it writes nothing, and fails when the committed module is another one.
+ * With --check it writes nothing and fails if the committed module differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { SerializerCode } from './serializer-code.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const target = join(root, 'src/contract/serializers.generated.ts');
 
-/** What a sender has to know of a message besides its text. */
+/** The fields that a sender needs besides a message's JSON. */
 const CAPTURES = {
   message_id: { name: 'messageId', what: 'value' },
   message_type: { name: 'messageType', what: 'value' },
@@ -31,7 +31,7 @@ const inLine = { quote: 'quoteInLine' };
 
 const optionsOf = (record) => record._zod.def.getter()._zod.def.options;
 
-/** By event name, the part of a record that is not the same for all events of a request. */
+/** Returns the serialisers of payloads by event name: only the payload differs between the events of a request. */
 function payloads(record, dialect) {
   const rows = optionsOf(record).flatMap((option) => {
     const { shape, checks = [] } = option._zod.def;
@@ -62,7 +62,7 @@ import {
   ${imports.join(',\n  ')},
 } from './json-fragments.ts';
 
-/** Fields of a message that its serialiser reads, so that nobody reads them a second time. */
+/** Fields of a message that its serialiser captures, so that they are read only once. */
 export interface CapturedFields {
   messageId: string | undefined;
   messageType: string;
@@ -84,7 +84,7 @@ export const SERIALIZERS = {
   ${rows.join('\n')}
 } as const;
 `;
-/** Two spaces for each brace that is open. */
+/** Indents two spaces per open brace. */
 function indented(lines) {
   let depth = 0;
   return lines.map((line) => {
@@ -99,6 +99,6 @@ const text = indented(source.split('\n')).join('\n');
 
 if (!process.argv.includes('--check')) writeFileSync(target, text);
 else if (readFileSync(target, 'utf8') !== text) {
-  process.stderr.write('src/contract/serializers.generated.ts is old: npm run generate\n');
+  process.stderr.write('src/contract/serializers.generated.ts is outdated: npm run generate\n');
   process.exitCode = 1;
 }

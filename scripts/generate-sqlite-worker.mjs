@@ -1,8 +1,8 @@
 /**
- * Bundles the SQLite queue's worker into a module that holds its text. A worker needs a file or a text
- * of its own, and a file beside the package's is lost in what bundlers put out.
+ * Bundles the SQLite queue's worker and writes its source into a module as a string, because bundlers drop
+ * separate worker files.
  *
- * With --check it writes nothing, and fails when the committed module is another one.
+ * With --check it writes nothing and fails if the committed module differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,6 +30,8 @@ export const WORKER_SOURCE: string = \`${escaped(outputFiles[0].text)}\`;
 
 if (!process.argv.includes('--check')) writeFileSync(target, text);
 else if (readFileSync(target, 'utf8') !== text) {
-  process.stderr.write('src/queue/sqlite/worker-source.generated.ts is old: npm run generate\n');
+  process.stderr.write(
+    'src/queue/sqlite/worker-source.generated.ts is outdated: npm run generate\n',
+  );
   process.exitCode = 1;
 }

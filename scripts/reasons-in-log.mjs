@@ -1,22 +1,18 @@
-// Why a run of the tests failed though no test did: an error that nobody caught, a file that could not
-// be loaded, a worker that crashed, coverage. Only the log has it, among thousands of lines. And what the
-// errors of failed tests were caused by, which vitest's report leaves out.
+// Finds in a log why a test run failed without a failed test: an uncaught error, a file that could not be
+// loaded, a crashed worker, or coverage. Also finds the causes of errors, which vitest's report omits.
 
-const MOST_LINES = 60;
-/** vitest's own words come last. */
+const MAX_LINES = 60;
+/** vitest prints its own message last. */
 const TAIL_LINES = 10;
 
-/**
- * What begins a reason, and how many lines tell it: what vitest heads, what ends a run or a process, then
- * whatever else programs have printed.
- */
+/** Patterns of a reason's first line, most important first, and the number of lines to print. */
 const BEGINNINGS = [
   [/⎯{2,}.*(?:Unhandled|Failed Suites|Startup Error)/, 16],
   [/^\s*(?:FATAL|ERROR|Caused by)\b.*:|^.{0,40}\btimed out after/, 4],
   [/^\s*\[?\w*Error\b.*:/, 6],
 ];
 
-// Colours. The first character is none that a regular expression may name.
+// Built from a string, because linters forbid control characters in regular expressions.
 const COLOURS = new RegExp(`${String.fromCodePoint(27)}\\[[\\d;]*m`, 'g');
 
 const rangeFrom = (start, count) => Array.from({ length: count }, (_, index) => start + index);
@@ -27,21 +23,21 @@ const linesOf = (log) =>
     .split('\n')
     .filter((line) => line.trim() !== '');
 
-const MOST_CAUSES = 20;
+const MAX_CAUSES = 20;
 
-/** Each once, at most 20: one line of each, such as `Caused by: Error: the disk is full`. */
+/** Returns at most 20 distinct lines such as `Caused by: Error: the disk is full`. */
 export const causesIn = (log) =>
-  [...new Set(linesOf(log).filter((line) => line.startsWith('Caused by: ')))].slice(0, MOST_CAUSES);
+  [...new Set(linesOf(log).filter((line) => line.startsWith('Caused by: ')))].slice(0, MAX_CAUSES);
 
-/** At most 60 lines of the log, in its order; `…` where some were left out. */
+/** Returns at most 60 lines of the log in order, with `…` in place of omitted lines. */
 export function reasonsIn(log) {
   const lines = linesOf(log);
   const tail = rangeFrom(Math.max(0, lines.length - TAIL_LINES), TAIL_LINES);
-  const telling = BEGINNINGS.flatMap(([pattern, count]) =>
+  const reasons = BEGINNINGS.flatMap(([pattern, count]) =>
     lines.flatMap((line, index) => (pattern.test(line) ? rangeFrom(index, count) : [])),
   );
-  const isThere = (index) => index < lines.length;
-  const chosen = [...new Set([...tail, ...telling])].filter(isThere).slice(0, MOST_LINES);
+  const exists = (index) => index < lines.length;
+  const chosen = [...new Set([...tail, ...reasons])].filter(exists).slice(0, MAX_LINES);
   return chosen
     .toSorted((a, b) => a - b)
     .flatMap((index, at, all) =>

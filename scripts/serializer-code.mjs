@@ -1,6 +1,6 @@
 /**
- * Turns zod schemas into the code of functions that check a value and serialise it in one pass. The code
- * returns undefined for every value that it does not expect, and for every schema that it does not know.
+ * Generates functions from zod schemas that validate a value and serialise it in one pass. They return
+ * undefined for unexpected values and unsupported schemas.
  */
 import { GeneratedFile } from './serializer-file.mjs';
 import {
@@ -21,14 +21,14 @@ import {
 
 const never = 'undefined';
 
-/** String formats that are their pattern and nothing else. */
+/** String formats that are fully described by their pattern. */
 const PATTERN_FORMATS = ['cidrv4', 'ipv4', 'regex'];
 
 export class SerializerCode {
   #file = new GeneratedFile();
   #quote;
   #ipv6Pattern;
-  /** Paths whose values the caller wants besides the text: see `captures` of {@link serializer}. */
+  /** Fields to capture besides the JSON: see `captures` of {@link serializer}. */
   #captures = {};
 
   constructor({ ipv6Pattern }) {
@@ -41,7 +41,7 @@ export class SerializerCode {
   }
 
   /**
-   * The name of the function for `schema`. `quote` serialises its strings. `captures` maps the path of a
+   * Returns the name of the function for `schema`. `quote` serialises its strings. `captures` maps the path of a
    * field to the property of the second argument that receives it: `{ name, what: 'value' | 'text' }`.
    */
   serializer(schema, name, { quote, captures = {} }) {
@@ -50,7 +50,7 @@ export class SerializerCode {
     return this.#functionOf(schema, name, '').name;
   }
 
-  /** An expression for the JSON of `value`, an expression without side effects. */
+  /** Returns an expression for the JSON of `value`, which is an expression without side effects. */
   #expression(schema, value, name, path) {
     const def = defOf(schema);
     switch (def.type) {
@@ -142,7 +142,7 @@ export class SerializerCode {
     return `${this.#file.import(freeForm.serializer)}(${value}, ${this.#file.import(this.#quote)})`;
   }
 
-  /** A function for `schema`; where the same code exists already, that one. */
+  /** Returns a function for `schema`. Reuses one with the same code. */
   #functionOf(schema, name, path, wordKey) {
     const { body, takesCaptured, takesWord } = this.#body(schema, name, path, wordKey);
     if (body === undefined) return { name: never, takesCaptured: false };
@@ -168,7 +168,7 @@ export class SerializerCode {
     }
   }
 
-  /** Strict objects alone: of others, unknown keys are kept. `wordKey` is a key that the caller has read. */
+  /** Supports only strict objects: others keep unknown keys. `wordKey` is a key that the caller has read. */
   #object({ _zod: { def } }, name, path, wordKey) {
     const { shape, catchall, checks = [] } = def;
     if (catchall === undefined || defOf(catchall).type !== 'never' || checks.length > 0) return {};
@@ -223,7 +223,7 @@ export class SerializerCode {
     };
   }
 
-  /** A key names its function, with its parent's name where the key alone is taken. */
+  /** Names a function after its key, with the parent's name as a prefix if the key is taken. */
   #nameOf(key, parent) {
     return this.#file.hasFunction(key) ? `${parent}${capitalised(camelCase(key))}` : key;
   }
@@ -256,7 +256,7 @@ export class SerializerCode {
     return known.length === 0 ? {} : { body: `return ${text};`, takesCaptured };
   }
 
-  /** A switch over the literals of `key`; then the patterns, each by itself; then what takes any string. */
+  /** Generates a switch over the literals of `key`, then tests each pattern, then the option for any string. */
   #byDiscriminator(options, key, { name, path }) {
     const calls = new Map();
     const others = [];

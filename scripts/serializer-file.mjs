@@ -1,10 +1,10 @@
-/** The file of generated serialisers: imports, constants and functions, each once. */
+/** Collects the imports, constants and functions of the generated file, each once. */
 import { camelCase, capitalised } from './serializer-pieces.mjs';
 
 const functionName = (name) => `serialize${capitalised(camelCase(name))}`;
 
 export class GeneratedFile {
-  /** By body. */
+  /** Functions by their body. */
   #functions = new Map();
   #constants = new Map();
   #names = new Set();
@@ -15,7 +15,7 @@ export class GeneratedFile {
     return name;
   }
 
-  /** A constant at the top of the file; equal ones share their name. */
+  /** Returns the name of a constant at the top of the file. Equal constants share a name. */
   constant(prefix, value) {
     const text = value instanceof RegExp ? `/${value.source}/${value.flags}` : value;
     const known = [...this.#constants].find(([, other]) => other === text);
@@ -32,7 +32,7 @@ export class GeneratedFile {
     return free;
   }
 
-  /** A function with this body; where one exists already, that one. */
+  /** Returns a function with this body. Reuses an existing one. */
   functionOf(body, { name, takesCaptured, takesWord }) {
     const known = this.#functions.get(body);
     if (known !== undefined) return known;
@@ -45,7 +45,7 @@ export class GeneratedFile {
     return this.#names.has(functionName(name));
   }
 
-  /** The declarations, in the order in which they need each other. */
+  /** Returns the declarations in the order of their dependencies. */
   text({ capturedType }) {
     const constants = [...this.#constants].map(([name, value]) => `const ${name} = ${value};`);
     const functions = [...this.#functions].map(([body, { name, takesCaptured, takesWord }]) => {

@@ -1,4 +1,4 @@
-/** What the code of serialisers is made of: names, and the text of single statements. */
+/** Names and statements of the generated serialisers. */
 
 export const quoted = (text) => JSON.stringify(text);
 export const capitalised = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
@@ -11,7 +11,7 @@ export const checksOf = ({ checks = [], format, ...def }) => [
   ...checks.map((check) => check._zod.def),
 ];
 
-/** The schema behind wrappers that say what an absent value means. */
+/** Returns the schema inside optional, default and other wrappers. */
 export function unwrapped(schema) {
   const { type, innerType, defaultValue } = defOf(schema);
   if (type === 'optional') return { held: innerType, absent: '' };
@@ -24,7 +24,7 @@ export const isNever = (schema) => {
   return type === 'never' || (type === 'optional' && defOf(innerType).type === 'never');
 };
 
-/** A key that has another literal in most options. */
+/** Returns the key that has a literal in several options. */
 export function discriminatorOf(options) {
   const shapes = options.map((option) => defOf(option).shape ?? {});
   return Object.keys(shapes[0]).find(
@@ -33,12 +33,12 @@ export function discriminatorOf(options) {
   );
 }
 
-/** Names that are no variables. */
+/** Names that the generated code uses otherwise. */
 const RESERVED = ['private', 'value', 'key', 'word', 'captured'];
 
 export const variableOf = (key) => (RESERVED.includes(key) ? `${key}Text` : camelCase(key));
 
-/** The last part of a word, in the form of a name. */
+/** Returns the last part of a literal or pattern as a name. */
 export function nameOfWord(word) {
   const { type, parts = [] } = defOf(word);
   if (type === 'literal') return camelCase([...word._zod.values][0].split('.').at(-1));
@@ -52,13 +52,13 @@ export function captureLine({ name, what }, { variable, given, absent, isWord })
   return `${isGiven}captured.${name} = ${variable};`;
 }
 
-/** A field with what stands around it; an optional one only where it has a text. */
+/** Returns the template of a field. An optional field is empty if it has no text. */
 function piece({ key, variable, isOptional }, before, after) {
   const text = `${before}${JSON.stringify(key)}:\${${variable}}${after}`;
   return isOptional ? `\${${variable} === '' ? '' : \`${text}\`}` : text;
 }
 
-/** The text of an object from the texts of its fields; absent fields are empty texts. */
+/** Returns the template of an object. Absent fields have empty texts. */
 export function joined(fields) {
   const firstDue = fields.findIndex(({ isOptional }) => !isOptional);
   if (firstDue === -1) {
@@ -72,8 +72,8 @@ export function joined(fields) {
   return `\`{${texts.join('')}}\``;
 }
 
-/** A class or an escape that takes more than letters, digits and the characters written out. */
+/** Matches pattern syntax that may accept more than letters, digits and the literal characters. */
 const WIDE = /\\[^dw./+-]|\[\^|(?<!\\)\.(?![^[]*\])|["\u007f-\uffff]/u;
 
-/** Whether every text that the pattern takes is its own JSON, without an escape. */
+/** Returns whether no text that matches the pattern needs escaping in JSON. */
 export const hasPlainCharacters = ({ source, flags }) => flags === '' && !WIDE.test(source);

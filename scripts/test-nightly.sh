@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 failed=
-# run <command…>: a failure does not keep the next checks from running.
+# run <command…>: continues after a failure.
 run() { "$@" || failed="$failed
   $*"; }
 

@@ -1,6 +1,6 @@
 /**
- * Writes the generated pages of docs/ from the built package; with `--check` it only says whether
- * they are up to date (exit code 1 when they are not).
+ * Writes the generated pages of docs/ from the built package. With `--check` it only checks them and exits
+ * with 1 if a page is out of date.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,17 +13,20 @@ import { PULSE_GENRES } from '../modules/contract/vocabulary.js';
 import { EVENT_WORDS, FIELD_TABLE } from '../modules/delivery/event-words.js';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../modules/delivery/events.js';
 import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../modules/delivery/options.js';
-import { SCHEDULE_RULES } from '../modules/delivery/retry-policy.js';
 import { ERROR_TABLE } from '../modules/errors.js';
+import { LOG_WRITER_OPTIONS } from '../modules/log/writer-options.js';
+import { ATTRIBUTES, METRICS } from '../modules/otel/metric-table.js';
 import * as vocabulary from '../modules/projection/vocabulary-map.js';
 import { schemaFile } from '../modules/queue/postgres/schema.js';
+import { REPORTER_OPTIONS } from '../modules/reporter/reporter-options.js';
 import { commandLinePage } from './pages/command-line.mjs';
 import { errorsPage } from './pages/errors.mjs';
 import { eventsPage } from './pages/events.mjs';
+import { metricsPage } from './pages/metrics.mjs';
 import { optionsPage } from './pages/options.mjs';
 import { projectionPage } from './pages/projection.mjs';
 
-// The bench is TypeScript that no build compiles.
+// bench/ is TypeScript that the build does not compile.
 const { measuredPages } = await tsImport('../bench/pages/measured-pages.ts', import.meta.url);
 const commands = await loadCommands();
 
@@ -31,7 +34,13 @@ const PAGES = {
   'docs/command-line.md': commandLinePage({ EXIT_CODES, commands, table }),
   'docs/errors.md': errorsPage({ ERROR_TABLE }),
   'docs/events.md': eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TABLE }),
-  'docs/options.md': optionsPage({ DESTINATION_OPTIONS, DELIVERY_OPTIONS, SCHEDULE_RULES }),
+  'docs/metrics.md': metricsPage({ ATTRIBUTES, METRICS }),
+  'docs/options.md': optionsPage({
+    REPORTER_OPTIONS,
+    LOG_WRITER_OPTIONS,
+    DESTINATION_OPTIONS,
+    DELIVERY_OPTIONS,
+  }),
   'docs/projection.md': projectionPage({ ...vocabulary, PULSE_GENRES }),
   ...measuredPages(),
   'sql/postgres-queue.sql': schemaFile('security_events'),

@@ -101,7 +101,7 @@ export const ERROR_TABLE = {
   ERR_ADDRESS_REFUSED: {
     kind: 'environment',
     what: 'The network guard refused the address of the webhook URL',
-    hint: 'Use a public address, or set that option.',
+    hint: 'Use a public address, or set `network` as the message says.',
   },
   ERR_UNKNOWN_APPLICATION: {
     kind: 'caller',

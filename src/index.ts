@@ -68,27 +68,27 @@ export type {
 } from './incident/incident-store.ts';
 export { createMemoryIncidents, type MemoryIncidentsOptions } from './incident/memory-incidents.ts';
 export type { SpanIds, SpanReader } from './log/active-span.ts';
-export type { LineStream, LogDestination, PinoLogger } from './log/destination.ts';
+export type { LineStream, LogDestination, PinoLogger } from './log/open-sink.ts';
 export type { PlatformFunction } from './log/platform.ts';
-export type { WritableRecord, WrittenRecord } from './log/record-serializer.ts';
+export type { WritableRecord, WrittenRecord } from './log/validate-record.ts';
 export type { LogWriterStats, WriteReport } from './log/write-counters.ts';
 export { createLogWriter, type LogWriter } from './log/writer.ts';
 export type { LogWriterOptions } from './log/writer-options.ts';
 export type {
-  EventWords,
-  EventWordsTable,
-  IncidentWords,
-  IncidentWordsTable,
+  EventTerms,
+  EventVocabulary,
+  IncidentTerms,
+  IncidentVocabulary,
 } from './projection/vocabulary-map.ts';
 export type {
   DeadReason,
   DiscardReason,
   Durability,
   Format,
+  Health,
   Ledger,
   MessageQueue,
   QueueStats,
-  Tier,
 } from './queue/queue.ts';
 export { createReporter } from './reporter/create-reporter.ts';
 export type {

@@ -49,13 +49,14 @@ export const TEXT: Rule = usable('a string', (value) => typeof value === 'string
 export const ANYTHING: Rule = { expected: 'anything', isUsable: () => true };
 
 /** For a value that other code checks, with its own errors. */
-export const judgedElsewhere = (expected: string): Rule => ({ ...ANYTHING, expected });
+export const checkedElsewhere = (expected: string): Rule => ({ ...ANYTHING, expected });
 
 /** One option of an object: which values are usable, and its value if it is not given. */
 export interface Option<Value, Default = Value> extends Rule {
   readonly default: Default;
   /** The default as the documentation shows it. */
   readonly shown: string;
+  readonly isRequired: boolean;
   /** Never set: it carries the type of the option. */
   readonly type?: Value;
 }
@@ -72,6 +73,11 @@ export type OptionsOf<Table, Own = unknown> = {
       : never;
 };
 
+/** The options, which may also be given as undefined under `exactOptionalPropertyTypes`. */
+export type OrUndefined<Options> = {
+  readonly [Name in keyof Options]: Options[Name] | undefined;
+};
+
 /** The options with their defaults. */
 export type OptionValues<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends Option<infer Value, infer Default>
@@ -81,12 +87,17 @@ export type OptionValues<Table> = {
 
 /** An option with a default. */
 export function option<Value>(rule: Rule, value: Value, shown = inCode(value)): Option<Value> {
-  return { ...rule, default: value, shown };
+  return { ...rule, default: value, shown, isRequired: false };
 }
 
 /** An option without a default. `shown` describes what happens if it is not given. */
 export function optional<Value>(rule: Rule, shown = 'none'): Option<Value, undefined> {
-  return { ...rule, default: undefined, shown };
+  return { ...rule, default: undefined, shown, isRequired: false };
+}
+
+/** An option that must be given. */
+export function required<Value>(rule: Rule): Option<Value, never> {
+  return { ...rule, default: undefined as never, shown: 'required', isRequired: true };
 }
 
 const inCode = (value: unknown): string =>
@@ -116,10 +127,7 @@ export function check<T>(
     if (rule === undefined) {
       throw invalidOption(`unknown key ${JSON.stringify(key)} in ${name}`, [...path, key]);
     }
-    if (value !== undefined && !rule.isUsable(value)) {
-      const place = [...path, key].join('.');
-      throw invalidOption(`expected ${place} to be ${rule.expected}`, [...path, key]);
-    }
+    if (value !== undefined && !rule.isUsable(value)) throw unusable(rule, [...path, key]);
   }
   return copy;
 }
@@ -131,9 +139,12 @@ export function readOptions<Table extends OptionTable>(
   subject?: Subject,
 ): OptionValues<Table> {
   const checked: Readonly<Record<string, unknown>> = check(given, table, subject);
-  const values = Object.entries(table).map(([name, { default: byDefault }]) => {
+  const values = Object.entries(table).map(([name, row]) => {
     const value = checked[name];
-    return [name, value === undefined ? byDefault : value] as const;
+    if (value === undefined && row.isRequired) {
+      throw unusable(row, [...(subject?.path ?? []), name]);
+    }
+    return [name, value === undefined ? row.default : value] as const;
   });
   return Object.fromEntries(values) as OptionValues<Table>;
 }
@@ -142,6 +153,13 @@ export function isInteger(value: unknown, min: number, max: number): boolean {
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
-export function invalidOption(detail: string, path: readonly string[]): SecurityEventError {
+/** Returns the error for an option with another value than expected. */
+export const unusable = (
+  { expected }: Pick<Rule, 'expected'>,
+  path: readonly PropertyKey[],
+): SecurityEventError =>
+  invalidOption(`expected ${path.map(String).join('.')} to be ${expected}`, path);
+
+export function invalidOption(detail: string, path: readonly PropertyKey[]): SecurityEventError {
   return new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
 }

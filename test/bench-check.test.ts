@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { CHECKED_ROWS, checkRow, MARGIN, SMALLER } from '../bench/check.ts';
 import { selectComparisons } from '../bench/comparisons.ts';
-import { readKept } from '../bench/kept.ts';
 import { resultOf } from '../bench/results.ts';
+import { readStoredResults } from '../bench/stored-results.ts';
 
 const [ROW] = selectComparisons(['write-pino']);
 if (ROW === undefined) throw new Error('no row');
@@ -29,16 +29,16 @@ it.each([
   ['slower by less than the margin', [110 * MARGIN - 1], false],
   ['slow twice', [110 * MARGIN + 1, 110 * MARGIN + 1], true],
   ['slow once', [1000, 120], false],
-])('a row that is %s is judged by its ratio of CPU', async (_what, ours, isFarOutside) => {
+])('a row that is %s is judged by its ratio of CPU', async (_what, ours, hasRegressed) => {
   const { asked, measure } = measuring(...ours);
   const verdict = await checkRow(ROW, kept, measure);
-  expect(verdict).toMatchObject({ name: 'write-pino', isFarOutside });
+  expect(verdict).toMatchObject({ name: 'write-pino', hasRegressed });
   expect(asked).toEqual(ours.map(() => ROW.operations / SMALLER));
 });
 
 it('says what it found beside what was recorded', async () => {
-  const { words } = await checkRow(ROW, kept, measuring(300, 250).measure);
-  expect(words).toBe("write-pino: 2.50 times the rival's CPU, recorded 1.10");
+  const { text } = await checkRow(ROW, kept, measuring(300, 250).measure);
+  expect(text).toBe("write-pino: 2.50 times the rival's CPU, recorded 1.10");
 });
 
 it('refuses a row that was never recorded', async () => {
@@ -46,6 +46,6 @@ it('refuses a row that was never recorded', async () => {
 });
 
 it('checks rows that are recorded', () => {
-  const recorded = readKept().flatMap(({ results }) => results.map(({ name }) => name));
+  const recorded = readStoredResults().flatMap(({ results }) => results.map(({ name }) => name));
   expect(recorded).toEqual(expect.arrayContaining(CHECKED_ROWS));
 });

@@ -1,7 +1,7 @@
 /**
- * Every program in the README and in the guides compiles, runs, and prints what the page says. They
- * import the built package by its name, as readers do; for those that wait for the tests, a bundler
- * has followed the names of all but the first, which is half of the work of each.
+ * Every program in the README and in the guides compiles, runs, and prints what the page says. Fragments,
+ * which import nothing, compile with the names that they leave out. All use the built package by its name,
+ * as readers do. To start faster, programs other than the first are bundled.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -24,9 +24,10 @@ import {
   startProgram,
 } from './helpers/child-programs.ts';
 import { bundlePrograms, QUICK_COMPILER } from './helpers/compile-programs.ts';
-import { accepts, freePort } from './helpers/http.ts';
+import { FRAGMENT_NAMES } from './helpers/fragment-names.ts';
+import { freePort, isListening } from './helpers/http.ts';
 import { filesBelow } from './helpers/package-files.ts';
-import { type MarkdownProgram, programsOf } from './helpers/pages.ts';
+import { fragmentsOf, type MarkdownProgram, programsOf } from './helpers/pages.ts';
 import { quickOrNightly } from './helpers/quick-or-nightly.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -43,8 +44,26 @@ const allPages = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
+
+/** Others listen on a port of their own, for requests that they make themselves. */
+const isReceiver = ({ code }: MarkdownProgram): boolean => code.includes(`.listen(${PAGE_PORT}`);
+
+const sharedReceiver = pagePrograms('docs/getting-started.md').find(isReceiver);
+
+function pagePrograms(page: string): MarkdownProgram[] {
+  return programsOf(page, readPage(page));
+}
+
+/** A page that sends to the port without a receiver of its own has the one of docs/getting-started.md. */
+function withReceiver(page: string): MarkdownProgram[] {
+  const programs = pagePrograms(page);
+  const needsReceiver = programs.some(({ code }) => code.includes(PAGE_PORT));
+  if (!needsReceiver || programs.some(isReceiver) || sharedReceiver === undefined) return programs;
+  return [...programs, { ...sharedReceiver, place: `${page}: receiver` }];
+}
+
 const pages = allPages
-  .map((page) => ({ page, programs: programsOf(page, readPage(page)) }))
+  .map((page) => ({ page, programs: withReceiver(page) }))
   .filter(({ programs }) => programs.length > 0);
 
 // Inside the package, since that is where its name leads to itself.
@@ -52,10 +71,7 @@ mkdirSync(join(root, 'reports'), { recursive: true });
 const folder = mkdtempSync(join(root, 'reports/programs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Others listen on a port of their own, for requests that they make themselves. */
-const isReceiver = ({ code }: MarkdownProgram): boolean => code.includes(`.listen(${PAGE_PORT}`);
-
-const baseOf = ({ place }: MarkdownProgram): string => place.replace(/[^\w]+/g, '-');
+const baseOf = ({ place }: Pick<MarkdownProgram, 'place'>): string => place.replace(/[^\w]+/g, '-');
 
 const extensionOf = ({ language, code }: MarkdownProgram): string => {
   if (language === 'ts') return 'ts';
@@ -104,13 +120,17 @@ function compile(): string {
     const env = { ...process.env, ...QUICK_COMPILER };
     return execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8', env });
   } catch (error) {
-    return (error as { stdout: string }).stdout;
+    const { stdout } = error as { readonly stdout: string };
+    // A fragment need not use what it shows.
+    return stdout.replace(/^fragment-.* TS6133: .*\n/gm, '');
   }
 }
 
+const fragments = allPages.flatMap((page) => fragmentsOf(page, readPage(page)));
+
 async function startPageReceiver(program: MarkdownProgram, port: number): Promise<StartedProgram> {
   const started = startProgram(argumentsOf(program), { cwd: cwdOf(program) });
-  while (started.child.exitCode === null && !(await accepts(port))) await wait(20);
+  while (started.child.exitCode === null && !(await isListening(port))) await wait(20);
   return started;
 }
 
@@ -142,13 +162,20 @@ beforeAll(async () => {
     }
     ports.push(port);
   }
+  for (const fragment of fragments) {
+    // A module, so that its names are its own.
+    const code = `${fragment.code}export {};\n`;
+    writeFileSync(join(folder, `fragment-${baseOf(fragment)}.ts`), code);
+  }
+  writeFileSync(join(folder, 'fragment-names.ts'), FRAGMENT_NAMES);
   compiled.output = compile();
   const bundled = pages.flatMap(({ programs }) => programs.filter(isBundled));
   bundlePrograms(join(folder, 'bundled'), bundled.map(sourceOf), folder);
   await Promise.all(pages.map(({ programs }, index) => runPage(programs, ports[index] ?? 0)));
 });
 
-it('compiles every TypeScript program under the strict settings of the package', () => {
+it('compiles every TypeScript program and fragment under the strict settings of the package', () => {
+  expect(fragments.length).toBeGreaterThan(10);
   expect(compiled.output).toBe('');
 });
 

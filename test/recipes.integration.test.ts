@@ -1,139 +1,135 @@
-/**
- * The programs of docs/recipes.md as a reader saves them: beside the packed package, in a folder of their own. NestJS is
- * really started; the route handlers for Next.js are web-standard functions, and called.
- */
-import { cpSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { build } from 'esbuild';
+/** The recipes of docs/recipes.md, as a reader copies them, with the real frameworks. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { contract } from '../src/contract/index.ts';
-import { Consumer } from './helpers/consumer.ts';
+import { sign } from '../src/index.ts';
+import { sampleMessage, startReceiver } from '../src/testing/index.ts';
+import { runProgram } from './helpers/child-programs.ts';
 import { freePort } from './helpers/http.ts';
-import { root } from './helpers/package-files.ts';
+import { filesBelow, root } from './helpers/package-files.ts';
+import { fragmentsOf } from './helpers/pages.ts';
 import { quickOrNightly } from './helpers/quick-or-nightly.ts';
+import { Recipe, request } from './helpers/recipe.ts';
 
-const page = readFileSync(join(root, 'docs/recipes.md'), 'utf8');
-
-/** By the name behind `ts` of each block. */
-const files = new Map(
-  [...page.matchAll(/^```ts (\S+)\n([\s\S]*?)^```$/gm)].map(([, name = '', code = '']) => [
-    name,
-    code,
-  ]),
-);
-
-const consumer = new Consumer();
-
-beforeAll(() => consumer.install({ byNpm: false }));
-afterAll(() => consumer.remove());
-
-/** Writes the page's files, and compiles each one by itself, as the frameworks' own tools do. */
-async function compiled(folder: string, replace = (code: string): string => code): Promise<void> {
-  const names = [...files.keys()].filter((name) => name.startsWith(`${folder}/`));
-  const entryPoints = names.map((name) => consumer.write(name, replace(files.get(name) ?? '')));
-  const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
-  const outdir = join(consumer.folder, folder, 'out');
-  const outbase = join(consumer.folder, folder);
-  await build({ entryPoints, outdir, outbase, format: 'esm', platform: 'node', tsconfigRaw });
-}
-
-const recordsOf = (stdout: string) =>
-  stdout
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => contract().LogRecord.parse(JSON.parse(line)));
+const PORTS = { first: 20_000, count: 10_000 };
 
 const BLOCKED = {
   context: {
     actor: { ip: { address: '203.0.113.9' } },
-    http: { request: { path: '/search/7' }, response: { blocked: true, status: 403 } },
+    http: {
+      request: { path: '/search/7', parameters: { other: { params: { shelf: '7' } } } },
+      response: { blocked: true, status: 403 },
+    },
   },
-  payload: { ruleset: 'sql_injection' },
+  event_name: 'svc.ev0.threat.attack',
 };
 
-test('the page has the files of each recipe', () => {
-  expect([...files.keys()]).toEqual([
-    'nest/security.ts',
-    'nest/app.ts',
-    'nest/main-express.ts',
-    'nest/main-fastify.ts',
-    'next/next.config.ts',
-    'next/security.ts',
-    'next/app/search/[shelf]/route.ts',
-    'next/app/hooks/security/route.ts',
-    'next/instrumentation.ts',
-    'next/instrumentation-node.ts',
-  ]);
+test('the page links to each file', () => {
+  const page = readFileSync(join(root, 'docs/recipes.md'), 'utf8');
+  const files = filesBelow('docs/recipes');
+  expect(files.filter((name) => !page.includes(`](recipes/${name})`))).toEqual([]);
+  expect(files.length).toBeGreaterThan(10);
 });
 
-describe('the route handlers for Next.js', () => {
-  test('receive, report and block', async () => {
-    // Next.js' own bundler finds files without an extension.
-    await compiled('next', (code) => code.replaceAll(/(from '\.[^']*)'/g, "$1.js'"));
-    consumer.write('package.json', '{"private":true,"type":"module"}');
-    const program = consumer.write(
-      'next/out/try.js',
-      `import { sign } from 'security-event-delivery';
-       import { sampleMessage } from 'security-event-delivery/testing';
-       import { POST } from './app/hooks/security/route.js';
-       import { GET } from './app/search/[shelf]/route.js';
-       const body = JSON.stringify([sampleMessage()]);
-       const post = async (secret) => {
-         const signature = sign(body, secret);
-         const headers = { 'content-type': 'application/json', 'x-svc-integrity': signature };
-         const request = new Request('http://127.0.0.1/hooks', { method: 'POST', body, headers });
-         return (await POST(request)).status;
-       };
-       const get = async (q) => {
-         const headers = { 'x-forwarded-for': '203.0.113.9' };
-         const request = new Request('http://127.0.0.1/search/7?q=' + q, { headers });
-         return (await GET(request, { params: Promise.resolve({ shelf: '7' }) })).status;
-       };
-       console.error(await post('a shared secret'), await post('wrong'), await get('a'), await get('union+select'));`,
-    );
-    const { stdout, stderr, status } = await consumer.node(program);
-    expect({ stderr, status }).toEqual({ stderr: '204 401 200 403\n', status: 0 });
-    expect(stdout).toContain('security_event');
-    expect(recordsOf(stdout)).toMatchObject([
-      {
-        context: {
-          actor: { ip: { address: '203.0.113.9' } },
-          http: { request: { parameters: { other: { params: { shelf: '7' } } } } },
-        },
-      },
-    ]);
+/** The page's fragment in a program that reports one event to the URL. */
+const job = (url: string): string => {
+  const page = readFileSync(join(root, 'docs/recipes.md'), 'utf8');
+  const [fragment] = fragmentsOf('recipes.md', page.slice(page.indexOf('## Cron jobs')));
+  return `
+    import { createReporter } from 'security-event-delivery';
+    const reporter = createReporter({
+      service: { svc_id: 'job-1', name: 'job', env: 'test' },
+      webhook: { url: '${url}', secret: 'a secret', network: 'allow-private' },
+    });
+    reporter.attack({ ruleset: 'xss' });
+    ${fragment?.code.replace('60_000', '1000')}`;
+};
+
+describe('a cron job', () => {
+  // Inside the package, where its name leads to itself.
+  mkdirSync(join(root, 'reports'), { recursive: true });
+  const folder = mkdtempSync(join(root, 'reports/cron-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test.each([
+    ['0 when its messages are delivered', 204, 0],
+    ['1 when they are not', 503, 1],
+  ])('exits with %s', async (_, status, exitCode) => {
+    const receiver = await startReceiver({ secret: 'a secret', otherwise: { status } });
+    const file = join(folder, `job-${status}.mjs`);
+    writeFileSync(file, job(receiver.url));
+    expect(await runProgram([file], { cwd: folder })).toMatchObject({ exitCode, stderr: '' });
+    await receiver.close();
   });
 });
 
-// From a registry, so not for every run.
-describe.skipIf(quickOrNightly(true, false))('NestJS', () => {
+describe('NestJS', () => {
+  const recipe = new Recipe();
+  let port = 0;
+
   beforeAll(async () => {
-    const recipes = join(root, 'test/package/recipes');
-    for (const file of ['package.json', 'package-lock.json']) {
-      cpSync(join(recipes, file), consumer.write(join('nest', file), ''));
-    }
-    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-    const cwd = join(consumer.folder, 'nest');
-    const { status, stderr } = await consumer.run('npm', ['ci', ...quiet], cwd);
-    if (status !== 0) throw new Error(`npm ci ended with ${status}: ${stderr}`);
+    port = await freePort(PORTS);
+    await recipe.install('nest', (code) => code.replaceAll('3000', String(port)));
+    const { folder } = recipe.consumer;
+    const { stdout } = await recipe.consumer.tool('typescript/bin/tsc', '-p', folder);
+    if (stdout !== '') throw new Error(stdout);
+  });
+  afterAll(() => recipe.remove());
+
+  test.each(['main', 'main-fastify'])('reports and blocks: %s', async (main) => {
+    const running = await recipe.start([`dist/${main}.js`], port);
+    const url = `http://127.0.0.1:${port}/search/7?q=`;
+    expect(await request(`${url}shoes`)).toBe('200 nothing found');
+    expect(await request(`${url}union+select`)).toBe('403 Forbidden');
+    await running.stop();
+    expect(running.records()).toMatchObject([BLOCKED]);
+  });
+});
+
+// The installation has 340 MB, and the build takes half a minute.
+describe.skipIf(quickOrNightly(true, false))('Next.js', () => {
+  const recipe = new Recipe();
+  const next = 'node_modules/next/dist/bin/next';
+  const env = { NEXT_TELEMETRY_DISABLED: '1', NEXT_MANUAL_SIG_HANDLE: '1' };
+  let hook: Awaited<ReturnType<typeof startReceiver>>;
+
+  beforeAll(async () => {
+    hook = await startReceiver({ secret: 'a', script: [{ status: 503 }] });
+    const webhook = `{ url: '${hook.url}', secret: 'a', network: 'allow-private', schedule: { delaysMs: [1000] } }`;
+    await recipe.install('next', (code) =>
+      code.replace('  service:', `  webhook: ${webhook},\n  service:`),
+    );
+    const build = await recipe.start([next, 'build'], undefined, env);
+    if ((await build.ended) !== 0) throw new Error(build.output());
+  }, 300_000);
+  afterAll(async () => {
+    recipe.remove();
+    await hook.close();
   });
 
-  test.each(['main-express', 'main-fastify'])('reports and blocks: %s', async (main) => {
-    const port = await freePort({ first: 20_000, count: 10_000 }, []);
-    await compiled('nest', (code) => code.replaceAll('3000', String(port)));
-    const program = consumer.write(
-      `nest/out/try-${main}.js`,
-      `import './${basename(main)}.js';
-       const get = async (q) => {
-         const headers = { 'x-forwarded-for': '203.0.113.9' };
-         const response = await fetch('http://127.0.0.1:${port}/search/7?q=' + q, { headers });
-         return response.status + ' ' + (await response.text());
-       };
-       console.error(await get('a'), await get('union+select'));
-       process.kill(process.pid, 'SIGTERM');`,
-    );
-    const { stdout, stderr } = await consumer.node(program);
-    expect(stderr).toContain('200 nothing found 403 Forbidden');
-    expect(recordsOf(stdout)).toMatchObject([BLOCKED]);
+  test('receives, reports, blocks, and delivers the last messages at shutdown', async () => {
+    const port = await freePort(PORTS);
+    const running = await recipe.start([next, 'start', '-p', String(port)], port, env);
+    const url = `http://127.0.0.1:${port}`;
+    const body = JSON.stringify([sampleMessage()]);
+    const post = (secret: string): Promise<string> => {
+      const headers = { 'content-type': 'application/json', 'x-svc-integrity': sign(body, secret) };
+      return request(`${url}/hooks/security`, { method: 'POST', headers, body });
+    };
+    expect(await post('a shared secret')).toMatch(/^204/);
+    expect(await post('wrong')).toMatch(/^401/);
+    expect(await request(`${url}/broken`)).toMatch(/^500/);
+    expect(await request(`${url}/search/7?q=shoes`)).toBe('200 nothing found');
+    expect(await request(`${url}/search/7?q=union+select`)).toBe('403 Forbidden');
+    expect(await running.stop()).toBe(0);
+    expect(running.output()).toContain('security_event');
+    expect(running.records()).toMatchObject([
+      {
+        context: { http: { request: { path: '/broken' } } },
+        payload: { options: { route: '/broken' } },
+      },
+      BLOCKED,
+    ]);
+    expect(hook.requests.map(({ step }) => step)).toEqual([{ status: 503 }, { status: 200 }]);
   });
 });

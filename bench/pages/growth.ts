@@ -1,4 +1,4 @@
-/** How cost grows: a part of bench/results.md, and its plots. */
+/** Generates the section about growth of bench/results.md, and its plots. */
 import { AXES, type Axis, type Metric } from '../axes.ts';
 import { exponentOf, type GrowthOfAxis, isLinearOrBetter } from '../growth-results.ts';
 import { renderSurroundings } from '../surroundings.ts';
@@ -6,7 +6,7 @@ import { plot } from './plot.ts';
 
 const METRICS: readonly (readonly [Metric, string])[] = [
   ['messagesPerSecond', 'messages/s'],
-  ['latencyMs', 'latency (ms, median)'],
+  ['latencyMs', 'latency (ms)'],
   ['peakMegabytes', 'peak memory (MB)'],
 ];
 

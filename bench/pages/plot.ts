@@ -1,4 +1,4 @@
-/** Small plots as SVG, readable on light and dark grounds: one panel for each metric, side by side. */
+/** Draws small SVG plots for light and dark backgrounds, with one panel per metric. */
 
 export interface Panel {
   readonly title: string;
@@ -23,10 +23,10 @@ const STYLE = `
     text { fill: #e6edf3; } .line { stroke: #58a6ff; } .point { fill: #58a6ff; }
   }`;
 
-/** Decimal steps at and around what there is: 10, 20, 50, 100 … between two of them on a log axis. */
+/** Factors of ticks between powers of ten: 10, 20, 50, 100 … */
 const STEPS = [1, 2, 5];
 
-/** Ends of a log axis, and the powers of ten within; narrow ranges have 2 and 5 times them, too. */
+/** Returns the ticks of a log axis: powers of ten, and in narrow ranges also their multiples by 2 and 5. */
 export function logTicks(values: readonly number[]): number[] {
   const least = Math.min(...values);
   const most = Math.max(...values);
@@ -44,7 +44,7 @@ export function logTicks(values: readonly number[]): number[] {
   return ticks.length > 1 ? ticks : powers;
 }
 
-/** From 0, in four or five steps. */
+/** Returns the ticks of a linear axis: four or five steps from 0. */
 export function linearTicks(values: readonly number[]): number[] {
   const most = Math.max(...values);
   const power = 10 ** Math.floor(Math.log10(most / 4));
@@ -62,9 +62,9 @@ export function shortNumber(value: number): string {
   return `${Number((value / unit).toPrecision(3))}${suffix}`;
 }
 
-type Place = (value: number) => number;
+type Scale = (value: number) => number;
 
-function placing(ticks: readonly number[], scale: Panel['scale'], from: number, to: number): Place {
+function scaleOf(ticks: readonly number[], scale: Panel['scale'], from: number, to: number): Scale {
   const by = scale === 'log' ? Math.log10 : (value: number) => value;
   const first = by(ticks[0] ?? 0);
   const last = by(ticks.at(-1) ?? 1);
@@ -76,8 +76,8 @@ function panel({ title, xLabel, scale, points }: Panel, index: number): string {
   const xs = points.map(({ x }) => x);
   const xTicks = scale === 'log' ? logTicks(xs) : linearTicks(xs);
   const yTicks = logTicks(points.map(({ y }) => y));
-  const x = placing(xTicks, scale, MARGIN.left, MARGIN.left + PLOT.width);
-  const y = placing(yTicks, 'log', MARGIN.top + PLOT.height, MARGIN.top);
+  const x = scaleOf(xTicks, scale, MARGIN.left, MARGIN.left + PLOT.width);
+  const y = scaleOf(yTicks, 'log', MARGIN.top + PLOT.height, MARGIN.top);
   const places = points.map((point) => ({ x: x(point.x), y: y(point.y) }));
   return `<g transform="translate(${index * PANEL.width} 0)">
 ${ticksOf(xTicks, yTicks, x, y)}
@@ -88,7 +88,7 @@ ${places.map((place) => `<circle class="point" cx="${place.x}" cy="${place.y}" r
 </g>`;
 }
 
-function ticksOf(xTicks: readonly number[], yTicks: readonly number[], x: Place, y: Place): string {
+function ticksOf(xTicks: readonly number[], yTicks: readonly number[], x: Scale, y: Scale): string {
   const bottom = MARGIN.top + PLOT.height;
   const right = MARGIN.left + PLOT.width;
   return [

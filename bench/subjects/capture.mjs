@@ -1,7 +1,7 @@
 /**
- * Serving a request without a network, which would take many times longer than what is measured:
- * Node's own request and response objects on a socket that goes nowhere. Each side has a process of its
- * own, since AsyncLocalStorage, once in use, costs every promise of its process a little.
+ * Serves requests without a network, which would take many times longer than the measured work: Node's
+ * request and response objects on a socket that discards writes. Each side has its own process, because
+ * AsyncLocalStorage slows down every promise of its process.
  */
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { Duplex } from 'node:stream';
 const WARM_UP_REQUESTS = 10_000;
 const CLIENT = '203.0.113.9';
 
-/** As a browser behind a proxy sends them. */
+/** Headers as a browser behind a proxy sends them. */
 const HEADERS = {
   host: 'shop.example.com',
   'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0',
@@ -24,7 +24,7 @@ const HEADERS = {
 };
 const TARGET = '/catalog/search?q=shoes&page=2&sort=price';
 
-/** Takes what is written, and reads nothing. */
+/** A socket that discards writes and never has data to read. */
 class Nowhere extends Duplex {
   remoteAddress = '127.0.0.1';
   remotePort = 41_234;
@@ -36,7 +36,7 @@ class Nowhere extends Duplex {
     done();
   }
 
-  // node:http's server gives its sockets these.
+  // A server of node:http calls this.
   setTimeout() {
     return this;
   }
@@ -52,7 +52,7 @@ function requestOn(socket) {
   return request;
 }
 
-/** Resolves when the answer is written, and what listens for that has run. */
+/** Resolves when the response is written and its listeners have run. */
 async function serve(listener, socket) {
   const request = requestOn(socket);
   const response = new ServerResponse(request);
@@ -76,12 +76,12 @@ function counter() {
 
 const entry = (name) => import(`security-event-delivery/${name}`);
 
-/** Tells that nothing happens, or reads the context of one event. */
+/** Returns a function that reads the context of an event, or does nothing. */
 async function reading(isRead) {
   const { currentContext } = await entry('capture');
   const seen = { count: 0 };
   const read = () => {
-    if (currentContext().actor?.ip.address !== CLIENT) throw new Error('no context was found');
+    if (currentContext().actor?.ip.address !== CLIENT) throw new Error('there is no context');
     seen.count += 1;
   };
   return { seen: isRead ? seen : undefined, happen: isRead ? read : () => {} };
@@ -89,7 +89,7 @@ async function reading(isRead) {
 
 const OPTIONS = { trustedProxies: 'loopback' };
 
-/** Of each host: a listener of node:http that answers, bare or with what is measured before it. */
+/** For each host, a request listener: bare, with `captureRequests`, or with pino-http. */
 const HOSTS = {
   'node:http': {
     bare: () => (_request, response) => response.end('found'),
@@ -141,7 +141,7 @@ const HOSTS = {
       const { captureRequests } = await entry('hono');
       return honoWith([captureRequests(OPTIONS)], happen);
     },
-    // Hono has no middleware of node:http's kind: pino-http stands before it.
+    // Hono does not support node:http middleware, so pino-http runs before it.
     logged: async (destination) => {
       const { pinoHttp } = await import('pino-http');
       const log = pinoHttp({}, destination);
@@ -190,7 +190,7 @@ async function expressWith(before, happen, after = []) {
   return app;
 }
 
-/** `seen` counts what the host must have done once for each of its requests. */
+/** `seen` counts the work that the host must do once per request. */
 function serving(listener, seen) {
   const socket = new Nowhere();
   const run = async (count) => {

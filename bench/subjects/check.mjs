@@ -1,4 +1,4 @@
-/** Judging one record against the contract again and again. */
+/** Validates one record against the contract repeatedly. */
 import { attackRecord } from './inputs.mjs';
 
 const WARM_UP_RECORDS = 20_000;
@@ -7,7 +7,7 @@ function checking(isValid) {
   const record = attackRecord();
   const run = (count) => {
     for (let done = 0; done < count; done += 1) {
-      if (!isValid(record)) throw new Error('the record was refused');
+      if (!isValid(record)) throw new Error('the record was rejected');
     }
   };
   return { warmUp: () => run(WARM_UP_RECORDS), run };

@@ -1,10 +1,10 @@
 /**
- * The server of the rows of PostgreSQL, which `run.ts` starts, and the rival there: COPY in binary form into a
- * bare table without an index, and out of it, on one connection.
+ * The rival of the PostgreSQL queue: binary COPY into a table without an index, and out of it, on one
+ * connection. `run.ts` starts the server.
  */
 import pg from 'pg';
 
-/** A config object of pg. */
+/** The connection: a config object of pg. */
 const connection = JSON.parse(process.env.BENCH_POSTGRES ?? 'null');
 
 async function withClient(work) {
@@ -19,7 +19,7 @@ async function withClient(work) {
 
 let schemas = 0;
 
-/** A schema of its own, which `remove` drops. */
+/** Returns the name of a new schema. `remove` drops it. */
 export async function newSchema() {
   schemas += 1;
   const schema = `bench_${process.pid}_${schemas}`;
@@ -27,28 +27,28 @@ export async function newSchema() {
   return { connection, schema, remove };
 }
 
-/** `pg` has the messages of COPY, but no function for it. */
+/** Implements COPY, for which `pg` has the protocol messages but no function. */
 class Copy extends pg.Query {
-  constructor(text, { given, take = () => {}, over }) {
-    super({ text }, (error) => over(error));
-    this.given = given;
-    this.take = take;
+  constructor(text, { input, onChunk = () => {}, onEnd }) {
+    super({ text }, (error) => onEnd(error));
+    this.input = input;
+    this.onChunk = onChunk;
   }
 
   handleCopyInResponse(link) {
-    link.sendCopyFromChunk(this.given);
+    link.sendCopyFromChunk(this.input);
     link.endCopyFrom();
   }
 
   handleCopyData({ chunk }) {
-    this.take(chunk);
+    this.onChunk(chunk);
   }
 }
 
 const copy = (client, text, parts) =>
   new Promise((resolve, reject) => {
-    const over = (error) => (error ? reject(error) : resolve());
-    client.query(new Copy(text, { ...parts, over }));
+    const onEnd = (error) => (error ? reject(error) : resolve());
+    client.query(new Copy(text, { ...parts, onEnd }));
   });
 
 const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
@@ -73,8 +73,8 @@ async function openTable() {
   const table = `bench_copy_${process.pid}`;
   await client.query(`create table ${table} (application text, id text, bytes bytea)`);
   const enter = (entries) => {
-    const given = Buffer.concat([SIGNATURE, ...entries.flatMap(rowOf), END]);
-    return copy(client, `copy ${table} from stdin (format binary)`, { given });
+    const input = Buffer.concat([SIGNATURE, ...entries.flatMap(rowOf), END]);
+    return copy(client, `copy ${table} from stdin (format binary)`, { input });
   };
   const close = async () => {
     await client.query(`drop table ${table}`);
@@ -83,21 +83,21 @@ async function openTable() {
   return { client, table, enter, close };
 }
 
-/** As many messages a COPY, and a commit for each: `entries` makes them. */
+/** Copies this many messages at a time, with a commit for each. `entries` makes them. */
 export const copying = (entries, together) => async () => {
   const { client, table, enter, close } = await openTable();
-  let given = [];
+  let messages = [];
   return {
     prepare: (count) => {
-      given = entries(count);
+      messages = entries(count);
     },
     warmUp: async () => {
       await enter(entries(1000));
       await client.query(`truncate ${table}`);
     },
     run: async () => {
-      for (let at = 0; at < given.length; at += together) {
-        await enter(given.slice(at, at + together));
+      for (let at = 0; at < messages.length; at += together) {
+        await enter(messages.slice(at, at + together));
       }
     },
     check: async (count) => {
@@ -108,20 +108,20 @@ export const copying = (entries, together) => async () => {
   };
 };
 
-/** All that was copied in is read. */
+/** Reads all rows of the table. */
 export const copyingOut = (entries) => async () => {
   const { client, table, enter, close } = await openTable();
   let chunks = 0;
-  const take = () => {
+  const onChunk = () => {
     chunks += 1;
   };
   return {
     prepare: async (count) => {
       for (let left = count; left > 0; left -= 1000) await enter(entries(Math.min(1000, left)));
     },
-    run: () => copy(client, `copy ${table} to stdout (format binary)`, { take }),
+    run: () => copy(client, `copy ${table} to stdout (format binary)`, { onChunk }),
     check: (count) => {
-      // One more for the end.
+      // One more chunk ends the data.
       if (chunks !== count + 1) throw new Error(`${chunks} chunks, not ${count + 1}`);
     },
     close,

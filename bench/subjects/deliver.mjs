@@ -1,7 +1,6 @@
 /**
- * The delivery engine. `deliver`: one destination, until everything is delivered, beside a bare loop.
- * `isolation`: 200 destinations; the same healthy 160 are measured where the other 40 answer, and where
- * half of those never answer and the other half answer 500.
+ * Isolation of destinations: measures 160 healthy destinations of 200. The other 40 are healthy on one side.
+ * On the other side half of them never answer and half answer 500.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,21 +9,20 @@ import { fileURLToPath } from 'node:url';
 import { SECRET, securityEvent } from './inputs.mjs';
 
 const DESTINATIONS = 200;
-/** Every tenth is a black hole, and the one behind it answers 500. */
+/** By last digit of the index: one in ten never answers, and one in ten answers 500. */
 const FAULT_OF = { 0: 'hang', 1: 'fail' };
 const MESSAGES_PER_CALL = 100;
-/** Of the open loop: messages in a step, and how far steps are apart. */
+/** The open loop: number of messages in a step, and time between steps. */
 const STEP_MESSAGES = 5;
 const STEP_MS = 10;
 
 const faultOf = (index) => FAULT_OF[index % 10];
 
-async function startReceiver() {
-  const child = fork(fileURLToPath(new URL('../isolation-receiver.mjs', import.meta.url)), {
-    execArgv: [],
-  });
-  const ask = async (question) => {
-    child.send(question);
+export async function startReceiver(host = '127.0.0.1') {
+  const program = fileURLToPath(new URL('../isolation-receiver.mjs', import.meta.url));
+  const child = fork(program, [host], { execArgv: [] });
+  const ask = async (command) => {
+    child.send(command);
     return (await once(child, 'message'))[0];
   };
   const [origin] = await once(child, 'message');
@@ -33,7 +31,7 @@ async function startReceiver() {
 
 const now = () => performance.timeOrigin + performance.now();
 
-/** A message that tells when it was sent. */
+/** Creates a message that contains the current time. */
 function messageFor(index) {
   const draft = securityEvent(index);
   draft.message.application_id = `app-${index % DESTINATIONS}`;
@@ -68,7 +66,7 @@ const wellAmong = (count) => {
   return well;
 };
 
-async function untilArrived(receiver, count) {
+export async function untilArrived(receiver, count) {
   for (;;) {
     const { well } = await receiver.ask('totals');
     if (well >= count) return;
@@ -76,7 +74,7 @@ async function untilArrived(receiver, count) {
   }
 }
 
-/** As fast as it goes: timed until the healthy ones have everything. */
+/** Sends as fast as possible. Measures the time until healthy destinations have received everything. */
 const throughput = (isFaulty) => async () => {
   const receiver = await startReceiver();
   const sender = await startSender(receiver.origin, isFaulty);
@@ -101,7 +99,7 @@ const throughput = (isFaulty) => async () => {
   };
 };
 
-/** At a steady rate: gives the 99th percentile of the time from `send` to arrival. */
+/** Sends at a steady rate. Returns the 99th percentile of the time from `send` to arrival. */
 const latency = (isFaulty) => async () => {
   const receiver = await startReceiver();
   const sender = await startSender(receiver.origin, isFaulty);
@@ -112,17 +110,17 @@ const latency = (isFaulty) => async () => {
       const numbers = Array.from({ length: STEP_MESSAGES }, (_, at) => done + at);
       done += STEP_MESSAGES;
       await sender.send(numbers.map(messageFor));
-      // Not after the last step, but by the clock: what is late does not slow the load down.
+      // Steps follow the clock, so a late one does not reduce the load.
       const aheadMs = startedAt + (step + 1) * STEP_MS - performance.now();
       if (aheadMs > 0) await wait(aheadMs);
     }
     await untilArrived(receiver, wellAmong(done));
   };
   return {
-    // Longer than the failing ones take to be found out.
+    // Opens the circuit breakers of failing destinations.
     warmUp: async () => {
       await send(300);
-      await receiver.ask('forget');
+      await receiver.ask('reset');
     },
     run: async (steps) => {
       await send(steps);

@@ -1,7 +1,7 @@
 /**
- * Many destinations: one message for each of many applications, until all have been answered, by the sender and by
- * a bare loop over undici's Agent with 64 connections that signs each body. The receiver is one process; as many
- * addresses below 127.0.0.0/8 are as many origins.
+ * Many destinations: one or ten messages for each of many applications, until all are answered. Compares the sender with
+ * a bare loop over undici's Agent with 64 connections that signs each body. The receiver is one process. Each address
+ * below 127.0.0.0/8 is another origin.
  */
 import { createHmac } from 'node:crypto';
 import { envelope, SECRET, securityEvents } from './inputs.mjs';
@@ -11,26 +11,34 @@ const CONNECTIONS = 64;
 const MESSAGES_PER_CALL = 1000;
 const WARM_UP_APPLICATIONS = 2000;
 
-/** Of an application of this number. */
-const urlOf = (port, origins) => (index) => {
-  const number = index % origins;
-  return `http://127.0.${Math.floor(number / 250)}.${1 + (number % 250)}:${port}/hooks/security`;
-};
+/** Returns the URL of the application with this number. */
+const urlOf =
+  ({ protocol, port }, origins) =>
+  (index) => {
+    const number = index % origins;
+    return `${protocol}//127.0.${Math.floor(number / 250)}.${1 + (number % 250)}:${port}/hooks/security`;
+  };
 
 function draftsFor(count, { prefix, messagesEach }) {
   const drafts = securityEvents(count * messagesEach);
   for (const [index, draft] of drafts.entries()) {
-    draft.message.application_id = `${prefix}-${index % count}`;
+    draft.message.application_id = `${prefix}-${Math.floor(index / messagesEach)}`;
   }
   return drafts;
 }
 
-async function sender(urlFor, ids) {
+async function sender(urlFor, ids, ca) {
   const { createWebhookSender } = await import('security-event-delivery');
   const applications = Object.fromEntries(
     ids.map((id, index) => [
       id,
-      { name: 'shop', environment: 'production', url: urlFor(index), secret: SECRET },
+      {
+        name: 'shop',
+        environment: 'production',
+        url: urlFor(index),
+        secret: SECRET,
+        ...(ca === undefined ? {} : { tls: { ca } }),
+      },
     ]),
   );
   const webhooks = createWebhookSender({
@@ -59,11 +67,12 @@ function grouped(drafts) {
   return [...groups.values()];
 }
 
-/** Each application's messages in one request, 64 requests at a time. */
-async function bareLoop(urlFor) {
+/** Sends each application's messages in one request, 64 requests at a time. */
+async function bareLoop(urlFor, _ids, ca) {
   const { Agent, request } = await import('undici');
   const { v7 } = await import('uuid');
-  const dispatcher = new Agent({ connections: CONNECTIONS });
+  const connect = ca === undefined ? {} : { connect: { ca } };
+  const dispatcher = new Agent({ connections: CONNECTIONS, ...connect });
   const post = async (url, drafts) => {
     const date = new Date().toISOString().replace('Z', '+00:00');
     const body = Buffer.from(JSON.stringify(drafts.map((draft) => envelope(draft, v7(), date))));
@@ -92,39 +101,51 @@ async function bareLoop(urlFor) {
 }
 
 const delivering =
-  (open, origins, messagesEach = 1) =>
+  (open, { origins = 1, messagesEach = 1, rounds = 1, isTls = false }) =>
   async () => {
-    const receiver = await startReceiver('0.0.0.0');
-    const urlFor = urlOf(new URL(receiver.url).port, origins);
+    const { createCertificate } = await import('security-event-delivery/testing');
+    const certificate = isTls ? createCertificate() : undefined;
+    const receiver = await startReceiver('0.0.0.0', certificate);
+    const urlFor = urlOf(new URL(receiver.url), origins);
     const form = { messagesEach };
-    let ways;
+    let side;
     let drafts;
     return {
       prepare: async (count) => {
-        const prefixes = { warm: WARM_UP_APPLICATIONS, app: count };
+        const applications = count / messagesEach / rounds;
+        const prefixes = { warm: WARM_UP_APPLICATIONS, app: applications };
         const ids = Object.entries(prefixes).flatMap(([prefix, size]) =>
           Array.from({ length: size }, (_, index) => `${prefix}-${index}`),
         );
-        ways = await open(urlFor, ids);
-        drafts = draftsFor(count, { ...form, prefix: 'app' });
+        side = await open(urlFor, ids, certificate?.cert);
+        drafts = draftsFor(applications, { ...form, prefix: 'app' });
       },
-      warmUp: () => ways.deliver(draftsFor(WARM_UP_APPLICATIONS, { ...form, prefix: 'warm' })),
-      run: () => ways.deliver(drafts),
+      warmUp: () => side.deliver(draftsFor(WARM_UP_APPLICATIONS, { ...form, prefix: 'warm' })),
+      run: async () => {
+        for (let round = 0; round < rounds; round += 1) await side.deliver(drafts);
+      },
       check: async (count) => {
         const { messages } = await receiver.totals();
-        const expected = (count + WARM_UP_APPLICATIONS) * messagesEach;
+        const expected = count + WARM_UP_APPLICATIONS * messagesEach;
         if (messages !== expected) throw new Error(`${messages} of ${expected} messages arrived`);
       },
       close: async () => {
-        await ways.close();
+        await side.close();
         receiver.stop();
       },
     };
   };
 
-export const sides = {
-  'sender, 1 origin': delivering(sender, 1),
-  'bare loop, 1 origin': delivering(bareLoop, 1),
-  'sender, 200 origins': delivering(sender, 200),
-  'bare loop, 200 origins': delivering(bareLoop, 200),
+const FORMS = {
+  '1 origin': {},
+  '200 origins': { origins: 200 },
+  '10 messages each, twice': { messagesEach: 10, rounds: 2 },
+  TLS: { isTls: true },
 };
+
+export const sides = Object.fromEntries(
+  Object.entries(FORMS).flatMap(([name, form]) => [
+    [`sender, ${name}`, delivering(sender, form)],
+    [`bare loop, ${name}`, delivering(bareLoop, form)],
+  ]),
+);

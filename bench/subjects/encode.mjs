@@ -1,4 +1,4 @@
-/** The parts of sending that are not the network, for 1000 messages at a time. */
+/** Accepts, encodes and signs 1000 messages at a time, without a network. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { envelope, SECRET, securityEvents } from './inputs.mjs';
 
@@ -8,11 +8,11 @@ const DATE = '2026-11-21T10:00:01.000+00:00';
 
 const built = (path) => import(new URL(`../../modules/${path}`, import.meta.url).href);
 
-/** `work` answers with something of a length, so that it cannot be left out. */
+/** `work` returns something with a length, so that the engine cannot remove it. */
 function repeating(work) {
   const run = async (count) => {
     for (let done = 0; done < count; done += 1) {
-      if ((await work()).length === 0) throw new Error('nothing came out');
+      if ((await work()).length === 0) throw new Error('the result is empty');
     }
   };
   return { warmUp: () => run(WARM_UP_REQUESTS), run };
@@ -21,11 +21,11 @@ function repeating(work) {
 const drafts = securityEvents(MESSAGE_COUNT);
 
 async function accepting() {
-  const { acceptMessages } = await built('webhook/accept.js');
-  const rules = { format: 2, dialect: 'strict', maxBodyBytes: 1 << 20, newId: randomUUID };
+  const { readEntries } = await built('delivery/send-webhook.js');
   const { systemClock } = await built('runtime/clock.js');
-  const { createYield } = await built('runtime/yield-to-event-loop.js');
-  return () => acceptMessages(drafts, rules, createYield(systemClock));
+  const settings = { format: 2, dialect: 'strict', maxBodyBytes: 1 << 20 };
+  const system = { clock: systemClock, newId: randomUUID };
+  return () => readEntries(drafts, settings, system);
 }
 
 export const sides = {
@@ -37,7 +37,7 @@ export const sides = {
     const { sign } = await built('webhook/signature.js');
     const accepted = await (await accepting())();
     return repeating(() => {
-      const outgoing = accepted.map(({ stored }) => ({ stored, sends: 0 }));
+      const outgoing = accepted.map(({ stored }) => ({ stored, retryCount: 0 }));
       return sign(encodeBody(outgoing, DATE), SECRET);
     });
   },

@@ -1,20 +1,21 @@
 /**
- * One point of a plot, in a process of its own: `node bench/subjects/growth.mjs <axis> <size> [<folder>]`.
+ * Measures one point of a plot in its own process: `node bench/subjects/growth.mjs <axis> <size> [<folder>]`.
  *
- * Prints one line of JSON: `messagesPerSecond`, `latencyMs` (the median) and `peakMegabytes`, the most resident
- * memory that the process had.
+ * Prints one line of JSON: `messagesPerSecond`, `latencyMs` and `peakMegabytes`, the peak resident
+ * memory of the process.
  */
 import { join } from 'node:path';
+import { open as openBlackHoles } from './black-holes.mjs';
 import { securityEvent } from './inputs.mjs';
 import { startReceiver } from './receiver-process.mjs';
 
-const LEAST_TIME_MS = 1000;
+const MIN_TIME_MS = 1000;
 const LATENCIES = 30;
-const MOST_ROUNDS = 1000;
+const MAX_ROUNDS = 1000;
 
 const SECRET = '5f0c2a9e7d3b4816'.repeat(4);
 
-/** Texts of so many characters; of ASCII, so they are bytes. */
+/** Creates messages with ASCII texts of `textBytes`. */
 const draftsWith = (count, { textBytes = 100, destinations = 1 }) =>
   Array.from({ length: count }, (_, index) => {
     const draft = securityEvent(index);
@@ -23,7 +24,7 @@ const draftsWith = (count, { textBytes = 100, destinations = 1 }) =>
     return draft;
   });
 
-/** Every host of 127.0.0.0/8 is this machine: each destination has connections of its own. */
+/** Returns an address of 127.0.0.0/8, so that each destination has its own connections. */
 const hostOf = (index) => `127.1.${Math.floor(index / LAST_PARTS)}.${1 + (index % LAST_PARTS)}`;
 const LAST_PARTS = 250;
 
@@ -46,7 +47,7 @@ async function senderTo(receiver, { destinations = 1, maxMessages = 1000 }) {
   });
 }
 
-/** `round` messages at a time until all are delivered; the time of one call of `call` of them, alone. */
+/** Delivers `round` messages per run. `once` delivers one call with `call` messages. */
 async function sending({ round, call = 1, ...form }) {
   const receiver = await startReceiver('0.0.0.0');
   const sender = await senderTo(receiver, form);
@@ -71,12 +72,12 @@ async function sending({ round, call = 1, ...form }) {
   };
 }
 
-const STATE = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
-const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
+const STATE = { health: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
+const CLAIM = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
 const BOUNDS = { maxPendingMessages: 2e6, maxPendingBytes: 4e9 };
 
-/** As many come in as go out, so that what waits stays as it is. */
-async function waiting(folder) {
+/** Adds as many messages as it delivers, so that the backlog keeps its size. */
+async function turningOver(folder) {
   const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
   const { entries } = await import('./queue.mjs');
   const queue = createSqliteQueue({ file: join(folder, 'queue.db'), ...BOUNDS });
@@ -101,7 +102,7 @@ async function waiting(folder) {
   };
 }
 
-/** Makes what waits, in a process of its own: it is not to be in the memory that is told. */
+/** Fills the backlog in another process, so that it does not count in the measured memory. */
 async function filling(folder, count) {
   const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
   const { entries } = await import('./queue.mjs');
@@ -115,8 +116,10 @@ const AXES = {
   'message size': (textBytes) => sending({ round: 1000, textBytes }),
   'batch size': (maxMessages) => sending({ round: 1000, maxMessages, call: maxMessages }),
   destinations: (destinations) => sending({ round: 10_000, destinations }),
-  backlog: (_size, folder) => waiting(folder),
+  backlog: (_size, folder) => turningOver(folder),
 };
+
+const peakMegabytes = () => (process.resourceUsage().maxRSS * 1024) / 1e6;
 
 async function timeOf(work) {
   const startedAt = performance.now();
@@ -125,11 +128,11 @@ async function timeOf(work) {
 }
 
 async function measure({ count, run, once }) {
-  // Until V8 has compiled it, and every destination is known to work.
+  // Warm-up: V8 compiles the code, and every destination becomes healthy.
   await run();
   let rounds = 0;
   let takenMs = 0;
-  while (takenMs < LEAST_TIME_MS && rounds < MOST_ROUNDS) {
+  while (takenMs < MIN_TIME_MS && rounds < MAX_ROUNDS) {
     takenMs += await timeOf(run);
     rounds += 1;
   }
@@ -138,16 +141,34 @@ async function measure({ count, run, once }) {
   return {
     messagesPerSecond: (rounds * count * 1000) / takenMs,
     latencyMs: latencies.toSorted((a, b) => a - b)[LATENCIES / 2],
-    peakMegabytes: (process.resourceUsage().maxRSS * 1024) / 1e6,
+    peakMegabytes: peakMegabytes(),
   };
+}
+
+/** Runs once, without a warm-up, which would make the applications healthy. */
+async function besideBlackHoles(holes) {
+  const healthy = 10_000 - holes;
+  const scene = await openBlackHoles('memory', { healthy, holes });
+  const { totalMs, p99Ms } = await scene.serve();
+  await scene.close();
+  return {
+    messagesPerSecond: (healthy * 1000) / totalMs,
+    latencyMs: p99Ms,
+    peakMegabytes: peakMegabytes(),
+  };
+}
+
+async function pointOf(axis, size, folder) {
+  if (axis === 'black holes') return await besideBlackHoles(size);
+  const subject = await AXES[axis](size, folder);
+  const point = await measure(subject);
+  await subject.close();
+  return point;
 }
 
 const [axis, size = '', folder = ''] = process.argv.slice(2);
 if (axis === 'fill') {
   await filling(folder, Number(size));
 } else if (axis !== undefined) {
-  const subject = await AXES[axis](Number(size), folder);
-  const point = await measure(subject);
-  await subject.close();
-  process.stdout.write(`${JSON.stringify(point)}\n`);
+  process.stdout.write(`${JSON.stringify(await pointOf(axis, Number(size), folder))}\n`);
 }

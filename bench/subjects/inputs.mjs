@@ -1,6 +1,6 @@
-/** What is written and sent: the same objects for us and for the rivals. */
+/** The records and messages of both sides. */
 
-/** A webhook secret as `generateSecret` makes them. */
+/** A webhook secret in the form of `generateSecret`. */
 export const SECRET = '5f0c2a9e7d3b4816'.repeat(4);
 
 /** A blocked attack with a known user: 994 bytes as one line of JSON without its line feed. */
@@ -54,8 +54,8 @@ export const attackRecord = () => ({
 const EVENT_ID_DIGITS = 12;
 
 /**
- * A security event as callers hand it over, without its envelope: 743 bytes as an element of a
- * request. Every index gives an object of its own.
+ * Creates a security event as callers pass it, without its envelope. It has 743 bytes as an element of a
+ * request.
  */
 export const securityEvent = (index) => {
   const eventId = String(index).padStart(EVENT_ID_DIGITS, '0');
@@ -86,7 +86,7 @@ export const securityEvent = (index) => {
 
 export const securityEvents = (count) => Array.from({ length: count }, (_, i) => securityEvent(i));
 
-/** The same event in its envelope, in the key order of D20: what a bare loop would serialise. */
+/** Wraps an event in its envelope, with keys in the contract's order, for the bare loops. */
 export const envelope = (draft, messageId, dateCreated) => ({
   message_id: messageId,
   api_version: '2',

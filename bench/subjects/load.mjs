@@ -1,4 +1,4 @@
-/** Importing modules into a process that has imported none but this one. */
+/** Imports modules into a fresh process. */
 
 const WRITER = new URL('../../dist/log/writer.js', import.meta.url).href;
 

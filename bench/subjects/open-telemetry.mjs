@@ -1,11 +1,11 @@
-/** OpenTelemetry's logs, each record exported by itself as it is emitted. Nothing of it checks the record. */
+/** OpenTelemetry logs: exports each record when it is emitted, without validation. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 
-async function loggerTo(take) {
+async function loggerTo(onRecord) {
   const { LoggerProvider, SimpleLogRecordProcessor } = await import('@opentelemetry/sdk-logs');
   const exporter = {
     export: (records, done) => {
-      for (const record of records) take(record);
+      for (const record of records) onRecord(record);
       done({ code: 0 });
     },
     forceFlush: async () => {},
@@ -23,13 +23,13 @@ async function loggerTo(take) {
 const lineOf = ({ hrTime, eventName, severityNumber, body }) =>
   `${JSON.stringify({ timestamp: hrTime, eventName, severityNumber, body })}\n`;
 
-/** A line is made of each, as pino and winston make one, and given to what counts. */
+/** Serialises each record to a line, like pino and winston, and counts it. */
 export const openTelemetryToNothing = ({ write }) => loggerTo((record) => write(lineOf(record)));
 
-/** The exporter counts objects: nothing is made of them. */
+/** Counts the records without serialising them. */
 export const openTelemetryUnserialised = ({ write }) => loggerTo(() => write());
 
-/** The line is in the file when the export is over. */
+/** Writes each line synchronously to a file. */
 export const openTelemetryToFile = async (path) => {
   const file = openSync(path, 'a');
   const logger = await loggerTo((record) => {

@@ -1,6 +1,6 @@
 /**
- * Queues alone, without a sender: messages go in by so many callers at once, or all that waits comes
- * out, claim by claim. Messages are of 743 bytes and of 100 applications.
+ * Queues without a sender: many concurrent callers enqueue messages, or all waiting messages are claimed
+ * and settled. Messages have 743 bytes and belong to 100 applications.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,28 +11,29 @@ import { fileURLToPath } from 'node:url';
 import { copying, copyingOut, newSchema } from './copy.mjs';
 import { looping } from './sqlite-loop.mjs';
 
-const STATE = { tier: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
-const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
+const STATE = { health: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
+const CLAIM = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
 const BOUNDS = { maxPendingMessages: 2e6, maxPendingBytes: 4e9 };
 const SLOTS = 16;
 const BATCH = 1000;
 
-let made = 0;
+let created = 0;
 
-const entry = () => {
-  made += 1;
-  const messageId = `01a20056-a0b5-70dc-abb4-${String(made).padStart(12, '0')}`;
+const entry = (applications) => {
+  created += 1;
+  const messageId = `01a20056-a0b5-70dc-abb4-${String(created).padStart(12, '0')}`;
   return {
-    applicationId: `application-${made % 100}`,
+    applicationId: `application-${created % applications}`,
     stored: { messageId, format: 2, bytes: Buffer.alloc(700, messageId), dateAt: 50, countAt: 90 },
     sizeBytes: 743,
   };
 };
 
-export const entries = (count) => Array.from({ length: count }, entry);
+export const entries = (count, applications = 100) =>
+  Array.from({ length: count }, () => entry(applications));
 
-/** Each opens anew what it has. */
-const STORES = {
+/** Stores of messages. `open` can be called again and finds the same messages. */
+export const STORES = {
   memory: async () => {
     const { createMemoryQueue } = await import('security-event-delivery/queue/memory');
     const queue = createMemoryQueue(BOUNDS);
@@ -50,9 +51,9 @@ const STORES = {
     const { createPostgresQueue, createPostgresSchema } = await import(
       'security-event-delivery/queue/postgres'
     );
-    const { remove, ...where } = await newSchema();
-    await createPostgresSchema(where);
-    return { open: () => createPostgresQueue({ ...where, ...BOUNDS }), remove };
+    const { remove, ...options } = await newSchema();
+    await createPostgresSchema(options);
+    return { open: () => createPostgresQueue({ ...options, ...BOUNDS }), remove };
   },
 };
 
@@ -63,17 +64,17 @@ async function opened(name) {
   return { ...store, queue };
 }
 
-async function fill(queue, count) {
+async function fill(queue, count, applications) {
   for (let left = count; left > 0; left -= BATCH)
-    await queue.enqueue(entries(Math.min(BATCH, left)));
+    await queue.enqueue(entries(Math.min(BATCH, left), applications));
 }
 
-/** Until nothing is due; the number of messages. */
-async function drain(queue) {
+/** Claims and settles until nothing is due. Resolves to the number of messages. */
+async function drain(queue, claimRequest = CLAIM) {
   let taken = 0;
   const slot = async () => {
     for (;;) {
-      const claim = await queue.claim(CLAIM);
+      const claim = await queue.claim(claimRequest);
       if (!('messages' in claim)) return;
       taken += claim.messages.length;
       const delivered = claim.messages.map(() => ({ kind: 'delivered' }));
@@ -81,7 +82,7 @@ async function drain(queue) {
     }
   };
   await Promise.all(Array.from({ length: SLOTS }, slot));
-  // One that found nothing may have looked while the last claims were out.
+  // The slots may have stopped while the last claims were still unsettled.
   await slot();
   return taken;
 }
@@ -90,26 +91,26 @@ function expectCount(found, expected) {
   if (found !== expected) throw new Error(`${found} messages, not ${expected}`);
 }
 
-async function enterAll(queue, given) {
-  for (let next = given.pop(); next !== undefined; next = given.pop()) await queue.enqueue([next]);
+async function enqueueEach(queue, messages) {
+  for (let next = messages.pop(); next !== undefined; next = messages.pop())
+    await queue.enqueue([next]);
 }
 
-/** By so many callers at once, a message a call. */
-export const enteringAll = (queue, given, callers) =>
-  Promise.all(Array.from({ length: callers }, () => enterAll(queue, given)));
+/** Enqueues one message per call, with this number of concurrent callers. */
+export const enqueueAll = (queue, messages, callers) =>
+  Promise.all(Array.from({ length: callers }, () => enqueueEach(queue, messages)));
 
-/** One message a call, by so many callers. */
-const entering = (name, callers) => async () => {
+const enqueueing = (name, callers) => async () => {
   const { queue, remove } = await opened(name);
-  const given = [];
+  const messages = [];
   return {
-    prepare: (count) => void given.push(...entries(count)),
+    prepare: (count) => void messages.push(...entries(count)),
     warmUp: async () => {
       await fill(queue, BATCH);
       await drain(queue);
     },
     run: async () => {
-      await enteringAll(queue, given, callers);
+      await enqueueAll(queue, messages, callers);
     },
     check: async (count) => expectCount((await queue.stats()).pending, count),
     close: async () => {
@@ -119,7 +120,7 @@ const entering = (name, callers) => async () => {
   };
 };
 
-const leaving = (name) => async () => {
+const draining = (name) => async () => {
   const { queue, remove } = await opened(name);
   let taken = 0;
   return {
@@ -135,10 +136,30 @@ const leaving = (name) => async () => {
   };
 };
 
-/** How long until the first claim, of a store that has so many waiting. */
+/** Enqueues and drains messages of this number of applications, two per claim. */
+const passing = (name, applications) => async () => {
+  const { queue, remove } = await opened(name);
+  let taken = 0;
+  const pass = async (count) => {
+    await fill(queue, count, applications);
+    taken += await drain(queue, { ...CLAIM, maxMessages: 2 });
+  };
+  const WARM_UP = 2 * BATCH;
+  return {
+    warmUp: () => pass(WARM_UP),
+    run: pass,
+    check: (count) => expectCount(taken, count + WARM_UP),
+    close: async () => {
+      await queue.close();
+      await remove();
+    },
+  };
+};
+
+/** Measures the time to open a store with waiting messages and claim once. */
 const starting = (name, waiting) => async () => {
   const first = await opened(name);
-  let again;
+  let reopened;
   let found = 0;
   return {
     prepare: async (count) => {
@@ -146,17 +167,17 @@ const starting = (name, waiting) => async () => {
       await first.queue.close();
     },
     run: async () => {
-      again = first.open();
-      await again.open(STATE);
-      const claim = await again.claim(CLAIM);
+      reopened = first.open();
+      await reopened.open(STATE);
+      const claim = await reopened.claim(CLAIM);
       found = claim.messages.length;
     },
     check: async (count) => {
-      expectCount((await again.stats()).pending, waiting ?? count);
+      expectCount((await reopened.stats()).pending, waiting ?? count);
       if (found === 0) throw new Error('nothing was claimed');
     },
     close: async () => {
-      await again.close();
+      await reopened.close();
       await first.remove();
     },
   };
@@ -171,7 +192,7 @@ export async function openFile(file) {
 
 const SHARER = fileURLToPath(new URL('./queue-sharer.mjs', import.meta.url));
 
-/** So many processes, of which this is one, share a file. Each stores its part of the messages. */
+/** Several processes share a file. Each enqueues its part of the messages. */
 const sharing = (processes, callers) => async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-shared-'));
   const file = join(folder, 'queue.db');
@@ -180,14 +201,14 @@ const sharing = (processes, callers) => async () => {
     fork(SHARER, [file, String(callers)], { execArgv: [] }),
   );
   await Promise.all(others.map((other) => once(other, 'message')));
-  const given = [];
+  const messages = [];
   const part = (count) => Math.ceil(count / processes);
   return {
-    prepare: (count) => void given.push(...entries(part(count))),
+    prepare: (count) => void messages.push(...entries(part(count))),
     run: async (count) => {
       const done = others.map((other) => once(other, 'message'));
       for (const other of others) other.send(part(count));
-      await Promise.all([...done, enteringAll(queue, given, callers)]);
+      await Promise.all([...done, enqueueAll(queue, messages, callers)]);
     },
     check: async (count) => expectCount((await queue.stats()).pending, part(count) * processes),
     close: async () => {
@@ -208,8 +229,9 @@ export const sides = Object.fromEntries([
   ...[1, 2].map((processes) => [`sqlite, ${processes} processes`, sharing(processes, 64)]),
   ['copy, out', copyingOut(entries)],
   ...Object.keys(STORES).flatMap((name) => [
-    ...CALLERS.map((callers) => [`${name}, ${callers} callers`, entering(name, callers)]),
-    [`${name}, drained`, leaving(name)],
+    ...CALLERS.map((callers) => [`${name}, ${callers} callers`, enqueueing(name, callers)]),
+    [`${name}, drained`, draining(name)],
+    ...[10, 10_000].map((count) => [`${name}, ${count} applications`, passing(name, count)]),
     [`${name}, started`, starting(name)],
     [`${name}, started with little`, starting(name, BATCH)],
   ]),

@@ -1,13 +1,15 @@
-/** The receiver of messages, in a process of its own: see ../receiver.mjs. */
+/** Starts the receiver (../receiver.mjs) in another process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** `host`: where it listens. */
-export async function startReceiver(host = '127.0.0.1') {
-  const child = fork(fileURLToPath(new URL('../receiver.mjs', import.meta.url)), [host], {
-    // Not the parent's --expose-gc and the like.
+/** `credentials`: key and certificate for TLS. */
+export async function startReceiver(host = '127.0.0.1', credentials) {
+  const program = fileURLToPath(new URL('../receiver.mjs', import.meta.url));
+  const args = credentials === undefined ? [host] : [host, JSON.stringify(credentials)];
+  const child = fork(program, args, {
+    // Without the parent's --expose-gc and other flags.
     execArgv: [],
   });
   const answer = async () => (await once(child, 'message'))[0];
@@ -18,7 +20,7 @@ export async function startReceiver(host = '127.0.0.1') {
   return {
     url: await answer(),
     totals,
-    /** For senders that do not tell when theirs have been answered. */
+    /** For senders that do not report when their messages are answered. */
     untilArrived: async (count) => {
       while ((await totals()).messages < count) await wait(1);
     },

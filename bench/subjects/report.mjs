@@ -1,19 +1,18 @@
 /**
- * Reporting an attack within a request, told on both channels: a line to a destination that counts and
- * does nothing else, and a message that is accepted for a queue that counts and keeps nothing. What it
- * costs to deliver is measured by the rows of sending. The rival is pino with the same record, to a
- * destination like ours: a line, and nothing checked.
+ * Reports an attack within a request on both channels: a line to a destination that only counts, and a
+ * message to a queue that only counts. Other rows measure delivery. The rival is pino, which writes the
+ * same record without validation to a destination that only counts.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { attackRecord, SECRET } from './inputs.mjs';
 
 const WARM_UP_EVENTS = 20_000;
-/** Events of a request; between two requests the event loop turns. */
+/** Number of events in a request. Yields to the event loop between requests. */
 const EVENTS_PER_REQUEST = 10;
 
 const built = (path) => import(new URL(`../../modules/${path}`, import.meta.url).href);
 
-/** `report` makes one event; `within` runs a request's work; `arrived` counts at both far ends. */
+/** `report` reports one event, `within` runs the work of a request, `arrived` returns the received counts. */
 function reporting({ report, within, arrived }, eventsPerRequest) {
   const run = async (count) => {
     for (let done = 0; done < count; done += eventsPerRequest) {
@@ -31,7 +30,7 @@ function reporting({ report, within, arrived }, eventsPerRequest) {
       const expected = WARM_UP_EVENTS + count;
       for (const [what, found] of Object.entries(await arrived())) {
         if (found !== expected)
-          throw new Error(`${found} of ${expected} events came out as ${what}`);
+          throw new Error(`${found} of ${expected} events arrived as ${what}`);
       }
     },
   };
@@ -46,8 +45,8 @@ function counting() {
   return { seen, destination: { write } };
 }
 
-/** Takes messages as a queue in memory does, and forgets them. */
-async function forgetfulQueue(seen) {
+/** Accepts messages like a memory queue, but only counts them. */
+async function countingQueue(seen) {
   const { createMemoryQueue } = await built('queue/memory.js');
   seen.messages = 0;
   const taken = Promise.resolve({ sequences: [], closed: [] });
@@ -68,7 +67,7 @@ async function reporter() {
   const webhook = createWebhookSender({
     dialect: 'open',
     role: 'enqueue',
-    queue: await forgetfulQueue(seen),
+    queue: await countingQueue(seen),
     url: 'https://receiver.example.com/hook',
     secret: SECRET,
     application: { id: svc_id, name, environment: env },
@@ -100,7 +99,7 @@ async function barePino() {
   };
 }
 
-/** Nothing warms up; timed is the call alone, after which the line is written and the message on its way. */
+/** Measures the first call without a warm-up. It writes the line and passes on the message. */
 const firstEvent = (makeSide) => async () => {
   const { report, within, arrived } = await makeSide();
   return {
@@ -109,7 +108,7 @@ const firstEvent = (makeSide) => async () => {
     },
     check: async () => {
       for (const [what, found] of Object.entries(await arrived())) {
-        if (found !== 1) throw new Error(`${found} events came out as ${what}`);
+        if (found !== 1) throw new Error(`${found} events arrived as ${what}`);
       }
     },
   };

@@ -1,7 +1,7 @@
 /**
- * Sending many messages to one receiver until all have been answered, by the sender and by what else sends
- * events from Node. Each rival has the options by which it is fastest: as many events a request as ours, a
- * queue that holds all of them, no waiting for a batch to fill.
+ * Sends many messages to one receiver until all are answered, with our sender and with other libraries.
+ * Each rival has its fastest options: as many events per request as ours, a queue for all of them, and no
+ * wait for a batch to fill.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,12 +11,12 @@ import { startReceiver } from './receiver-process.mjs';
 import { plainLoop } from './send.mjs';
 
 const MESSAGES_PER_REQUEST = 1000;
-/** Of those that have no batches. */
+/** For rivals without batches. */
 const REQUESTS_AT_ONCE = 64;
-/** By milliseconds: never reached, since what fills a batch or flushes comes first. */
+/** In milliseconds. Never reached, because a batch is full or flushed first. */
 const NEVER = 600_000;
 
-/** `open` gives `{ deliver, close? }`: `deliver` resolves when all of the drafts have been answered. */
+/** `open` returns `{ deliver, close? }`. `deliver` resolves when all messages are answered. */
 const delivering = (open, warmUpCount) => async () => {
   const receiver = await startReceiver();
   const { deliver, close } = await open(receiver);
@@ -83,7 +83,7 @@ const ours =
     return { deliver: deliverWith(sender), close };
   };
 
-/** Metrics that are collected each second. */
+/** Our sender with metrics that are collected each second. */
 async function withMetrics({ url }) {
   const { MeterProvider, PeriodicExportingMetricReader } = await import(
     '@opentelemetry/sdk-metrics'
@@ -114,7 +114,7 @@ async function withMetrics({ url }) {
 
 const bareLoop = async ({ url }) => ({ deliver: await plainLoop(url) });
 
-/** Its batches are requests of their own that wait for none before them; it has no flush. */
+/** Sends each batch without waiting for the one before; it has no flush. */
 async function winston({ url, untilArrived }) {
   const { default: library } = await import('winston');
   const { Agent } = await import('node:http');
@@ -162,7 +162,7 @@ async function segment({ url }) {
   const open = () =>
     new Analytics({ writeKey: 'a-key', host, path, flushAt: MESSAGES_PER_REQUEST });
   return {
-    // Its only flush is its end.
+    // Only `closeAndFlush` flushes.
     deliver: async (drafts) => {
       const analytics = open();
       for (const { message_type: event, message: properties } of drafts) {

@@ -1,6 +1,6 @@
 /**
- * What a process that sends feels of it: the heap after many messages, and how long its event loop is held
- * up. `run` gives the figure itself, in the unit of the row.
+ * The effect of sending on a process: its heap after many messages, and the delay of its event loop. `run`
+ * returns the figure in the unit of the row.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { startReceiver } from './receiver-process.mjs';
 import { QUEUES, senderTo } from './rivals.mjs';
 
 const MESSAGES_PER_CALL = 1000;
-/** So that what waits is bounded, whatever is faster. */
+/** Limits the number of waiting messages. */
 const MESSAGES_AT_ONCE = 20_000;
 const WARM_UP = 20_000;
 
@@ -40,9 +40,9 @@ async function deliver(sender, count) {
   await sender.flush();
 }
 
-/** What is reachable: the collector is asked for it until nothing more comes of it. */
+/** Returns the size of the reachable heap after several collections. */
 async function heapInUse() {
-  for (let asked = 0; asked < 5; asked += 1) {
+  for (let collection = 0; collection < 5; collection += 1) {
     await turn();
     globalThis.gc();
   }
@@ -63,10 +63,10 @@ async function heapAfter() {
 
 const STEP_MS = 10;
 const STEP_MESSAGES = 500;
-/** A little late is a busy machine; beyond this it is another load than the row tells. */
-const MOST_TIME_TAKEN = 3;
+/** A busy machine is a little late. Beyond this factor the load is not that of the row. */
+const MAX_TIME_FACTOR = 3;
 
-/** By the clock, so that what is late does not slow the load down. */
+/** Schedules steps by the clock, so that a late step does not reduce the load. */
 async function sendSteadily(sender, steps) {
   const startedAt = performance.now();
   for (const [step, drafts] of steps.entries()) {
@@ -76,7 +76,7 @@ async function sendSteadily(sender, steps) {
   }
   await sender.flush();
   const taken = (performance.now() - startedAt) / (steps.length * STEP_MS);
-  if (taken > MOST_TIME_TAKEN) throw new Error(`the load took ${taken.toFixed(2)} times its time`);
+  if (taken > MAX_TIME_FACTOR) throw new Error(`the load took ${taken.toFixed(2)} times its time`);
 }
 
 const loopDelay = (isLoaded) => async () => {

@@ -1,6 +1,6 @@
 /**
- * Sending to a receiver in another process, one request in flight at a time. Both sides are given
- * the same drafts and put the same number of bytes on the wire.
+ * Sends to a receiver in another process, one request in flight at a time. Both sides get the same
+ * messages and send the same number of bytes.
  */
 import { createHmac } from 'node:crypto';
 import { envelope, SECRET, securityEvents } from './inputs.mjs';
@@ -10,10 +10,10 @@ const MESSAGES_PER_REQUEST = 1000;
 const MESSAGE_BYTES = 743;
 const WARM_UP = { batches: 20 * MESSAGES_PER_REQUEST, singly: 500 };
 
-/** The brackets of a body, and a comma between any two of its messages. */
+/** Returns the size of a body, including brackets and commas. */
 const bodyBytes = (count) => count * MESSAGE_BYTES + 2 + count - 1;
 
-/** `send` sends a list of drafts; `singly` calls it for each of them. */
+/** `send` sends a list of messages. The form `singly` calls it once per message. */
 const sending = (makeSend, form) => async () => {
   const receiver = await startReceiver();
   const send = await makeSend(receiver.url);

@@ -1,6 +1,6 @@
 /**
- * The rival of an SQLite file: a bare loop in a worker that stores as many messages a transaction, each
- * transaction on the disk before the next one. It checks nothing, counts nothing and has one small table.
+ * The rival of the SQLite queue: a bare loop in a worker that stores as many messages per transaction, each
+ * on the disk before the next one. It validates nothing, counts nothing and has one small table.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,22 +12,22 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 const MESSAGE_BYTES = 700;
 const CHECKPOINT_MESSAGES = 8000;
 
-/** One transaction for as many messages as there would be callers. */
+/** Stores one message per caller in each transaction. */
 export const looping = (callers) => async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-loop-'));
   const file = join(folder, 'loop.db');
   const worker = new Worker(new URL(import.meta.url), { workerData: { file, callers } });
-  const asked = (count) =>
+  const request = (count) =>
     new Promise((resolve, reject) => {
       worker.once('error', reject);
       worker.once('message', resolve);
       worker.postMessage(count, []);
     });
   let stored = 0;
-  await asked(callers);
+  await request(callers);
   return {
     run: async (count) => {
-      stored = await asked(count);
+      stored = await request(count);
     },
     check: (count) => {
       if (stored < count) throw new Error(`${stored} messages, not ${count}`);
@@ -39,7 +39,7 @@ export const looping = (callers) => async () => {
   };
 };
 
-/** The SQLite that the queue uses. */
+/** Returns the SQLite module that the queue uses. */
 function engine() {
   const builtin = process.getBuiltinModule('node:sqlite');
   const hasFixed = Number(process.versions.sqlite?.split('.')[1] ?? 0) > 51;

@@ -1,4 +1,4 @@
-/** Reading a file of records, one a line: judged as `security-events validate` does, or only parsed. */
+/** Reads a file of records: validates it with `security-events validate`, or only parses it. */
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const LINE_FEED = 10;
 
 const built = (path) => import(new URL(`../../modules/cli/${path}`, import.meta.url).href);
 
-/** `separators`: before the first record, between two, and after the last. */
+/** Text before the first record, between two records, and after the last. */
 const linesOf = { before: '', between: '\n', after: '\n' };
 const arrayOf = { before: '[', between: ',', after: ']' };
 
@@ -23,7 +23,7 @@ function reading(read, { before, between, after } = linesOf) {
   };
   const run = async (count) => {
     const found = await read(fileOf(count));
-    if (found !== count) throw new Error(`${found} records were found of ${count}`);
+    if (found !== count) throw new Error(`found ${found} of ${count} records`);
   };
   return {
     prepare: (count) => {
@@ -36,30 +36,30 @@ function reading(read, { before, between, after } = linesOf) {
   };
 }
 
-/** The command itself, on a terminal that keeps what it is told. */
-async function judging() {
+/** Runs the command on a terminal that collects its output. */
+async function validating() {
   const { runCommandLine } = await built('command-line.js');
   return async (file) => {
-    let told = '';
+    let printed = '';
     const output = { isTerminal: false, columns: 80, hasColours: false };
     const terminal = {
       output: { ...output, write: async () => {} },
       errors: {
         ...output,
         write: async (text) => {
-          told += text;
+          printed += text;
         },
       },
       environment: {},
       signal: new AbortController().signal,
     };
     const exitCode = await runCommandLine(['validate', file], terminal);
-    if (exitCode !== 0) throw new Error(told);
-    return Number(/^[\d,]+/.exec(told)?.[0].replaceAll(',', ''));
+    if (exitCode !== 0) throw new Error(printed);
+    return Number(/^[\d,]+/.exec(printed)?.[0].replaceAll(',', ''));
   };
 }
 
-/** The least that can be done with lines: nothing is looked at but where they end. */
+/** Parses each line with as little work as possible. */
 async function parseLines(file) {
   let count = 0;
   let rest = Buffer.alloc(0);
@@ -75,15 +75,15 @@ async function parseLines(file) {
   return count;
 }
 
-/** An array has no parts for `JSON.parse`: it is read whole. */
+/** Reads the whole file, because `JSON.parse` cannot parse parts of an array. */
 async function parseWhole(file) {
   const { readFile } = await import('node:fs/promises');
   return JSON.parse(await readFile(file, 'utf8')).length;
 }
 
 export const sides = {
-  'ours, lines': async () => reading(await judging()),
-  'ours, an array': async () => reading(await judging(), arrayOf),
+  'ours, lines': async () => reading(await validating()),
+  'ours, an array': async () => reading(await validating(), arrayOf),
   'JSON.parse, lines': () => reading(parseLines),
   'JSON.parse, an array': () => reading(parseWhole, arrayOf),
 };

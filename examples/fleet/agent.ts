@@ -2,34 +2,33 @@
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createWebhookSender, type MessageToSend } from 'security-event-delivery';
-import { APPLICATIONS, MESSAGES_OF_AN_AGENT, openQueue, say } from './shared.ts';
+import { say } from '../story.ts';
+import { APPLICATIONS, MESSAGES_OF_AN_AGENT, openQueue } from './queue.ts';
 
-const name = process.argv[2] ?? 'agent';
+const { NAME = '' } = process.env;
 
-const applications = Object.fromEntries(
-  APPLICATIONS.map((id) => [id, { name: id, environment: 'production' }]),
-);
 const sender = createWebhookSender({
   queue: openQueue(),
   role: 'enqueue',
-  settings: { applications },
+  settings: { applications: Object.fromEntries(APPLICATIONS.map((id) => [id, {}])) },
 });
 
-const messageOf = (index: number): MessageToSend => ({
-  message_id: `${name}-${index}`,
-  message_type: 'security_response',
-  message: {
-    application: {
-      name: APPLICATIONS[index % APPLICATIONS.length] ?? '',
-      environment: 'production',
-      id: APPLICATIONS[index % APPLICATIONS.length] ?? '',
+function messageOf(index: number): MessageToSend {
+  const id = APPLICATIONS[index % APPLICATIONS.length] ?? '';
+  return {
+    message_id: `${NAME}-${index}`,
+    message_type: 'security_response',
+    message: {
+      application: { name: id, environment: 'production', id },
+      properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [] },
+      playbook: { name: 'Block IPs', id: 'block_ips' },
     },
-    properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [] },
-    playbook: { name: 'Block IPs', id: 'block_ips' },
-  },
-});
+  };
+}
 
-/** A rejected call may have stored its messages: it is repeated with the same ids. */
+let repeated = 0;
+
+/** Repeats a rejected call with the same ids: it may have stored its messages. */
 async function sendUntilAccepted(messages: readonly MessageToSend[]): Promise<number> {
   for (;;) {
     try {
@@ -42,11 +41,10 @@ async function sendUntilAccepted(messages: readonly MessageToSend[]): Promise<nu
 }
 
 let accepted = 0;
-let repeated = 0;
 for (let first = 0; first < MESSAGES_OF_AN_AGENT; first += 20) {
   const messages = Array.from({ length: 20 }, (_, index) => messageOf(first + index));
   accepted += await sendUntilAccepted(messages);
   await wait(100);
 }
 await sender.close();
-say(name, `${accepted} messages were accepted; ${repeated} calls were rejected and repeated`);
+say(NAME, `${accepted} messages are accepted; calls rejected and repeated: ${repeated}`);

@@ -1,5 +1,6 @@
 /** A primary and a synchronous standby. Their programs come from `POSTGRES_BIN`, Debian's folders or the path. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
@@ -7,7 +8,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { createPostgresSchema } from 'security-event-delivery/queue/postgres';
 import type { Database } from './database.ts';
-import { ended } from './ended.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
 const PROGRAMS = ['initdb', 'postgres', 'pg_basebackup'];
@@ -20,12 +20,17 @@ export function findPrograms(): string | undefined {
   return folders.find((folder) => PROGRAMS.every((program) => existsSync(join(folder, program))));
 }
 
+interface Server {
+  /** Resolves when it has ended. */
+  end(signal: 'SIGKILL' | 'SIGQUIT'): Promise<unknown>;
+}
+
 export async function startCluster(folder: string, programs: string): Promise<Database> {
-  // A server refuses to run as root. Then it runs as the user that its package has made.
+  // PostgreSQL refuses to run as root: it runs as the user that its package made.
   const isRoot = process.getuid?.() === 0;
   const user = ['--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'];
   if (isRoot) execFileSync('chown', ['postgres:postgres', folder]);
-  // A program ends with this process.
+  // They end with this process, even if it is killed.
   const options = ['--pdeathsig', 'QUIT', ...(isRoot ? user : []), '--'];
   const commandOf = (program: string, args: readonly string[]): string[] => [
     ...options,
@@ -34,10 +39,17 @@ export async function startCluster(folder: string, programs: string): Promise<Da
   ];
   const run = (program: string, ...args: readonly string[]) =>
     execFileSync('setpriv', commandOf(program, args), { stdio: 'ignore' });
-  const start = (name: string, port: number): ChildProcess => {
+  const start = (name: string, port: number): Server => {
     const settings = ['-c', 'listen_addresses=', '-c', `unix_socket_directories=${folder}`];
     const args = ['-D', join(folder, name), '-p', `${port}`, ...settings];
-    return spawn('setpriv', commandOf('postgres', args), { stdio: 'ignore' });
+    const child = spawn('setpriv', commandOf('postgres', args), { stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    return {
+      end(signal) {
+        child.kill(signal);
+        return ended;
+      },
+    };
   };
   const urlOf = (port: number): string =>
     `postgresql://fleet@/postgres?host=${encodeURIComponent(folder)}&port=${port}`;
@@ -53,15 +65,13 @@ export async function startCluster(folder: string, programs: string): Promise<Da
   await query(first, 'select pg_reload_conf()');
   await untilDone(() => query(second, 'select 1'));
   return {
-    environment: { DATABASE_URL: `${first} ${second}` },
+    url: `${first} ${second}`,
     async failOver() {
-      primary.kill('SIGKILL');
-      await ended(primary);
+      await primary.end('SIGKILL');
       await query(second, 'select pg_promote()');
     },
     async stop() {
-      for (const server of [primary, standby]) server.kill('SIGQUIT');
-      await Promise.all([primary, standby].map(ended));
+      await Promise.all([primary, standby].map((server) => server.end('SIGQUIT')));
       rmSync(folder, { recursive: true });
     },
   };

@@ -1,4 +1,4 @@
-/** The database of the fleet: yours if `DATABASE_URL` names one, otherwise a cluster in a temporary folder. */
+/** The database of the fleet: the one of `DATABASE_URL`, or else a cluster in a temporary folder. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,9 +7,9 @@ import { createPostgresSchema } from 'security-event-delivery/queue/postgres';
 import { findPrograms, startCluster } from './cluster.ts';
 
 export interface Database {
-  /** Where it is: one URL for each server, separated by spaces. All processes get it. */
-  readonly environment: { readonly DATABASE_URL: string };
-  /** Kills the primary and promotes the standby. Absent for a database of yours. */
+  /** One URL for each server, separated by spaces. */
+  readonly url: string;
+  /** Kills the primary and promotes the standby. Absent for the database of `DATABASE_URL`. */
   failOver?(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export async function openDatabase(): Promise<Database | undefined> {
   const url = process.env['DATABASE_URL'];
   if (url !== undefined) {
     await createPostgresSchema({ connection: url });
-    return { environment: { DATABASE_URL: url }, stop: () => Promise.resolve() };
+    return { url, stop: () => Promise.resolve() };
   }
   const programs = findPrograms();
   if (programs === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * For applications that are more than one server carries: which server has an application's messages. Make a
- * sender with a queue for each server, and send each message with the sender of its application's server.
+ * Chooses a server for each application, if one server is not enough. Make a sender with a queue for each
+ * server, and send each message with the sender of its application's server.
  */
 import { createHash } from 'node:crypto';
 

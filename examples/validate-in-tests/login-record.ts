@@ -1,4 +1,4 @@
-/** What is tested: the code of an agent that makes records by itself. */
+/** The code under test: an agent that makes its own records. */
 import { EVENT_VERSION, type LogRecordInput } from 'security-event-delivery/contract';
 
 export const loginRecord = ({ success }: { success: boolean }): LogRecordInput => ({

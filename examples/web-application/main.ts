@@ -1,88 +1,79 @@
-/**
- * Two web applications with a security agent in each, and their webhook receivers: processes of their
- * own, each with its own URL and secret.
- *
- * Real requests make all seven kinds of events happen. Standard output carries the log records and
- * nothing else, one JSON line each (`npm start --silent | jq .`); the story is told on standard
- * error. The exit code is 1 when anything expected did not arrive.
- */
-import { createServer } from 'node:http';
-import { generateSecret, type Reporter } from 'security-event-delivery';
-import { APPLICATIONS, type Application } from './applications.ts';
-import { compareWithExpected } from './expectations.ts';
-import { listening } from './listening.ts';
-import { type ReceiverProcess, startReceiver } from './receiver-process.ts';
-import { createReporting } from './reporting.ts';
-import { createSettings, type Destination } from './settings.ts';
-import { isAsExpected, renderTable } from './summary.ts';
-import { visit } from './visitors.ts';
+/** A shop on Express reports attacks and logins, to its log and to a security team's webhook. */
+import express from 'express';
+import { createReporter, generateSecret, type Receipt } from 'security-event-delivery';
+import { blockRequest, identify } from 'security-event-delivery/capture';
+import { answerBlocked, captureRequests } from 'security-event-delivery/express';
+import { createWebhookReceiver, nodeHandler } from 'security-event-delivery/receiver';
+import { serve, visit } from '../http.ts';
+import { printTable, say, shorten } from '../story.ts';
 
-const TIME_LIMIT_MS = 45_000;
-
-const tell = (text: string): boolean => process.stderr.write(`${text}\n`);
-
-interface OtherEnd {
-  readonly application: Application;
-  readonly receiver: ReceiverProcess;
-  readonly destination: Destination;
-}
-
-/** The receiver of an application, and what the settings must know of it. */
-async function startOtherEnd(application: Application, signal: AbortSignal): Promise<OtherEnd> {
-  const { svc_id: applicationId, name } = application.service;
-  const secret = generateSecret();
-  // With another secret at its receiver nothing of the shop may arrive: a fault that the summary must
-  // not miss, and that is no business of the warehouse.
-  const isWrong = process.env['EXAMPLE_FAULT'] === 'wrong-secret' && name === 'shop';
-  const itsSecret = isWrong ? generateSecret() : secret;
-  const receiver = await startReceiver({ name, secret: itsSecret }, signal);
-  return { application, receiver, destination: { applicationId, url: receiver.url, secret } };
-}
-
-/** Opens an application to its visitors until they have left. */
-async function open(
-  { service, createListener, visits }: Application,
-  reporter: Reporter,
-  signal: AbortSignal,
-): Promise<void> {
-  const server = await listening(createServer(createListener(reporter)));
-  const tellVisit = (text: string) => tell(`visitor     ${service.name} ${text}`);
-  await visit({ url: server.url, visits, signal, tell: tellVisit });
-  server.close();
-  // Everything reported is with the sender now, which serves the other application, too.
-  await reporter.close();
-}
-
-async function run(signal: AbortSignal): Promise<boolean> {
-  const otherEnds = await Promise.all(APPLICATIONS.map((one) => startOtherEnd(one, signal)));
-  const settings = createSettings(otherEnds.map(({ destination }) => destination));
-  const reporting = createReporting(settings, tell);
-  const all = otherEnds.map((otherEnd) => ({
-    ...otherEnd,
-    reporter: reporting.reporterFor(otherEnd.application.service),
-  }));
-
-  for (const { application, reporter } of all) await open(application, reporter, signal);
-  await reporting.settled(signal);
-
-  let isComplete = true;
-  for (const { application, receiver, reporter } of all) {
-    const { svc_id: id, name } = application.service;
-    const tables = compareWithExpected(application.expected, {
-      written: reporting.writtenFor(id),
-      stats: reporter.stats(),
-      receiver: await receiver.report(),
-      undelivered: await reporting.undeliveredFor(id),
-    });
-    for (const [title, lines] of Object.entries(tables)) {
-      tell(`\n${renderTable(`${name}: ${title}`, lines)}`);
-      isComplete &&= lines.every(isAsExpected);
+// The security team's receiver. Its first answer is an error.
+const secret = generateSecret();
+const retryCounts = new Map<unknown, number>(); // by message id
+let isStarting = true;
+const receiver = createWebhookReceiver({
+  secret,
+  answer: 'handled', // an error in onMessages becomes a 500
+  onMessages(messages) {
+    const status = isStarting ? 500 : 204;
+    say('receiver', `${status} for ${messages.length} messages; their signature is verified`);
+    if (isStarting) {
+      isStarting = false;
+      throw new Error('the receiver is starting');
     }
-  }
-  await reporting.close();
-  return isComplete;
-}
+    for (const { id, format, message } of messages) {
+      if (format === 2) retryCounts.set(id, message.retry_count);
+    }
+  },
+});
+const team = await serve(nodeHandler(receiver));
 
-const isComplete = await run(AbortSignal.timeout(TIME_LIMIT_MS));
-tell(isComplete ? '\nEverything expected arrived.' : '\nSomething expected did not arrive.');
-process.exitCode = isComplete ? 0 : 1;
+// The shop.
+const receipts: Receipt[] = [];
+const lines: string[] = [];
+const reporter = createReporter({
+  service: { svc_id: 'shop-1', name: 'shop', env: 'production' },
+  log: { destination: { write: (line) => lines.push(line) } }, // default: standard output
+  webhook: {
+    url: `${team.url}/hooks`,
+    secret,
+    network: 'allow-private', // the receiver is on this machine
+    schedule: { delaysMs: [500] }, // retry sooner than by default
+  },
+});
+const app = express();
+app.use(captureRequests({ trustedProxies: 'loopback' }), express.json());
+const reportAttack = () => {
+  receipts.push(reporter.attack({ ruleset: 'sql_injection' }));
+  receipts.push(reporter.playbookTrigger({ name: 'Block IPs' }));
+};
+app.get('/products', ({ query }, response) => {
+  if (/union select/i.test(JSON.stringify(query))) blockRequest(reportAttack);
+  response.send('shoes');
+});
+app.post('/login', (request, response) => {
+  identify({ email: request.body.email });
+  response.sendStatus(401);
+  receipts.push(reporter.userLogin({ success: false }));
+});
+app.use(answerBlocked());
+const shop = await serve(app);
+
+await visit('192.0.2.44', `${shop.url}/products?search=shoes`);
+await visit('203.0.113.9', `${shop.url}/products?search=1 union select 2`);
+await visit('192.0.2.44', `${shop.url}/login`, { email: 'ada@example.com', password: 'a guess' });
+
+const { delivered } = await reporter.close();
+shop.close();
+team.close();
+say('shop', `${lines.length} log records are written, ${delivered} of 2 messages are delivered`);
+say('shop', 'the first log record begins:');
+console.log(shorten(lines[0]));
+const rows = receipts.map(async ({ record, message_id, settled }) => {
+  const { outcome, reason } = await settled;
+  const { actor, http } = record?.context ?? {};
+  const message = message_id ? `${outcome}, retry_count ${retryCounts.get(message_id)}` : reason;
+  return [record?.event_name, actor?.ip?.address, http?.response?.status, message];
+});
+printTable([['Log record', 'Client', 'Answer', 'Webhook message'], ...(await Promise.all(rows))]);
+process.exitCode = delivered === 2 ? 0 : 1;

@@ -1,4 +1,4 @@
-/** docs/command-line.md, from the commands' own tables. */
+/** Generates docs/command-line.md from the tables of the commands. */
 
 const COLUMNS = 100;
 
@@ -15,61 +15,62 @@ const optionsHelp = (entries, table) =>
     COLUMNS,
   );
 
-const optionKey = (name, { what }) => `${name} ${what}`;
+/** Returns undefined for commands without arguments: the heading already shows them. */
+const synopsis = (name, { usage }) => usage && `\`security-events ${name} ${usage}\``;
 
-const synopsis = (name, { usage }) =>
-  ['security-events', name, usage, '[options]'].filter(Boolean).join(' ');
+/** Removes exit codes from a note: they are listed at the top of the page. */
+const withoutExitCode = (note) => note.replaceAll(/ ?Exits with [^.]*\./g, '').trim();
 
-/** Wrapped as in a terminal. */
-function sharedNames({ options }, shared) {
-  const names = Object.entries(options)
-    .filter((entry) => shared.has(optionKey(...entry)))
-    .map(([option]) => `--${option}`);
-  if (names.length === 0) return [];
-  const lines = ['  Shared:'];
-  for (const name of names) {
-    const line = `${lines.at(-1)} ${name}`;
-    if (line.length <= COLUMNS) lines[lines.length - 1] = line;
-    else lines.push(`    ${name}`);
-  }
-  return ['', ...lines];
-}
-
-/** `shared` are the options that are explained elsewhere. */
-function commandSection(level, [name, command], { table, shared = new Set() }) {
-  const { summary, notes = [], options, examples } = command;
-  const own = Object.entries(options).filter((entry) => !shared.has(optionKey(...entry)));
-  const help = own.length === 0 ? [] : ['', ...optionsHelp(own, table)];
+/** `shared` contains the options that are explained once per group. */
+function commandSection(level, [name, command], { table, shared }) {
+  const { summary, options } = command;
+  const notes = level === 2 ? (command.notes ?? []) : [];
+  const own = Object.entries(options).filter((entry) => !isShared(shared, entry));
+  const paragraphs = [synopsis(name, command), summary, ...notes.map(withoutExitCode)].filter(
+    Boolean,
+  );
   return [
     `${'#'.repeat(level)} ${name}\n`,
-    `${[summary, ...notes].join('\n\n')}\n`,
-    block([synopsis(name, command), ...help, ...sharedNames(command, shared)]),
-    `\`\`\`sh\n${examples.join('\n')}\n\`\`\`\n`,
+    `${paragraphs.join('\n\n')}\n`,
+    ...(own.length === 0 ? [] : [block(optionsHelp(own, table))]),
   ].join('\n');
 }
 
-/** Returns the keys of options that several commands have; of one name, the most frequent wording. */
+const optionKey = (name, { what }) => `${name} ${what}`;
+
+const isShared = (shared, [name, row]) => shared.has(optionKey(name, row));
+
+/** Returns the options that several commands have with the same wording. */
 function sharedOptions(entries) {
-  const counts = new Map();
-  for (const [name, row] of entries.flatMap(([, { options }]) => Object.entries(options))) {
-    const key = optionKey(name, row);
-    counts.set(key, { name, row, count: (counts.get(key)?.count ?? 0) + 1 });
+  const all = new Map();
+  for (const [command, { options }] of entries) {
+    for (const [name, row] of Object.entries(options)) {
+      const key = optionKey(name, row);
+      all.set(key, { name, row, commands: [...(all.get(key)?.commands ?? []), command] });
+    }
   }
-  const byName = new Map();
-  for (const option of counts.values()) {
-    const other = byName.get(option.name);
-    if (option.count > Math.max(1, other?.count ?? 0)) byName.set(option.name, option);
-  }
-  return [...byName.values()].map(({ name, row }) => [name, row]);
+  return new Map([...all].filter(([, { commands }]) => commands.length > 1));
 }
 
-/** Explains the options that several of the commands have once. */
+/** Names the commands that have a shared option, unless all have it. */
+function sharedHelp(shared, entries, table) {
+  const rows = [...shared.values()].map(({ name, row, commands }) => {
+    const names = commands.map((command) => command.split(' ').at(-1)).join(', ');
+    const what = commands.length === entries.length ? row.what : `${row.what} (${names})`;
+    return [name, { ...row, what }];
+  });
+  return block(optionsHelp(rows, table));
+}
+
+const groupIntro = (group) =>
+  `\`security-events ${group} COMMAND --help\` says more. ${SHARED_TITLE}:\n\n`;
+
+/** Explains shared options once, then each command. */
 function groupSection(title, entries, level, { table }) {
-  const options = sharedOptions(entries);
-  const shared = new Set(options.map((entry) => optionKey(...entry)));
+  const shared = sharedOptions(entries);
   return [
     `## ${title}\n`,
-    `${title === SHARED_TITLE ? '' : `${SHARED_TITLE}:\n\n`}${block(optionsHelp(options, table))}`,
+    `${title === SHARED_TITLE ? '' : groupIntro(title)}${sharedHelp(shared, entries, table)}`,
     ...entries.map((entry) => commandSection(level, entry, { table, shared })),
   ].join('\n');
 }
@@ -100,18 +101,16 @@ export function commandLinePage({ EXIT_CODES, commands, table }) {
 
 # Command line
 
-Run \`npx security-events COMMAND\` where the package is installed, or install it with
-\`npm install --global security-event-delivery\`. Every command has \`--help\`.
+Run \`npx security-events COMMAND\` where the package is installed. \`COMMAND --help\` has all options and examples.
 
 - Secrets come from the environment or a file, never from arguments, which other users can see.
 - Results go to standard output; notes, progress and errors to standard error. \`NO_COLOR\` turns colours off.
-- Control characters in untrusted text are escaped.
 - Ctrl-C ends a command cleanly; a second one ends it at once.
 
-| Exit code | Meaning |
-|---|---|
+Exit codes:
+
 ${Object.entries(EXIT_CODES)
-  .map(([code, what]) => `| ${code} | ${what} |`)
+  .map(([code, what]) => `- ${code}: ${what}`)
   .join('\n')}
 
 ${sections(commands, { table }).join('\n')}`;

@@ -1,4 +1,4 @@
-/** What a sample has beside what its kind needs, so that every field of the contract is seen once. */
+/** The optional fields of the samples. Together the samples contain every field of the contract. */
 
 const OCCURRED_AT = '2026-11-21T10:00:00.000+00:00';
 const UPDATED_AT = '2026-11-21T10:05:00.000+00:00';
@@ -53,7 +53,7 @@ const PAYLOADS = {
   'svc.ev0.custom_event': { sdk_event_name: 'checkout' },
 };
 
-/** Of each event. */
+/** Returns the optional fields of an event. */
 export const fullRecord = (eventName) => ({
   context: CONTEXT,
   payload: PAYLOADS[eventName] ?? {},
@@ -112,14 +112,14 @@ const CONTENTS = {
   },
 };
 
-/** Of each message type of format v2, as it is sent again. */
+/** Returns the optional fields of a message of format v2, as in a second send. */
 export const fullMessage = (messageType) => ({
   date_created: UPDATED_AT,
   retry_count: 1,
   message: CONTENTS[messageType] ?? INCIDENT,
 });
 
-/** D42 */
+/** Optional fields of events that only format v1 has (D42). */
 const EVENT_EXTRAS = {
   risk: 60,
   application_account_account_id: 'account-1',
@@ -146,5 +146,5 @@ const ELEMENTS = {
   test: { ips: IPS, ...EVENT_EXTRAS },
 };
 
-/** Of each `svc_payload_type` of format v1. */
+/** Returns the optional fields of a `svc_payload_type` of format v1. */
 export const fullElement = (payloadType) => ELEMENTS[payloadType];

@@ -1,11 +1,11 @@
 /**
- * Sample payloads of every kind for readers in any language, from the factories of the test kit. The
- * build writes them, into a folder for each shape: what is in `log-record/` is what
- * `schemas/log-record.*.json` are about.
+ * Generates sample payloads of every kind with the factories of the test kit, for readers in any language.
+ * The build writes them into one folder per shape: `schemas/log-record.*.json` describe the files in
+ * `log-record/`.
  */
 import { fullElement, fullMessage, fullRecord } from './full-fields.mjs';
 
-/** One of those that begin so: they differ in their name alone (D25). */
+/** One of the injection types, which differ only in their name (D25). */
 const INJECTION = 'injection_sql';
 
 const SUFFIXED_EXPLOIT = 'svc.ev0.threat.vulnerability_exploit.lfi';
@@ -18,19 +18,19 @@ const SPAN = {
 
 const indented = (value) => `${JSON.stringify(value, null, 2)}\n`;
 
-/** The smallest of its kind, and one with all that it may have. */
+/** Returns the smallest sample of a kind and one with every field. */
 const pair = (folder, kind, { smallest, full }) => [
   { file: `${folder}/${kind}.json`, text: indented(smallest) },
   { file: `${folder}/${kind}.full.json`, text: indented(full) },
 ];
 
-/** As on the wire, byte for byte: no space and no line end. */
+/** Returns a request body, byte for byte: without spaces and line feeds. */
 const body = (folder, elements) => ({
   file: `${folder}/every-type.json`,
   text: JSON.stringify(elements),
 });
 
-/** Ids like those of a sender: in the order in which they were made. */
+/** Creates ids in ascending order, like those of a sender. */
 function counter() {
   let count = 0;
   return () => {
@@ -40,24 +40,22 @@ function counter() {
 }
 
 /**
- * What stands in samples/: the same at each build.
+ * Returns the files of samples/, the same at each build.
  *
  * @param contract the entry `./contract`, for the vocabularies and the order of keys
  * @param kit the entry `./testing`, for the factories
- * @param createLogWriter of the main entry, which writes the lines
- * @param platforms the log platforms whose attributes it knows
+ * @param createLogWriter of the main entry, to write the lines
+ * @param platforms the log platforms to write lines for
  */
 export function sampleFiles({ contract, kit, createLogWriter, platforms }) {
   const { EVENT_NAMES, MESSAGE_TYPES, INCIDENT_MESSAGE_TYPES, SVC_PAYLOAD_TYPES } = contract;
   const eventNames = [...EVENT_NAMES, SUFFIXED_EXPLOIT];
   const messageTypes = [...MESSAGE_TYPES, ...INCIDENT_MESSAGE_TYPES, INJECTION];
 
-  // The schemas put keys in their order.
+  // Parsing sorts the keys in the order of the schema.
   const record = (name, more) => contract.LogRecord.parse(kit.sampleRecord(name, more));
-  const message = (type, more, options) =>
-    contract.WebhookMessageV2.parse(kit.sampleMessage(type, more, options));
-  const element = (type, more, options) =>
-    contract.WebhookMessageV1.parse(kit.sampleMessageV1(type, more, options));
+  const message = (type, more) => contract.WebhookMessageV2.parse(kit.sampleMessage(type, more));
+  const element = (type, more) => contract.WebhookMessageV1.parse(kit.sampleMessageV1(type, more));
 
   const line = (platform) => {
     const sink = kit.createLineSink();
@@ -81,7 +79,7 @@ export function sampleFiles({ contract, kit, createLogWriter, platforms }) {
     ),
     body(
       'webhook-body-v2',
-      messageTypes.map((type) => message(type, {}, { newId })),
+      messageTypes.map((type) => message(type, { message_id: newId() })),
     ),
     ...SVC_PAYLOAD_TYPES.flatMap((type) =>
       pair('webhook-message-v1', type, {
@@ -91,7 +89,9 @@ export function sampleFiles({ contract, kit, createLogWriter, platforms }) {
     ),
     body(
       'webhook-body-v1',
-      SVC_PAYLOAD_TYPES.map((type) => element(type, {}, { newId: newV1Id })),
+      SVC_PAYLOAD_TYPES.map((type) =>
+        element(type, { [type === 'security_event' ? 'event_id' : 'id']: newV1Id() }),
+      ),
     ),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * Builds the documentation site from README.md, docs/ and bench/ into the folder `site`. Fails if a link or an image
- * leads nowhere.
+ * Builds the documentation site from README.md, docs/, bench/ and the other pages into the folder `site`.
+ * Fails if a link or an image is broken.
  */
 import {
   cpSync,
@@ -23,12 +23,15 @@ const { name, description, homepage } = JSON.parse(
 );
 const REPOSITORY = homepage.replace(/#.*/, '');
 
-/** Where each page of the repository is on the site. The overview of docs/ is the sidebar. */
+/** The path of each page on the site. docs/README.md becomes the sidebar. */
 const PAGE_PATHS = new Map([
   ['README.md', 'index.md'],
   ['ARCHITECTURE.md', 'architecture.md'],
   ['CONTRIBUTING.md', 'contributing.md'],
   ['CHANGELOG.md', 'changelog.md'],
+  ['SECURITY.md', 'security.md'],
+  ['examples/README.md', 'examples.md'],
+  ...examples().map((folder) => [`examples/${folder}/README.md`, `examples/${folder}.md`]),
   ...markdownIn('docs').map((file) => [`docs/${file}`, file]),
   ...markdownIn('bench').map((file) => [`bench/${file}`, `bench/${file}`]),
 ]);
@@ -38,12 +41,24 @@ function markdownIn(folder) {
   return files.filter((file) => `${folder}/${file}` !== 'docs/README.md');
 }
 
+function examples() {
+  return readdirSync(join(ROOT, 'examples')).filter((folder) =>
+    existsSync(join(ROOT, 'examples', folder, 'README.md')),
+  );
+}
+
+/** Keeps columns wide enough for words, and breaks long names, so that fewer tables scroll. */
+const TABLE_STYLE =
+  '.vp-doc td, .vp-doc th { padding: 6px 10px; min-width: 6rem; vertical-align: top; }' +
+  '.vp-doc td code { overflow-wrap: anywhere; }' +
+  '@media (max-width: 640px) { .vp-doc table { font-size: 14px; scrollbar-width: thin; } }';
+
 const faults = [];
 
 const titleOf = (page) =>
   (/^# (.+)$/m.exec(readFileSync(join(ROOT, page), 'utf8'))?.[1] ?? page).replaceAll('`', '');
 
-/** Returns what a link in a page of the repository becomes on the site. A page is called by its title there. */
+/** Returns the site's version of a link. Replaces file names by page titles. */
 function siteLink(text, link, page) {
   const target = posix.join(posix.dirname(page), link.replace(/#.*/, ''));
   const isFileName = PAGE_PATHS.has(target) && posix.basename(target) === text;
@@ -55,7 +70,7 @@ function siteAddress(link, page) {
   const [path, anchor] = link.split('#');
   const target = posix.normalize(posix.join(posix.dirname(page), path));
   const hash = anchor === undefined ? '' : `#${anchor}`;
-  if (!existsSync(join(ROOT, target))) faults.push(`${page}: ${link} leads nowhere`);
+  if (!existsSync(join(ROOT, target))) faults.push(`${page}: ${link} is broken`);
   if (target === 'docs/README.md') return '/';
   const onSite = PAGE_PATHS.get(target);
   if (onSite !== undefined) return `/${onSite}${hash}`;
@@ -65,7 +80,24 @@ function siteAddress(link, page) {
     cpSync(join(ROOT, target), copy);
     return `/${target}`;
   }
+  if (/^(?:docs|examples)\/.*\.\w+$/.test(target)) return `/${codePage(target)}`;
   return `${REPOSITORY}/blob/main/${target}${hash}`;
+}
+
+/** Creates a page that shows a file of docs/ or examples/. Returns its path. */
+function codePage(file) {
+  // VitePress treats names in brackets as dynamic routes.
+  const path = `${file.replaceAll(/[[\]]/g, '')}.md`;
+  const page = join(PAGES, path);
+  mkdirSync(dirname(page), { recursive: true });
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const language = posix.extname(file).slice(1).replace(/^ru$/, 'ruby');
+  writeFileSync(
+    page,
+    `# ${posix.basename(file)}\n\n\`${file}\` in the [repository](${REPOSITORY}/blob/main/${file}):\n\n` +
+      `\`\`\`\`${language}\n${text}\`\`\`\`\n`,
+  );
+  return path;
 }
 
 /** Rewrites the links of a page outside its code blocks. */
@@ -74,9 +106,11 @@ function sitePage(page) {
   const parts = text.split(/(^```[\s\S]*?^```$)/m);
   const rewritten = parts.map((part, index) =>
     index % 2 === 1
-      ? // The language is followed by words for the tests.
+      ? // Removes the words for tests after the language.
         part.replace(/^```(\w+)[^\n]*/, '```$1')
-      : part.replace(/\[([^\]]*)\]\(([^)\s]+)\)/g, (_, label, link) => siteLink(label, link, page)),
+      : part.replace(/\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g, (_, label, link) =>
+          siteLink(label, link, page),
+        ),
   );
   return rewritten.join('');
 }
@@ -89,15 +123,19 @@ const group = (text, pages) => ({
   items: pages.map((page) => ({ text: titleOf(page), link: `/${PAGE_PATHS.get(page)}` })),
 });
 
-/** The sidebar is the overview of docs/: a group for each of its tables. */
+/** Builds the sidebar from docs/README.md: a group for each of its tables. */
 function sidebar() {
   const overview = readFileSync(join(ROOT, 'docs/README.md'), 'utf8');
   const [guides, reference] = overview.split(/^Reference/m);
   return [
     group('Guides', pagesOf(guides)),
     group('Reference', pagesOf(reference)),
+    group('Examples', [
+      'examples/README.md',
+      ...examples().map((folder) => `examples/${folder}/README.md`),
+    ]),
     group('Benchmarks', ['bench/README.md', 'bench/results.md', 'bench/scale.md']),
-    group('Project', ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']),
+    group('Project', ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']),
   ];
 }
 
@@ -113,8 +151,11 @@ const config = {
   description,
   base: process.env.SITE_BASE ?? '/',
   outDir: join(ROOT, 'site'),
-  // Without one, browsers ask for /favicon.ico.
-  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  // Otherwise browsers request /favicon.ico.
+  head: [
+    ['link', { rel: 'icon', href: 'data:,' }],
+    ['style', {}, TABLE_STYLE],
+  ],
   cacheDir: join(PAGES, '.vitepress/cache'),
   themeConfig: {
     sidebar: sidebar(),

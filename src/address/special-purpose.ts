@@ -6,7 +6,7 @@
  * https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 import ipaddr from 'ipaddr.js';
-import { once } from '../once.ts';
+import { lazyValue } from '../lazy-value.ts';
 import type { Address } from './parse.ts';
 
 /** The purpose of an address. For `v4-mapped` and `nat64` the embedded IPv4 address decides. */
@@ -124,7 +124,7 @@ interface Range {
   readonly block: AddressBlock;
 }
 
-const longestFirst = once((): readonly Range[] =>
+const longestFirst = lazyValue((): readonly Range[] =>
   ADDRESS_BLOCKS.map((block) => {
     const [network, prefix] = ipaddr.parseCIDR(block.cidr);
     return { network, prefix, block };

@@ -15,11 +15,9 @@ export {
   type DescribeAddressOptions,
   describeAddress,
 } from './enrichment/describe-address.ts';
+export type { Enricher, EnricherFailure, EnricherFault } from './enrichment/enricher-source.ts';
 export {
   createEnrichment,
-  type Enricher,
-  type EnricherFailure,
-  type EnricherFault,
   type Enrichment,
   type EnrichmentOptions,
 } from './enrichment/enrichers.ts';
@@ -37,5 +35,9 @@ export type { ParameterOptions } from './request/parameters.ts';
 export { blockRequest, RequestBlockedError } from './request/request-blocked-error.ts';
 export { createRequestCapture, type RequestCapture } from './request/request-capture.ts';
 export type { HeadersLike, RequestLike, SocketLike } from './request/request-like.ts';
-export { currentContext, identify, type RequestContext } from './request/request-scope.ts';
-export type { Identifiers } from './request/request-state.ts';
+export {
+  currentContext,
+  type Identifiers,
+  identify,
+  type RequestContext,
+} from './request/request-scope.ts';

@@ -10,7 +10,7 @@ import {
   wrap,
 } from './command.ts';
 import { describeError, EXIT_CODES, type ExitCode, usageError } from './errors.ts';
-import { endOf, paint, printable, type Terminal } from './terminal.ts';
+import { endReasonOf, paint, printable, type Terminal } from './terminal.ts';
 
 export type Commands = Readonly<Record<string, Command>>;
 
@@ -115,12 +115,12 @@ export async function runCommandLine(
   try {
     const result = await dispatch(words, terminal);
     if (typeof result === 'string') await output.write(result);
-    const end = endOf(signal);
+    const end = endReasonOf(signal);
     if (end === 'output-failed') throw signal.reason;
     // `| head` ends the output early, which is not a failure.
     return typeof result === 'string' || end === 'output-closed' ? 0 : result;
   } catch (error) {
-    const end = endOf(signal);
+    const end = endReasonOf(signal);
     if (end === 'output-closed') return 0;
     if (end === 'interrupted') return 130;
     const { exitCode, message, hint } = describeError(error);

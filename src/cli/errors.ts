@@ -1,10 +1,11 @@
 /** How a command fails: exit codes, and the message on standard error. */
+import { getSystemErrorMap } from 'node:util';
 import { SecurityEventError } from '../index.ts';
 import { CommandEnded, printable } from './terminal.ts';
 
 export const EXIT_CODES = {
   0: 'Success. For a check: valid.',
-  1: 'Something is invalid, was rejected or was not delivered.',
+  1: 'Something is invalid or unknown, was rejected or was not delivered.',
   2: 'Wrong usage: unknown option, missing argument, invalid value.',
   3: 'A file, port, network or database failed.',
   130: 'Interrupted by Ctrl-C, SIGTERM or SIGHUP.',
@@ -34,19 +35,11 @@ export const environmentError = (message: string, hint?: string): CommandError =
   new CommandError(3, message, hint);
 
 /** Plain words for Node's error codes. Other codes are printed as they are. */
-const SYSTEM_MESSAGES: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EADDRINUSE: 'the port is in use',
-  EADDRNOTAVAIL: 'not an address of this machine',
-  EEXIST: 'file already exists',
-  EISDIR: 'is a directory',
-  ENOENT: 'no such file or directory',
-  ENOSPC: 'no space left on the disk',
-  ENOTDIR: 'a part of the path is not a directory',
-  ENOTFOUND: 'unknown host',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-};
+const SYSTEM_MESSAGES = new Map([
+  ...getSystemErrorMap().values(),
+  ['EISDIR', 'is a directory'],
+  ['ENOTFOUND', 'unknown host'],
+]);
 
 interface SystemError extends Error {
   readonly code: string;
@@ -82,7 +75,7 @@ function commandError(error: unknown): CommandError {
   }
   if (isSystemError(error)) {
     const { code, path } = error;
-    const message = SYSTEM_MESSAGES[code] ?? code;
+    const message = SYSTEM_MESSAGES.get(code) ?? code;
     return environmentError(typeof path === 'string' ? `${printable(path)}: ${message}` : message);
   }
   // Our bug. Its message may quote input, so only the stack frames are shown.

@@ -46,77 +46,92 @@ export async function readBody(name: string | undefined, terminal: Terminal): Pr
 }
 
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
-const TOO_LONG = 'exceeds 64 MiB: write one value per line (NDJSON)';
 const LINE_FEED = 0x0a;
 
-interface Line {
-  /** From 1. */
-  readonly line: number;
-  /** Undefined if it exceeds 64 MiB. */
-  readonly bytes: Buffer | undefined;
-}
-
-/** Yields the lines that each chunk completes. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
-  let line = 0;
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  const hold = (bytes: Buffer): void => {
-    heldBytes += bytes.length;
-    if (heldBytes > MAX_JSON_BYTES) held = [];
-    else held.push(bytes);
-  };
-  const endLine = (): Line => {
-    line += 1;
-    const bytes = heldBytes > MAX_JSON_BYTES ? undefined : Buffer.concat(held);
-    held = [];
-    heldBytes = 0;
-    return { line, bytes };
-  };
-  for await (const { buffer, byteOffset, byteLength } of chunks) {
-    const chunk = Buffer.from(buffer, byteOffset, byteLength);
-    const lines: Line[] = [];
-    let from = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      hold(chunk.subarray(from, end));
-      lines.push(endLine());
-      from = end + 1;
-    }
-    hold(chunk.subarray(from));
-    yield lines;
-  }
-  yield [endLine()];
-}
-
+/** A value, or why there is none. */
 export type JsonItem =
-  | { readonly line: number; readonly value: unknown; readonly bytes: number }
-  | { readonly line: number; readonly fault: string };
+  | { readonly line: number; readonly value: unknown; readonly text: string }
+  | { readonly line: number; readonly fault: string; readonly text: string };
+
+/** A chunk that says: the input pauses, as a file does that may grow. */
+export const PAUSE = Buffer.alloc(0);
 
 /** A first line that cannot stand alone: an array that stays open, or a value that continues. */
 const CONTINUES = /^\s*\[|[[{,:]\s*$/;
 
-/** A value over several lines. */
-class Document {
-  readonly line: number;
-  readonly #parts: Buffer[] = [];
-  #bytes = 0;
+/** Collects bytes until they are a value: a line, or a document over several lines. */
+class JsonReader {
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  /** The line at which the held bytes start, from 1. */
+  #line = 1;
+  /** Whether a document may start here: nothing was read before. */
+  #isStart = true;
+  #isDocument = false;
 
-  constructor(line: number) {
-    this.line = line;
+  get isTooLong(): boolean {
+    return this.#heldBytes > MAX_JSON_BYTES;
   }
 
-  /** Returns false if it becomes larger than 64 MiB. */
-  add(bytes: Buffer | undefined): boolean {
-    this.#bytes += (bytes?.length ?? MAX_JSON_BYTES) + 1;
-    if (this.#parts.length > 0) this.#parts.push(Buffer.from('\n'));
-    this.#parts.push(bytes ?? Buffer.alloc(0));
-    return this.#bytes <= MAX_JSON_BYTES;
+  /** A document never ends by itself. */
+  get isStuck(): boolean {
+    return this.#isDocument && this.isTooLong;
   }
 
-  parse(): JsonItem | undefined {
-    return parse(Buffer.concat(this.#parts), this.line);
+  /** Returns the values of the lines that the chunk completes. */
+  read(chunk: Buffer): JsonItem[] {
+    const items: JsonItem[] = [];
+    let from = 0;
+    for (let end = 0; !this.#isDocument; from = end + 1) {
+      end = chunk.indexOf(LINE_FEED, from);
+      if (end === -1) break;
+      this.#hold(chunk.subarray(from, end));
+      const item = this.#parse();
+      this.#isDocument = this.#isStart && item !== undefined && isContinued(item);
+      if (this.#isDocument) this.#hold(chunk.subarray(end, end + 1));
+      else {
+        if (item !== undefined) items.push(item);
+        this.#isStart &&= item === undefined;
+        this.#release(1);
+      }
+    }
+    this.#hold(chunk.subarray(from));
+    return items;
+  }
+
+  /** Returns the value that the held bytes are at the end of the input, or at a pause of it. */
+  rest(at: 'end' | 'pause'): JsonItem[] {
+    const item = this.#parse();
+    if (item === undefined) return [];
+    const isCutOff = 'fault' in item && at === 'pause';
+    // A file that begins with half a value may stay so. Half a line after others is being written.
+    const items = isCutOff && !this.#isStart ? [] : [item];
+    this.#isStart = this.#isDocument && !isCutOff;
+    if (!isCutOff) this.#release(item.text.split('\n').length - 1);
+    return items;
+  }
+
+  #hold(bytes: Buffer): void {
+    this.#heldBytes += bytes.length;
+    if (this.isTooLong) this.#held = [];
+    else this.#held.push(bytes);
+  }
+
+  #release(lines: number): void {
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#line += lines;
+    this.#isDocument = false;
+  }
+
+  #parse(): JsonItem | undefined {
+    if (!this.isTooLong) return parse(Buffer.concat(this.#held), this.#line);
+    const fault = 'exceeds 64 MiB: write one value per line (NDJSON)';
+    return { line: this.#line, fault, text: '' };
   }
 }
+
+const isContinued = (item: JsonItem): boolean => 'fault' in item && CONTINUES.test(item.text);
 
 /**
  * Reads JSON: any number of lines with one value each (NDJSON), or one document over several lines. A
@@ -124,40 +139,30 @@ class Document {
  * each chunk completes.
  */
 export async function* readJson(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonItem[]> {
-  let isFirst = true;
-  let document: Document | undefined;
-  for await (const lines of linesOf(chunks)) {
-    const items: JsonItem[] = [];
-    for (const { line, bytes } of lines) {
-      const item = document === undefined ? parse(bytes, line) : undefined;
-      const isOpen = isFirst && item !== undefined && 'fault' in item && bytes !== undefined;
-      if (isOpen && CONTINUES.test(bytes.toString())) document = new Document(line);
-      else if (item !== undefined) items.push(item);
-      isFirst &&= item === undefined;
-      if (document === undefined || document.add(bytes)) continue;
-      yield [{ line: document.line, fault: TOO_LONG }];
-      return;
-    }
-    yield items;
+  const reader = new JsonReader();
+  for await (const chunk of chunks) {
+    const { buffer, byteOffset, byteLength } = chunk;
+    yield chunk === PAUSE
+      ? reader.rest('pause')
+      : reader.read(Buffer.from(buffer, byteOffset, byteLength));
+    if (reader.isStuck) break;
   }
-  const item = document?.parse();
-  if (item !== undefined) yield [item];
+  yield reader.rest('end');
 }
 
 /** Returns undefined for white space. Faults quote nothing of the text, which may be a payload. */
-function parse(bytes: Buffer | undefined, line: number): JsonItem | undefined {
-  if (bytes === undefined) return { line, fault: TOO_LONG };
-  if (!isUtf8(bytes)) return { line, fault: 'not JSON: not UTF-8' };
+function parse(bytes: Buffer, line: number): JsonItem | undefined {
+  if (!isUtf8(bytes)) return { line, fault: 'not JSON: not UTF-8', text: '' };
   const text = line === 1 ? bytes.toString().replace(/^\uFEFF/, '') : bytes.toString();
   try {
-    return { line, value: JSON.parse(text) as unknown, bytes: bytes.length };
+    return { line, value: JSON.parse(text) as unknown, text };
   } catch {
     if (text.trim() === '') return undefined;
     const at = syntaxErrorAt(text);
     const before = text.slice(0, at).split('\n');
     const where = `column ${(before.at(-1) ?? '').length + 1}`;
     const what = at === text.length ? 'ends too early' : 'syntax error';
-    return { line: line + before.length - 1, fault: `not JSON: ${what} (${where})` };
+    return { line: line + before.length - 1, fault: `not JSON: ${what} (${where})`, text };
   }
 }
 

@@ -76,13 +76,36 @@ function isLocal({ socket, headers }: IncomingMessage): boolean {
 }
 
 const MIN_SECRET_LENGTH = 8;
+const NO_CURL =
+  'The body contains the secret, which is hidden here. So the request cannot be copied as curl.';
 
-/** Hides the secrets, in case a sender wrote one into a request. A short one would hide half a body. */
-function secretFilter(secrets: readonly string[]): (text: string) => string {
-  const forms = secrets
-    .filter(({ length }) => length >= MIN_SECRET_LENGTH)
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);
-  return (text) => forms.reduce((safe, secret) => safe.replaceAll(secret, '(secret)'), text);
+/** Hides secrets, in case a sender wrote one into a request. A short one would hide half a body. */
+class SecretFilter {
+  readonly #secrets: readonly string[];
+
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets
+      .filter(({ length }) => length >= MIN_SECRET_LENGTH)
+      .flatMap((secret) => [
+        secret,
+        JSON.stringify(secret).slice(1, -1),
+        encodeURIComponent(secret),
+      ]);
+  }
+
+  hide(text: string): string {
+    return this.#secrets.reduce((safe, secret) => safe.replaceAll(secret, '(secret)'), text);
+  }
+
+  /** Without its secrets, a body has another signature. */
+  withoutCurl(entry: Entry): Entry {
+    const isText = entry.encoding === 'text';
+    const text = isText ? entry.body : Buffer.from(entry.body, 'base64').toString('latin1');
+    if (!this.#secrets.some((secret) => text.includes(secret))) return entry;
+    const body = isText ? entry.body : '(hidden: it contains the secret)';
+    const advice = [...entry.advice, NO_CURL];
+    return { ...entry, body, encoding: 'text', curl: '', advice };
+  }
 }
 
 // The build bundles this module into another file, as many directories below the package.
@@ -99,7 +122,7 @@ interface Page {
 export class Inspector {
   readonly #options: InspectorOptions;
   readonly #token = generateSecret().slice(0, 32);
-  readonly #hideSecrets: (text: string) => string;
+  readonly #filter: SecretFilter;
   readonly #pages = new Set<Page>();
   #heading: PageHeading = { source: '', hint: '' };
   #kept: Kept[] = [];
@@ -108,7 +131,7 @@ export class Inspector {
 
   constructor(options: InspectorOptions) {
     this.#options = options;
-    this.#hideSecrets = secretFilter(options.secrets);
+    this.#filter = new SecretFilter(options.secrets);
   }
 
   /** Returns the address of the page. The token in it is the key to all that it shows. */
@@ -125,8 +148,8 @@ export class Inspector {
       delivery !== undefined &&
       entry.verdict === 'verified';
     const json = JSON.stringify(
-      { ...entry, sequence: this.#sequence, isResendable },
-      (_, value: unknown) => (typeof value === 'string' ? this.#hideSecrets(value) : value),
+      { ...this.#filter.withoutCurl(entry), sequence: this.#sequence, isResendable },
+      (_, value: unknown) => (typeof value === 'string' ? this.#filter.hide(value) : value),
     );
     const kept: Kept = {
       sequence: this.#sequence,

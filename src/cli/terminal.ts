@@ -55,7 +55,7 @@ export interface Terminal {
 }
 
 /** Returns why the command has to stop; undefined while it may continue. */
-export const endOf = (signal: AbortSignal): EndReason | undefined =>
+export const endReasonOf = (signal: AbortSignal): EndReason | undefined =>
   signal.reason instanceof CommandEnded ? signal.reason.reason : undefined;
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
@@ -68,6 +68,8 @@ export const paint = ({ hasColours }: TerminalOutput, style: Style, text: string
 // ends; lone surrogates.
 const UNPRINTABLE = /(?![\t\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
+const hexEscape = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
+
 /**
  * Makes untrusted text safe to print on one line. Characters that move the cursor, change colours or
  * reverse text become visible escapes; a received payload could otherwise rewrite the screen.
@@ -75,18 +77,15 @@ const UNPRINTABLE = /(?![\t\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => {
     const code = character.codePointAt(0) ?? 0;
-    return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
+    return code > 0xffff ? `\\u{${code.toString(16)}}` : hexEscape(code);
   });
-
-// JSON leaves these characters unescaped, but terminals obey or hide them.
-const UNSAFE_IN_JSON =
-  /[\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 
 /** Formats a result for programs: one line of JSON that is safe to look at in a terminal. */
 export const jsonLine = (value: unknown): string =>
-  `${JSON.stringify(value).replaceAll(
-    UNSAFE_IN_JSON,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  `${JSON.stringify(value).replaceAll(UNPRINTABLE, (character) =>
+    Array.from({ length: character.length }, (_, at) => hexEscape(character.charCodeAt(at))).join(
+      '',
+    ),
   )}\n`;
 
 /** Replaces the progress line on a terminal; an empty text clears it. Prints nothing elsewhere. */

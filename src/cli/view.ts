@@ -1,10 +1,10 @@
 /** `view`: the inspector's page over a file, which it follows as it grows. */
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { once } from 'node:events';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import http from 'node:http';
 import { defineCommand, option } from './command.ts';
 import { withPath } from './errors.ts';
-import { inputName, type JsonItem, openInput, readJson } from './input.ts';
+import { inputName, openInput, PAUSE, readJson } from './input.ts';
 import { valueEntry } from './inspector/entries.ts';
 import { Inspector } from './inspector.ts';
 import { openServer } from './listen/listen.ts';
@@ -13,79 +13,50 @@ import { integerOf } from './values.ts';
 
 /** How often a file is looked at. Notifications of file systems miss changes on network drives. */
 const POLL_MS = 250;
-const LINE_FEED = 0x0a;
+const CHUNK_BYTES = 65_536;
 
-/** Receives the values of a file. `clear` is called if the file was replaced. */
-interface Sink {
-  readonly add: (item: JsonItem) => void;
-  readonly clear: () => void;
-}
+type Following = Pick<Terminal, 'signal' | 'clock'>;
 
-/** The place after a line end at which the next pass over a file starts. */
-interface Place {
-  readonly bytes: number;
-  readonly lines: number;
-}
-
-/** Reads from a place to `end`. Leaves a last line that is cut off for the next pass. */
-async function readPass(
+/** Yields a file and what is added to it. Ends when it is replaced or cut, or when the signal aborts. */
+async function* growingFile(
   path: string,
-  { start, end, isStill }: { start: Place; end: number; isStill: boolean },
-  add: Sink['add'],
-): Promise<Place> {
-  let [bytes, lineStart, lines, count] = [start.bytes, start.bytes, start.lines, 0];
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of createReadStream(path, { start: start.bytes, end: end - 1 })) {
-      const buffer = chunk as Buffer;
-      for (let at = buffer.indexOf(LINE_FEED); at !== -1; at = buffer.indexOf(LINE_FEED, at + 1)) {
-        lineStart = bytes + at + 1;
-        lines += 1;
-      }
-      bytes += buffer.length;
-      yield buffer;
+  file: FileHandle,
+  { signal, clock }: Following,
+): AsyncGenerator<Uint8Array> {
+  try {
+    const { ino } = await file.stat();
+    let position = 0;
+    let isGrowing = true;
+    while (!signal.aborted) {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), { position });
+      position += bytesRead;
+      if (bytesRead > 0) yield buffer.subarray(0, bytesRead);
+      else if (isGrowing) yield PAUSE;
+      isGrowing = bytesRead > 0;
+      if (isGrowing) continue;
+      await clock.sleep(POLL_MS, signal);
+      // It is missing for an instant while it is replaced.
+      const found = await stat(path).catch(() => ({ ino, size: position }));
+      if (found.ino !== ino || found.size < position) return;
     }
+  } finally {
+    await file.close();
   }
-  let rest: JsonItem | undefined;
-  for await (const items of readJson(chunks())) {
-    for (const found of items) {
-      const item = { ...found, line: found.line + start.lines };
-      const isCutOff = 'fault' in item && item.fault.includes('ends too early');
-      const isLast = bytes === end && lineStart < end && item.line === lines + 1;
-      if (isCutOff && isLast) rest = item;
-      else add(item);
-      if (rest === undefined) count += 1;
-    }
-  }
-  if (rest === undefined) return { bytes: end, lines };
-  if (count > 0) return { bytes: lineStart, lines };
-  // A whole file that stays cut off is not being written.
-  if (isStill && start.bytes === 0) add(rest);
-  return start;
 }
 
-/** Reads a file from its start, and again whenever it grows, until the signal aborts. */
-export async function followFile(
+/** Opens the file that replaced the last one, which may have been moved away again. */
+async function openReplacement(
   path: string,
-  { signal, clock }: Pick<Terminal, 'signal' | 'clock'>,
-  { add, clear }: Sink,
-): Promise<void> {
-  let start: Place = { bytes: 0, lines: 0 };
-  let [seenBytes, seenFile, wasStill] = [-1, (await stat(path)).ino, false];
+  { signal, clock }: Following,
+): Promise<FileHandle | undefined> {
   while (!signal.aborted) {
-    // It is missing for an instant while it is replaced.
-    const { size: end, ino } = await stat(path).catch(() => ({ size: seenBytes, ino: seenFile }));
-    if (end < seenBytes || ino !== seenFile) {
-      clear();
-      start = { bytes: 0, lines: 0 };
-    }
-    const isStill = end === seenBytes && ino === seenFile;
-    [seenBytes, seenFile] = [end, ino];
-    if (end > start.bytes && !(isStill && wasStill)) {
-      start = await readPass(path, { start, end, isStill }, add);
-    }
-    wasStill = isStill;
+    const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+    if (file !== undefined) return file;
     await clock.sleep(POLL_MS, signal);
   }
+  return undefined;
 }
 
 const command = defineCommand({
@@ -111,15 +82,28 @@ const command = defineCommand({
       if (!inspector.handle(request, response)) response.writeHead(404).end();
     });
     const name = inputName(path);
-    const add = (item: JsonItem): void =>
-      inspector.add(valueEntry({ file: name, ...item }, clock.now()));
+    const show = async (chunks: AsyncIterable<Uint8Array>): Promise<void> => {
+      for await (const items of readJson(chunks)) {
+        for (const item of items) inspector.add(valueEntry({ file: name, ...item }, clock.now()));
+      }
+    };
     const port = integerOf('--port', options.port ?? '0', [0, 65_535]);
     const url = await openServer(server, '127.0.0.1', port);
     try {
       const page = inspector.urlAt(url, { source: name, hint: 'The file has no JSON values yet.' });
       await output.write(`Inspect ${name} at ${page}\n`);
-      if (name === path) await followFile(path, terminal, { add, clear: () => inspector.clear() });
-      else await readInput(terminal, add);
+      if (name === path) {
+        let file: FileHandle | undefined = await open(path);
+        while (file !== undefined) {
+          await show(growingFile(path, file, terminal));
+          inspector.clear();
+          file = await openReplacement(path, terminal);
+        }
+      } else {
+        await show(openInput('-', terminal));
+        // The page stays when the input ends.
+        if (!signal.aborted) await once(signal, 'abort');
+      }
     } catch (error) {
       if (!signal.aborted) throw withPath(name, error);
     } finally {
@@ -129,13 +113,5 @@ const command = defineCommand({
     return 0;
   },
 });
-
-/** The page stays when the input ends. */
-async function readInput(terminal: Terminal, add: Sink['add']): Promise<void> {
-  for await (const items of readJson(openInput('-', terminal))) {
-    for (const item of items) add(item);
-  }
-  await terminal.clock.sleep(2 ** 31 - 1, terminal.signal);
-}
 
 export const commands = { view: command };

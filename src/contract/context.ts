@@ -13,6 +13,7 @@ import {
 import { dispatch } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { jsonObject, jsonObjectOrArray, scalarObject } from './free-form.ts';
+import { lazySchema } from './lazy-schema.ts';
 import { channelAAddress, countryCode, emptyOr, without } from './primitives.ts';
 import { SCHEMES, VERBS } from './vocabulary.ts';
 
@@ -21,7 +22,7 @@ const GEO_KEYS = ['city', 'country_code', 'latitude', 'longitude'] as const;
 const degrees = (mode: Mode, limit: number): z.ZodType<number, number> =>
   narrowed(mode, z.number().min(-limit).max(limit), z.number());
 
-/** Empty, or all four (D12). */
+/** The location of an address: empty, or all four fields (D12). */
 const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
   emptyOr(
     GEO_KEYS,
@@ -58,14 +59,22 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const identifiers = <R extends Reading>(mode: Mode<Dialect, R>) =>
   tolerated(mode, scalarObject(), jsonObject()).nullable();
 
+const ip = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  fields(mode, {
+    address: channelAAddress(mode),
+    geo: geo(mode),
+    metadata: ipMetadata(mode),
+  });
+
+/** The actor's address with its facts, alone; a dispatch words its errors. */
+export const addressFacts = lazySchema(() =>
+  dispatch(() => 0, [ip({ dialect: 'open', reading: 'emitted' })]),
+);
+
 const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     identifiers: identifiers(mode),
-    ip: fields(mode, {
-      address: channelAAddress(mode),
-      geo: geo(mode),
-      metadata: ipMetadata(mode),
-    }),
+    ip: ip(mode),
     svc_identifier: narrowed(
       mode,
       z.string().regex(BASE64, { error: expecting('padded base64') }),
@@ -75,7 +84,7 @@ const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
 
 const PORT_DIGITS = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
 
-/** 1 to 65535 (D7). */
+/** A port: when emitted, 1 to 65535 (D7). */
 const port = (mode: Mode): z.ZodType<number, number> =>
   narrowed(mode, z.int().min(1).max(65_535), z.int());
 
@@ -115,7 +124,7 @@ const REQUEST_KEYS = [
   'verb',
 ] as const;
 
-/** Empty or complete (D4). */
+/** The request: `{}` if it is unknown, otherwise complete (D4). */
 const request = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
   emptyOr(
     REQUEST_KEYS,

@@ -1,6 +1,6 @@
 /**
- * Dialects and readings (D0). Every schema is a function of a {@link Mode}; the four modes have only these
- * differences:
+ * Dialects and readings of one definition (D0). Every schema is a function of a {@link Mode}. The four modes differ
+ * only here:
  *
  * | | emitted | received |
  * |---|---|---|

@@ -8,6 +8,7 @@ import type * as z from 'zod';
 
 const SHOWN_WORD = /^[\w.:/+-]{1,48}$/;
 const MAX_NAMED_KEYS = 5;
+const MAX_WORD_LENGTH = 48;
 
 const KIND_NAMES: Readonly<Record<string, string>> = {
   undefined: 'nothing',
@@ -57,6 +58,14 @@ const EXPECTED_NAMES: Readonly<Record<string, string>> = {
 const quoted = (words: readonly unknown[]): string =>
   words.map((word) => JSON.stringify(word)).join(', ');
 
+const lettersOf = (word: string): string => word.toLowerCase().replaceAll(/[^a-z\d…]/g, '');
+
+/** Returns the known word that has the same letters and digits: `sql_injection` for `SQL-Injection`. */
+const nearMiss = (found: unknown, words: readonly unknown[]): unknown =>
+  typeof found === 'string' && found.length <= MAX_WORD_LENGTH
+    ? words.find((word) => typeof word === 'string' && lettersOf(word) === lettersOf(found))
+    : undefined;
+
 function unknownKeys(keys: readonly string[]): string {
   const named = keys.slice(0, MAX_NAMED_KEYS).map((key) => JSON.stringify(key.slice(0, 64)));
   const more = keys.length - named.length;
@@ -85,7 +94,9 @@ export function errorMessage(issue: z.core.$ZodRawIssue): string | undefined {
     }
     case 'invalid_value': {
       const one = issue.values.length === 1 ? '' : 'one of ';
-      return `expected ${one}${quoted(issue.values)}, found ${shown(issue.input)}`;
+      const found = `expected ${one}${quoted(issue.values)}, found ${shown(issue.input)}`;
+      const near = nearMiss(issue.input, issue.values);
+      return near === undefined ? found : `${found}; did you mean ${JSON.stringify(near)}?`;
     }
     case 'unrecognized_keys':
       return unknownKeys(issue.keys);

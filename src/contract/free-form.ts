@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { kindOf } from './error-messages.ts';
 import { copyJson, type JsonObject, type JsonValue } from './json-value.ts';
-import { AND_MORE, MAX_FAULTS } from './list.ts';
+import { MAX_FAULTS, TOO_MANY_FAULTS } from './list.ts';
 
 /** One kind of free-form JSON. */
 export interface Form {
@@ -64,7 +64,7 @@ function freeForm<Out, In>(form: Form): z.ZodType<Out, In> {
       for (const [key, element] of Object.entries(copy.value as JsonObject)) {
         if (isScalar(element)) continue;
         if (ctx.issues.length >= MAX_FAULTS) {
-          refuse(AND_MORE);
+          refuse(TOO_MANY_FAULTS);
           break;
         }
         refuse(`expected a string, a number or a boolean, found ${kindOf(element)}`, [key]);

@@ -2,7 +2,7 @@
  * Serialises single values, for the generated serialisers. Each function validates and serialises its value
  * in one step. It returns undefined when full validation is needed: the value is invalid or unusual.
  */
-import { MAX_JSON_CHARACTERS, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-value.ts';
+import { isContainer, MAX_JSON_CHARACTERS, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-value.ts';
 
 /** JSON text, or undefined when full validation is needed. */
 export type Fragment = string | undefined;
@@ -136,7 +136,37 @@ class FreeFormSerializer {
     this.#charactersLeft = limits.characters;
   }
 
-  serialize(value: unknown, depth: number): Fragment {
+  /** Costs one frame of the stack for each level: a getter that throws shows its host a short one. */
+  container(value: object, depth: number): Fragment {
+    this.#valuesLeft -= 1;
+    if (this.#valuesLeft < 0 || depth === this.#maxDepth) return undefined;
+    let text = '';
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index += 1) {
+        const element: unknown = value[index];
+        const json = isContainer(element)
+          ? this.container(element, depth + 1)
+          : this.#leaf(element, depth + 1);
+        if (json === undefined) return undefined;
+        text += index === 0 ? json : `,${json}`;
+      }
+      return `[${text}]`;
+    }
+    if (!isPlainObject(value)) return undefined;
+    for (const key of Object.keys(value)) {
+      const element = value[key];
+      if (element === undefined) continue;
+      this.#charactersLeft -= key.length;
+      const json = isContainer(element)
+        ? this.container(element, depth + 1)
+        : this.#leaf(element, depth + 1);
+      if (json === undefined || this.#charactersLeft < 0) return undefined;
+      text += `${text === '' ? '' : ','}${this.#quote(key)}:${json}`;
+    }
+    return `{${text}}`;
+  }
+
+  #leaf(value: unknown, depth: number): Fragment {
     this.#valuesLeft -= 1;
     if (this.#valuesLeft < 0) return undefined;
     switch (typeof value) {
@@ -147,51 +177,30 @@ class FreeFormSerializer {
         return value ? 'true' : 'false';
       case 'number':
         return Number.isFinite(value) ? numberText(value) : undefined;
-      case 'object':
-        if (depth === this.#maxDepth) return undefined;
-        if (value === null) return 'null';
-        return Array.isArray(value)
-          ? arrayText(value, (element) => this.serialize(element, depth + 1))
-          : this.#object(value, depth + 1);
       default:
-        return undefined;
+        return value === null && depth < this.#maxDepth ? 'null' : undefined;
     }
-  }
-
-  #object(value: object, depth: number): Fragment {
-    if (!isPlainObject(value)) return undefined;
-    let text = '';
-    for (const key of Object.keys(value)) {
-      const element = value[key];
-      if (element === undefined) continue;
-      this.#charactersLeft -= key.length;
-      if (this.#charactersLeft < 0) return undefined;
-      const json = this.serialize(element, depth);
-      if (json === undefined) return undefined;
-      text += `${text === '' ? '' : ','}${this.#quote(key)}:${json}`;
-    }
-    return `{${text}}`;
   }
 }
 
 /** Any JSON object. */
 export const freeFormObject = (value: unknown, quoteString: StringSerializer): Fragment =>
   isPlainObject(value)
-    ? new FreeFormSerializer(quoteString, FREE_FORM).serialize(value, 0)
+    ? new FreeFormSerializer(quoteString, FREE_FORM).container(value, 0)
     : undefined;
 
 /** Any JSON object or array. */
 export const freeFormObjectOrArray = (value: unknown, quoteString: StringSerializer): Fragment =>
-  typeof value === 'object' && value !== null
-    ? new FreeFormSerializer(quoteString, FREE_FORM).serialize(value, 0)
+  isContainer(value)
+    ? new FreeFormSerializer(quoteString, FREE_FORM).container(value, 0)
     : undefined;
 
 /** A JSON object of strings, numbers and booleans. */
 export const scalarObject = (value: unknown, quoteString: StringSerializer): Fragment =>
   isPlainObject(value)
-    ? new FreeFormSerializer(quoteString, SCALARS).serialize(value, 0)
+    ? new FreeFormSerializer(quoteString, SCALARS).container(value, 0)
     : undefined;
 
 /** Serialises validated plain data; unlike JSON.stringify it never calls `toJSON`. */
-export const checkedJson = (value: unknown, quoteString: StringSerializer): string =>
-  new FreeFormSerializer(quoteString, UNLIMITED).serialize(value, 0) as string;
+export const checkedJson = (value: object, quoteString: StringSerializer): string =>
+  new FreeFormSerializer(quoteString, UNLIMITED).container(value, 0) as string;

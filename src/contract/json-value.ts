@@ -3,6 +3,7 @@
  * They are copied during validation, so that getters, `toJSON` methods and later changes of the original
  * have no effect on what is written.
  */
+import type { InputIssue } from '../errors.ts';
 import { kindOf } from './error-messages.ts';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -26,6 +27,7 @@ export type JsonCopy =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly path: readonly PropertyKey[]; readonly message: string };
 
+/** Why a value is not JSON. Its path is what the copier is copying. */
 class JsonFault extends Error {}
 
 /**
@@ -38,65 +40,66 @@ export function isPlain(value: object): boolean {
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf');
 }
 
+export const isContainer = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null;
+
+/** Costs one frame of the stack for each level: a getter that throws shows its host a short one. */
 class Copier {
-  readonly path: PropertyKey[] = [];
-  readonly #ancestors: object[] = [];
   #valuesLeft = MAX_JSON_VALUES;
   #charactersLeft = MAX_JSON_CHARACTERS;
+  #depth = 0;
+  /** The containers being copied, outermost first, and the key of each that is next. Longer than `#depth`. */
+  readonly #containers: object[] = [];
+  readonly #keys: PropertyKey[] = [];
 
-  copy(value: unknown): JsonValue {
-    this.#valuesLeft -= 1;
-    if (this.#valuesLeft < 0) tooMany(MAX_JSON_VALUES, 'values');
-    switch (typeof value) {
-      case 'string':
-        this.#spend(value);
-        return value;
-      case 'boolean':
-        return value;
-      case 'number':
-        if (!Number.isFinite(value)) break;
-        // JSON has no negative zero.
-        return value === 0 ? 0 : value;
-      case 'object':
-        return value === null ? null : this.#container(value);
-      default:
+  container(value: object): JsonValue[] | JsonObject {
+    this.#count();
+    const depth = this.#depth;
+    if (depth >= MAX_JSON_DEPTH) throw new JsonFault(TOO_DEEP);
+    const isList = Array.isArray(value);
+    if (!isList && !isPlain(value)) throw new JsonFault(A_CLASS_INSTANCE);
+    this.#containers[depth] = value;
+    this.#depth += 1;
+    let copy: JsonValue[] | JsonObject;
+    if (isList) {
+      copy = [];
+      for (let index = 0; index < value.length; index += 1) {
+        this.#keys[depth] = index;
+        const element: unknown = value[index];
+        copy.push(isContainer(element) ? this.container(element) : this.leaf(element));
+      }
+    } else {
+      copy = {};
+      for (const key of Object.keys(value)) {
+        this.#keys[depth] = key;
+        const element: unknown = value[key as keyof typeof value];
+        if (element === undefined) continue;
+        this.#spend(key);
+        const copied = isContainer(element) ? this.container(element) : this.leaf(element);
+        // Assigning to `__proto__` would change the prototype.
+        if (key === '__proto__') define(copy, key, copied);
+        else copy[key] = copied;
+      }
     }
+    this.#depth = depth;
+    return copy;
+  }
+
+  leaf(value: unknown): JsonValue {
+    this.#count();
+    if (value === null || typeof value === 'boolean') return value;
+    if (typeof value === 'string') {
+      this.#spend(value);
+      return value;
+    }
+    // JSON has no negative zero.
+    if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
     throw new JsonFault(`expected a JSON value, found ${kindOf(value)}`);
   }
 
-  #container(value: object): JsonValue {
-    if (this.#ancestors.length >= MAX_JSON_DEPTH) this.#tooDeep();
-    this.#ancestors.push(value);
-    const copy = Array.isArray(value) ? this.#array(value) : this.#object(value);
-    this.#ancestors.pop();
-    return copy;
-  }
-
-  #array(value: readonly unknown[]): JsonValue[] {
-    const copy: JsonValue[] = [];
-    for (let index = 0; index < value.length; index += 1) {
-      this.path.push(index);
-      copy.push(this.copy(value[index]));
-      this.path.pop();
-    }
-    return copy;
-  }
-
-  #object(value: object): JsonObject {
-    if (!isPlain(value)) throw new JsonFault('expected a plain object, found a class instance');
-    const copy: JsonObject = {};
-    for (const key of Object.keys(value)) {
-      const element: unknown = value[key as keyof typeof value];
-      if (element === undefined) continue;
-      this.path.push(key);
-      this.#spend(key);
-      const copied = this.copy(element);
-      // Assigning to `__proto__` would change the prototype.
-      if (key === '__proto__') define(copy, key, copied);
-      else copy[key] = copied;
-      this.path.pop();
-    }
-    return copy;
+  #count(): void {
+    this.#valuesLeft -= 1;
+    if (this.#valuesLeft < 0) tooMany(MAX_JSON_VALUES, 'values');
   }
 
   #spend(text: string): void {
@@ -104,21 +107,23 @@ class Copier {
     if (this.#charactersLeft < 0) tooMany(MAX_JSON_CHARACTERS, 'characters');
   }
 
-  #tooDeep(): never {
+  /** A cycle is found because it is too deep; its path ends where an object comes again. */
+  describe({ message }: JsonFault): InputIssue {
+    const path = this.#keys.slice(0, this.#depth);
+    if (message !== TOO_DEEP) return { path, message };
     const seen = new Set<object>();
-    const repeat = this.#ancestors.findIndex((ancestor) => {
-      const known = seen.has(ancestor);
-      seen.add(ancestor);
-      return known;
+    const repeat = this.#containers.slice(0, this.#depth).findIndex((container) => {
+      const isKnown = seen.has(container);
+      seen.add(container);
+      return isKnown;
     });
-    this.path.length = repeat === -1 ? MAX_JSON_DEPTH : repeat;
-    throw new JsonFault(
-      repeat === -1
-        ? `expected at most ${MAX_JSON_DEPTH} levels of nesting, found more`
-        : 'expected a JSON value, found a cycle',
-    );
+    if (repeat === -1) return { path, message };
+    return { path: path.slice(0, repeat), message: 'expected a JSON value, found a cycle' };
   }
 }
+
+const A_CLASS_INSTANCE = 'expected a plain object, found a class instance';
+const TOO_DEEP = `expected at most ${MAX_JSON_DEPTH} levels of nesting, found more`;
 
 function tooMany(limit: number, what: string): never {
   throw new JsonFault(`expected at most ${limit} ${what}, found more`);
@@ -140,9 +145,9 @@ const define = (target: object, key: string, value: unknown): void => {
 export function copyJson(value: unknown): JsonCopy {
   const copier = new Copier();
   try {
-    return { ok: true, value: copier.copy(value) };
+    return { ok: true, value: isContainer(value) ? copier.container(value) : copier.leaf(value) };
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    return { ok: false, path: [...copier.path], message: error.message };
+    return { ok: false, ...copier.describe(error) };
   }
 }

@@ -7,7 +7,7 @@ import * as z from 'zod';
 export const MAX_FAULTS = 1000;
 
 /** Added after the last reported fault. */
-export const AND_MORE = `more than ${MAX_FAULTS} faults: the rest was not checked`;
+export const TOO_MANY_FAULTS = `more than ${MAX_FAULTS} faults: the rest was not checked`;
 
 // zod's own declarations are looser about optional properties than this project's compiler flags.
 const initArray = (inst: unknown, def: unknown): void => {
@@ -32,7 +32,7 @@ const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
         if (result.issues.length === 0) continue;
         issues.push(...z.core.util.prefixIssues(index, result.issues));
         if (issues.length < MAX_FAULTS) continue;
-        issues.push({ code: 'custom', message: AND_MORE, input, path: [], inst });
+        issues.push({ code: 'custom', message: TOO_MANY_FAULTS, input, path: [], inst });
         break;
       }
       payload.value = values;

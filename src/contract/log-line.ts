@@ -62,8 +62,8 @@ type PlatformAttributes<R extends Reading> = R extends 'emitted'
   : Record<never, never>;
 
 /**
- * The record with the platform attributes of D18. The received reading allows all unknown keys, so a host's
- * own `service` or `env` of another type is valid.
+ * The record with the trace ids and other attributes of a log platform (D18). The received reading allows all
+ * unknown keys, so a host's own `service` or `env` of another type is valid.
  */
 export const logLine = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => {
   const attributes = (

@@ -38,7 +38,7 @@ const incident = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
     severity: word(mode, SEVERITIES),
   });
 
-/** A playbook has a name and its slug (D16). */
+/** A playbook has a name, and a slug derived from it (D16). */
 const playbookTrigger = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     name: z.string(),
@@ -69,7 +69,7 @@ const customEvent = <R extends Reading>(mode: Mode<Dialect, R>) => {
   return renamed(canonical, alias, { from: 'sdk_event_name', to: 'event_name', keep: true });
 };
 
-/** The suffix is the protection (D1). Runs only if both fields have the right type. */
+/** An exploit's name may end in its protection (D1). Runs only if both fields have the right type. */
 const suffixIsProtection = (issueContext: z.core.ParsePayload): void => {
   const { event_name, payload } = issueContext.value as {
     event_name: string;
@@ -121,7 +121,7 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
     record(z.literal(exploitName), fields(mode, { protection: z.string() })),
     fields(mode, {
       ...inContext,
-      // Only incidents may have null (D2).
+      // Only an incident may lack a time of detection (D2).
       detected_at: timestamp().nullable(),
       event_name: z.literal(incidentName),
       ...shared,

@@ -85,8 +85,8 @@ type Content<T extends string> = StrictDraft<T>['message'];
 // Interfaces, so that the compiler shows their names when a message does not fit, not all their fields.
 export interface SecurityEventContent
   extends Extract<Content<'security_event'>, { readonly date_occurred: string }> {}
-/** With the spelling `date_occured` (D27). */
-export interface OldSecurityEventContent
+/** `date_occured`, as the contract's samples spell it, is accepted too (D27). */
+export interface MisspelledSecurityEventContent
   extends Extract<Content<'security_event'>, { readonly date_occured: string }> {}
 export interface SecurityResponseContent extends Content<'security_response'> {}
 export interface TestContent extends Content<'test'> {}
@@ -101,7 +101,7 @@ interface ToSend<Type, Message> {
 }
 
 export interface SecurityEventToSend
-  extends ToSend<'security_event', SecurityEventContent | OldSecurityEventContent> {}
+  extends ToSend<'security_event', SecurityEventContent | MisspelledSecurityEventContent> {}
 export interface SecurityResponseToSend
   extends ToSend<'security_response', SecurityResponseContent> {}
 export interface TestToSend extends ToSend<'test', TestContent> {}

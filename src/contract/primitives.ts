@@ -1,6 +1,6 @@
 /** Scalar formats that both channels use, with their error messages. */
 import * as z from 'zod';
-import { once } from '../once.ts';
+import { lazyValue } from '../lazy-value.ts';
 import type { Dialect, Mode, Reading, Tolerated } from './dialect.ts';
 import { tolerated } from './dialect.ts';
 import { dispatch, hasAny, isObject, type ZodDispatch } from './dispatch.ts';
@@ -52,7 +52,7 @@ export const ipAddress = (): z.ZodType<string, string> =>
 export const channelAAddress = (mode: Mode): z.ZodType<string, string> =>
   mode.dialect === 'strict' ? ipv4() : ipAddress();
 
-const cidrV6 = once(() => new RegExp(CIDRV6_PATTERN));
+const cidrV6 = lazyValue(() => new RegExp(CIDRV6_PATTERN));
 
 const cidr = (): z.ZodType<string, string> => {
   const error = expecting('a CIDR such as 203.0.113.9/32');
@@ -63,7 +63,7 @@ const cidr = (): z.ZodType<string, string> => {
   );
 };
 
-/** A CIDR with its mask; when received also a bare address (D29, W). */
+/** A CIDR with its mask; when received also a bare address (D29). */
 export const ipCidr = <R extends Reading>(
   mode: Mode<Dialect, R>,
 ): Tolerated<R, z.ZodType<string, string>, z.ZodType<string, string>> =>
@@ -78,7 +78,7 @@ export const ipCidr = <R extends Reading>(
 
 const ALPHA_3 = /^[A-Z]{3}$/;
 
-/** An ISO 3166-1 alpha-3 code; when received any string (D12, D28, N). */
+/** A country: an ISO 3166-1 alpha-3 code; when received any string (D12, D28). */
 export const countryCode = (mode: Mode): z.ZodString =>
   mode.reading === 'emitted'
     ? z.string().regex(ALPHA_3, { error: expecting('a country code of three capital letters') })

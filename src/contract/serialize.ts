@@ -41,12 +41,13 @@ export function serializeAroundContext(
   return `{"context":${contextText},"detected_at":${detectedAtText},"event_name":"${event_name}","event_version":"${EVENT_VERSION}","payload":${payloadText}}`;
 }
 
-/** Serialises a message for the senders, and sets the fields of `captured` that it has. */
-export const serializeMessageToSend = (
-  message: unknown,
+/**
+ * Returns the serialiser of messages for the senders, which sets the fields of `captured` that a message has. Call
+ * `withOwnKeys` with the message first: a function that did both would be one more frame in the stacks of errors.
+ */
+export const messageSerializer = (
   dialect: Dialect,
-  captured: CapturedFields,
-): Fragment => SERIALIZERS[dialect].messageToSend(withOwnKeys(message), captured);
+): ((message: unknown, captured: CapturedFields) => Fragment) => SERIALIZERS[dialect].messageToSend;
 
 /** Serialises validated plain data for a log line. */
 export const serializeChecked = (data: JsonObject): string => checkedJson(data, quoteInLine);

@@ -18,7 +18,7 @@ import {
   wordTexts,
 } from './json-fragments.ts';
 
-/** Fields of a message that its serialiser reads, so that nobody reads them a second time. */
+/** Fields of a message that its serialiser captures, so that they are read only once. */
 export interface CapturedFields {
   messageId: string | undefined;
   messageType: string;

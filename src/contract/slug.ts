@@ -1,12 +1,12 @@
-import { once } from '../once.ts';
+import { lazyValue } from '../lazy-value.ts';
 
 const WORD = '[\\p{Ll}\\p{Lo}\\p{N}]+';
 
-/** The form of a `playbook_slug` (D16). */
-export const playbookSlug = once(() => new RegExp(`^${WORD}(?:[._]${WORD})*$`, 'u'));
+/** Words of small letters and digits, joined by underscores or dots (D16). */
+export const playbookSlug = lazyValue(() => new RegExp(`^${WORD}(?:[._]${WORD})*$`, 'u'));
 
 // Created on first use: its tables of letters take longer to load than many modules.
-const words = once(() => new RegExp(WORD, 'gu'));
+const words = lazyValue(() => new RegExp(WORD, 'gu'));
 
 /**
  * Returns the slug of a playbook's name (D16): lowercase words joined by underscores; a dot between two words

@@ -6,10 +6,10 @@ export const EVENT_VERSION = '1.0.0';
 /** The version written into every v2 webhook message (D22). */
 export const API_VERSION = '2';
 
-/** At most this many messages in one webhook request (D31). */
+/** Maximum number of messages in one webhook request (D31). */
 export const MAX_MESSAGES_PER_REQUEST = 1000;
 
-/** Channel A event names (D1). */
+/** The names of log records; an exploit's may have a suffix (D1). */
 export const EVENT_NAMES = [
   'svc.ev0.threat.attack',
   'svc.ev0.threat.vulnerability_exploit',
@@ -105,7 +105,7 @@ export const EVENT_KINDS = [
 /** Values of `svc_payload_type` in format v1. */
 export const SVC_PAYLOAD_TYPES = ['security_event', 'pulse', 'security_response', 'test'] as const;
 
-/** Incident genres of format v1 (D43). */
+/** The words of `pulse_genre`: types of incidents in format v1 (D43). */
 export const PULSE_GENRES = [
   'vulnerable_packages',
   'injection_eval',

@@ -1,4 +1,4 @@
-/** The content of webhook messages by kind, without the envelope. Contract section B, D26-D30. */
+/** The content of webhook messages by kind, without the envelope (D26 to D30). */
 import * as z from 'zod';
 import {
   type Dialect,
@@ -38,7 +38,7 @@ const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
     }),
   );
 
-/** Real senders omit geo or is_tor (D28, W). */
+/** Real senders omit geo or is_tor: accepted when received (D28). */
 const resolvedIp = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     address: ipAddress(),
@@ -119,7 +119,7 @@ export const securityEvent = <
   return renamed(canonical, misspelt, { from: 'date_occured', to: 'date_occurred' });
 };
 
-/** Real messages have it; the library only sends it if the caller sets it (D81). */
+/** Real messages have a risk; the library only sends it if the caller sets it (D81). */
 export const riskCoefficient = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   risk_coefficient: narrowed(mode, z.int().min(0).max(100), z.int()).optional(),
 });
@@ -144,7 +144,7 @@ export const responseFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   playbook: fields(mode, { name: z.string(), id: z.string() }),
 });
 
-/** This library's own format, since the contract does not describe it (D30). */
+/** A test message. The contract does not describe one, so the fields are this library's own (D30). */
 export const testFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   application_id: tolerated(mode, z.string(), z.string().optional()),
   application_name: z.string(),
@@ -178,7 +178,7 @@ export const accounts = <R extends Reading>(mode: Mode<Dialect, R>) => ({
 
 type Accounts<R extends Reading> = ReturnType<typeof accounts<R>>;
 
-/** Only account takeovers have accounts; a received incident of any type may have them (D29, N). */
+/** When emitted, only account takeovers have accounts; a received incident of any type may have them (D29). */
 export const otherAccounts = <R extends Reading>(mode: Mode<Dialect, R>) =>
   (mode.reading === 'emitted' ? {} : accounts(mode)) as R extends 'emitted'
     ? Record<never, never>

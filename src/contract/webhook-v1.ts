@@ -1,4 +1,4 @@
-/** The webhook element of format v1 (deprecated, still served). Contract section C, D41-D45. */
+/** The webhook element of the deprecated format v1: a v2 message flattened beside `svc_payload_type` (D41 to D45). */
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, type Reading, tolerated, word } from './dialect.ts';
 import { type Choice, dispatch, hasAny, isObject } from './dispatch.ts';
@@ -18,7 +18,7 @@ const accountKey = <R extends Reading>(mode: Mode<Dialect, R>) =>
       .nullable(),
   });
 
-/** Additional fields of events in format v1 (D42). */
+/** Optional fields of events that only format v1 has (D42). */
 const eventExtras = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   risk: z.int().optional(),
   application_account_account_id: z.string().optional(),
@@ -43,7 +43,7 @@ const BY_ID = () => ({ ...without(['event_id']), id: z.string() });
 const BY_URL = () => ({ ...without(['event_url']), url: z.string() });
 const NO_APPLICATION = () => ({ application_id: z.string().optional() });
 
-/** Real senders use `id` and `url`, and omit the application (D41, W). */
+/** Real senders use `id` and `url`, and omit the application: accepted when received (D41). */
 const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
   tolerated(
     mode,
@@ -94,7 +94,7 @@ export const pulseDetails = <D extends Dialect, R extends Reading>(mode: Mode<D,
 const pulse = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
   fields(mode, { svc_payload_type: z.literal('pulse'), ...pulseDetails(mode) });
 
-/** `id` is the message_id; any string or null (D41). */
+/** `id` is the message's id: any string, or null (D41). */
 const securityResponseV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     id: z.string().nullable(),

@@ -1,4 +1,4 @@
-/** The webhook message of format v2 and its body. Contract section B, D20-D25, D31. */
+/** The webhook message of format v2, an envelope around content (D20), and a request's body, an array of them (D31). */
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty, type Reading, tolerated } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
@@ -50,7 +50,7 @@ export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
       type: z.templateLiteral([INJECTION, z.string().regex(/^\S+$/)]),
       message: plainIncident,
     },
-    // Any other message type; its message is any object (received) or an incident (open) (D25).
+    // An unknown type: when received its message is any object, in the open dialect an incident (D25).
     unknown: {
       type: nonEmpty().meta({
         not: { anyOf: [{ enum: [...KNOWN_TYPES] }, { pattern: INJECTION_PATTERN }] },
@@ -89,7 +89,7 @@ type Branches<D extends Dialect, R extends Reading, K extends readonly unknown[]
   ? K
   : readonly [...K, U];
 
-/** The branches of one mode: unknown types are not allowed in the strict emitted reading (D25). */
+/** The branches of one mode: strict and emitted has no unknown types (D25). */
 export const branches = <
   D extends Dialect,
   R extends Reading,
@@ -111,7 +111,7 @@ const envelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
     ...envelopeFields(type, message),
   });
 
-/** In the order of D20. */
+/** In the order in which the fields are written (D20). */
 const envelopeFields = <T extends z.ZodType, M extends z.ZodType>(type: T, message: M) => ({
   api_version: z.literal(API_VERSION),
   date_created: timestamp(),
@@ -135,7 +135,7 @@ const identified = <R extends Reading, T extends z.ZodType, M extends z.ZodType>
     { from: 'id', to: 'message_id' },
   );
 
-/** Real senders use `id` for all types (D21, W). */
+/** Real senders use `id` for all types: accepted when received (D21). */
 const tolerantEnvelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
   mode: Mode<Dialect, R>,
   kind: { type: T; message: M },

@@ -1,12 +1,11 @@
-/** The steps of one attempt: encode, sign, POST. */
+/** The steps of one attempt before and after its POST: encode, sign, read Retry-After. */
 import type { TimeLimit } from '../runtime/timers.ts';
 import { encodeBody, formatTimestamp, type Outgoing } from '../webhook/encoder.ts';
-import type { Poster, PostRequest } from '../webhook/http/client.ts';
+import type { Poster } from '../webhook/http/client.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
 import { SIGNATURE_HEADER } from '../webhook/request-headers.ts';
 import { parseRetryAfter } from '../webhook/retry.ts';
 import { sign } from '../webhook/signature.ts';
-import type { Target } from './destination.ts';
 
 export interface Sending extends Omit<TimeLimit, 'ms'> {
   readonly poster: Poster;
@@ -27,18 +26,9 @@ export function encodeAndSign(
   { clock, headers }: Pick<Sending, 'clock' | 'headers'>,
 ): SignedRequest {
   let maxRetryCount = 0;
-  for (const { sends } of messages) if (sends > maxRetryCount) maxRetryCount = sends;
+  for (const { retryCount } of messages) if (retryCount > maxRetryCount) maxRetryCount = retryCount;
   const body = encodeBody(messages, formatTimestamp(clock.now()));
   return { body, headers: { ...headers, [SIGNATURE_HEADER]: sign(body, secret) }, maxRetryCount };
-}
-
-/** Sends the request. Never rejects: a failure is a result. */
-export function post(
-  { body, headers }: SignedRequest,
-  { url, tls }: Target,
-  { poster, onHeaders }: Pick<Sending, 'poster'> & Pick<PostRequest, 'onHeaders'>,
-): Promise<AttemptResult> {
-  return poster.post({ url, body, headers, tls, onHeaders });
 }
 
 /** Returns the wait that the receiver asked for, in ms; `undefined` without one. */

@@ -2,17 +2,17 @@
  * The delivery state of a destination and its transitions (D72, D73, D75). Pure: times are the queue's, and randomness
  * is an argument. The state is plain JSON, since it is stored in the queue.
  */
-import type { ApplicationState, ApplicationUpdate, Tier } from '../queue/queue.ts';
+import type { ApplicationState, ApplicationUpdate, Health } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import type { Outcome } from '../webhook/outcome.ts';
 import { jittered } from '../webhook/retry.ts';
 import { afterPassed, afterTooLarge, type Budget, startBudget } from './budget.ts';
-import type { Decision, DeliveryPolicy } from './retry-policy.ts';
+import type { DeliveryPolicy, PolicyAndRandom } from './retry-policy.ts';
 
 /** How a destination behaves. Stored as JSON in the state of its application. */
 export type CircuitBreaker = {
-  readonly tier: Tier;
+  readonly health: Health;
   /** Identifies the URL that this state is about. */
   readonly urlHash: string;
   /** Failed requests in a row that count towards opening (D75). */
@@ -29,6 +29,8 @@ export type CircuitBreaker = {
   readonly recoveredAt: number | null;
   /** Number of claims in a row for which there was no URL or secret. */
   readonly missing: number;
+  /** Time before which a rate limit allows no request; `null` without one. */
+  readonly nextRequestAt: number | null;
   /** Size of a body in bytes, learned from 413 (D73). */
   readonly bytes: Budget;
   /** Number of messages of a request, learned from timeouts. */
@@ -38,7 +40,7 @@ export type CircuitBreaker = {
 /** Returns the circuit breaker of a destination to which nothing was sent yet. */
 export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): CircuitBreaker {
   return {
-    tier: 'untried',
+    health: 'untried',
     urlHash,
     failures: 0,
     isOpen: false,
@@ -47,6 +49,7 @@ export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): Circ
     goneAt: null,
     recoveredAt: null,
     missing: 0,
+    nextRequestAt: null,
     bytes: startBudget(policy.maxBodyBytes),
     messages: startBudget(policy.maxMessages),
   };
@@ -55,7 +58,7 @@ export function newCircuitBreaker(urlHash: string, policy: DeliveryPolicy): Circ
 /** Returns the state of an application to which nothing was sent yet. */
 export function initialState(policy: DeliveryPolicy): ApplicationState {
   return {
-    tier: 'untried',
+    health: 'untried',
     maxMessages: policy.cautiousMaxMessages,
     maxBytes: policy.maxBodyBytes,
     circuitBreaker: null,
@@ -77,6 +80,10 @@ export function circuitBreakerOf(
 export function isOfAnotherUrl({ circuitBreaker }: ApplicationState, urlHash: string): boolean {
   return circuitBreaker !== null && (circuitBreaker as Partial<CircuitBreaker>).urlHash !== urlHash;
 }
+
+/** Returns the hash of the URL that a stored state is about; `undefined` before the first request. */
+export const urlHashOf = (state: ApplicationState | undefined): string | undefined =>
+  (state?.circuitBreaker as Partial<CircuitBreaker> | null | undefined)?.urlHash;
 
 /** What a request says about its destination. */
 export interface BreakerInput {
@@ -106,7 +113,7 @@ export interface BreakerStep {
 export function afterAttempt(
   breaker: CircuitBreaker,
   attempt: BreakerInput,
-  decision: Decision,
+  decision: PolicyAndRandom,
 ): BreakerStep {
   const { policy } = decision;
   const { outcome, bodyBytes } = attempt;
@@ -132,7 +139,7 @@ function afterSuccess(
   return {
     breaker: {
       ...newCircuitBreaker(breaker.urlHash, policy),
-      tier: 'healthy',
+      health: 'healthy',
       ...budgetsAfterSuccess(breaker, attempt, policy),
       recoveredAt: pauseMs === 0 ? null : recoveredAt,
     },
@@ -189,13 +196,13 @@ function slowStartWait(
 function afterFailure(
   breaker: CircuitBreaker,
   attempt: BreakerInput,
-  { policy, random }: Decision,
+  { policy, random }: PolicyAndRandom,
 ): BreakerStep {
   const { outcome, counts, isBisection, retryAfterMs = 0, now } = attempt;
   const goneAt = outcome === 'close' ? (breaker.goneAt ?? now) : breaker.goneAt;
   if (outcome === 'close' && now - (goneAt ?? now) >= policy.goneConfirmMs) {
     return {
-      breaker: { ...breaker, goneAt, tier: 'closed', failures: breaker.failures + 1 },
+      breaker: { ...breaker, goneAt, health: 'closed', failures: breaker.failures + 1 },
       pauseMs: 0,
       changes: ['closed'],
     };
@@ -213,8 +220,8 @@ function afterFailure(
   return {
     breaker: {
       ...breaker,
-      // Also if the failure does not count: no full request goes to a destination before the next success.
-      tier: 'failing',
+      // Even if the failure does not count: until the next success, requests have at most `cautiousMaxMessages`.
+      health: 'failing',
       failures,
       isOpen,
       probes,
@@ -256,26 +263,14 @@ export function updateOf(
   { breaker, pauseMs }: BreakerStep,
   policy: DeliveryPolicy,
 ): ApplicationUpdate {
+  const { health, isOpen, messages, bytes } = breaker;
+  const most = health === 'healthy' ? policy.maxMessages : policy.cautiousMaxMessages;
   return {
-    tier: breaker.tier,
-    maxMessages: maxMessages(breaker, policy),
+    health,
+    maxMessages: isOpen ? 1 : Math.min(messages.max, most),
+    // The budget counts the brackets of the body; `maxBytes` does not.
+    maxBytes: Math.max(1, bytes.max - BRACKET_BYTES),
     pauseMs,
-    ...limits(breaker),
-  };
-}
-
-/** `maxBytes` does not count the brackets of the body, which the budget does. */
-function limits(breaker: CircuitBreaker): Pick<ApplicationState, 'maxBytes' | 'circuitBreaker'> {
-  return {
-    maxBytes: Math.max(1, breaker.bytes.max - BRACKET_BYTES),
     circuitBreaker: breaker,
   };
-}
-
-function maxMessages({ isOpen, tier, messages }: CircuitBreaker, policy: DeliveryPolicy): number {
-  if (isOpen) return 1;
-  return Math.min(
-    messages.max,
-    tier === 'healthy' ? policy.maxMessages : policy.cautiousMaxMessages,
-  );
 }

@@ -1,4 +1,4 @@
-/** `createWebhookSender`: makes a running engine from options. */
+/** `createWebhookSender`: makes a running sender from options. */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
@@ -6,26 +6,28 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
 import { maxOpenFiles } from '../runtime/open-files.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
-import { answeredInTime, listeningTogether } from '../runtime/timers.ts';
+import { shareAbortListener, withAnswerTimeout } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
 import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { createSettings } from '../settings/source.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
 import { draftReader } from '../webhook/read-messages.ts';
-import { initialState, isOfAnotherUrl } from './circuit-breaker.ts';
+import { initialState } from './circuit-breaker.ts';
 import { Delivery } from './deliver.ts';
 import { Destinations } from './destination.ts';
-import { Engine } from './engine.ts';
 import { Enqueuer } from './enqueue.ts';
 import { createObserver } from './events.ts';
+import { flushBeforeExit } from './flush-before-exit.ts';
+import { Lifecycle } from './lifecycle.ts';
 import { Maintenance } from './maintenance.ts';
 import type { WebhookSenderOptions } from './options.ts';
 import { readSenderOptions, type SenderSettings } from './read-options.ts';
+import { reopener } from './reopen.ts';
 import { LastFailures } from './report.ts';
 import { Scheduler } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
 import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
-import { flushBeforeExit, Shutdown } from './shutdown.ts';
+import { SenderMethods } from './sender-methods.ts';
 import { Slots, withinOpenFiles } from './slots.ts';
 import { Tracker } from './tracker.ts';
 
@@ -59,19 +61,16 @@ export interface SenderSystem {
   readonly maxOpenFiles: number;
 }
 
-/** Runs everything untraced: the sender may be created and called within traced requests that it outlives. */
-export function makeSender(
-  options: unknown,
-  system: SenderSystem,
-): WebhookSender & FollowingSender {
-  return untracedSender(untraced(() => makeEngine(options, system)));
+/** Makes a sender that runs untraced: it may be created and called in a traced request, and outlives that request. */
+export function makeSender(options: unknown, system: SenderSystem): Sender {
+  return untracedSender(untraced(() => makeMethods(options, system)));
 }
 
-function makeEngine(options: unknown, system: SenderSystem): Engine {
+function makeMethods(options: unknown, system: SenderSystem): SenderMethods {
   const core = makeCore(readSenderOptions(options), system);
   const { settings, clock, tracker } = core;
   const dispatch = makeDispatch(core);
-  const shutdown: Shutdown = new Shutdown({
+  const lifecycle: Lifecycle = new Lifecycle({
     ...core,
     drain: dispatch.drain,
     isInFlight: dispatch.isInFlight,
@@ -86,7 +85,7 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
     clock,
     acceptedCount: () => tracker.acceptedCount,
     pending: () => tracker.pending,
-    flush: (signal) => shutdown.flush({ signal }),
+    flush: (signal) => lifecycle.flush({ signal }),
   });
   // Builds the schemas now: it takes milliseconds that would delay the first `send`, and zod fails once a prototype is
   // polluted.
@@ -96,15 +95,15 @@ function makeEngine(options: unknown, system: SenderSystem): Engine {
   const test = { ...intake, ...core.wire, destinations: core.destinations };
   const enqueuer = new Enqueuer({
     ...core,
-    find: settings.isSettingsFunction ? answeredInTime(core.find, core.wire) : core.find,
+    find: settings.isSettingsFunction ? withAnswerTimeout(core.find, core.wire) : core.find,
     intake,
     delayMs: settings.lingerMs,
-    hasNewUrl: dispatch.hasNewUrl,
+    reopenIfMoved: dispatch.reopenIfMoved,
   });
-  return new Engine({
+  return new SenderMethods({
     ...core,
     enqueuer,
-    shutdown,
+    lifecycle,
     attempts: dispatch.attempts,
     sendTest: (applicationId) => sendTestMessage(applicationId, test),
   });
@@ -129,7 +128,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     signal: stopping.signal,
     maxIdleConnections,
   });
-  const stop = { signal: stopping.signal, listen: listeningTogether(stopping.signal) };
+  const stop = { signal: stopping.signal, listen: shareAbortListener(stopping.signal) };
   return {
     ...system,
     settings,
@@ -148,36 +147,22 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
   };
 }
 
-interface Dispatch {
-  readonly start: () => void;
-  readonly stop: () => Promise<void>;
-  readonly drain: (untilMs: number, signal: AbortSignal) => Promise<void>;
-  readonly isInFlight: () => boolean;
-  readonly attempts: () => number;
-  readonly hasNewUrl: (applicationId: string) => Promise<boolean>;
-}
-
 /** Makes the parts that claim, deliver and maintain. */
-function makeDispatch(core: Core): Dispatch {
+function makeDispatch(core: Core) {
   const { settings, queue, destinations, stopping, wire, isDelivering } = core;
-  const hasNewUrl = async (applicationId: string): Promise<boolean> => {
-    const state = await queue.applicationState(applicationId);
-    const destination = await destinations.resolve(applicationId);
-    if (state === undefined || typeof destination === 'string') return false;
-    return isOfAnotherUrl(state, destination.urlHash);
-  };
+  const reopenIfMoved = reopener(queue, destinations);
   const parts = { ...settings, ...core };
   const scheduler: Scheduler = new Scheduler({
     ...parts,
     deliver: (held) => delivery.deliver(held),
   });
   const wake = (): void => scheduler.wake();
-  const maintenance = new Maintenance({ ...parts, ...maintenanceTimes(settings), hasNewUrl, wake });
+  const maintenance = new Maintenance({ ...parts, reopenIfMoved, wake });
   const delivery = new Delivery({
     ...parts,
     ...wire,
-    onWaiting: wake,
-    onClosed: (applicationId) => maintenance.closeApplication(applicationId),
+    onSlotFree: wake,
+    onClosed: (applicationId) => maintenance.deadLetterClosed(applicationId),
   });
   const stopListening = isDelivering ? queue.onDue(wake) : nothing;
   return {
@@ -192,17 +177,13 @@ function makeDispatch(core: Core): Dispatch {
       await scheduler.stop();
       await maintenance.stop();
     },
-    drain: async (untilMs, signal) => {
+    drain: async (untilMs: number, signal: AbortSignal) => {
       if (isDelivering) await scheduler.drain(untilMs, signal);
     },
     isInFlight: () => scheduler.isInFlight,
     attempts: () => delivery.attempts,
-    hasNewUrl,
+    reopenIfMoved,
   };
-}
-
-function maintenanceTimes({ policy, maintenanceIntervalMs, stalledAfterMs }: SenderSettings) {
-  return { horizonMs: policy.schedule.horizonMs, everyMs: maintenanceIntervalMs, stalledAfterMs };
 }
 
 const nothing = (): void => {};
@@ -229,24 +210,29 @@ function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined 
   return () => (isOpen ? undefined : open());
 }
 
+type Sender = WebhookSender & FollowingSender;
+
 /** Runs each method untraced. */
-export function untracedSender(
-  sender: WebhookSender & FollowingSender,
-): WebhookSender & FollowingSender {
-  const close: WebhookSender['close'] = (...call) => untraced(() => sender.close(...call));
-  return {
-    send: (...call) => untraced(() => sender.send(...call)),
-    [SEND_EACH]: (messages, selection) => untraced(() => sender[SEND_EACH](messages, selection)),
-    sendTest: (...call) => untraced(() => sender.sendTest(...call)),
-    stats: () => untraced(() => sender.stats()),
-    deadLetters: (...call) => untraced(() => sender.deadLetters(...call)),
-    replay: (...call) => untraced(() => sender.replay(...call)),
-    purge: (...call) => untraced(() => sender.purge(...call)),
-    reopen: (...call) => untraced(() => sender.reopen(...call)),
-    flush: (...call) => untraced(() => sender.flush(...call)),
-    close,
-    [Symbol.asyncDispose]: async () => {
-      await close();
-    },
+export function untracedSender(sender: Sender): Sender {
+  const method = <Name extends keyof Sender>(name: Name): Sender[Name] => {
+    const inner = sender[name] as (...call: unknown[]) => unknown;
+    // `bind` instead of a function of our own, which would be one more frame in the stacks of errors.
+    const outer = (...call: unknown[]) => untraced(inner.bind(sender, ...call));
+    return outer as unknown as Sender[Name];
   };
+  return Object.fromEntries(METHODS.map((name) => [name, method(name)])) as unknown as Sender;
 }
+
+const METHODS = [
+  'send',
+  SEND_EACH,
+  'sendTest',
+  'stats',
+  'deadLetters',
+  'replay',
+  'purge',
+  'reopen',
+  'flush',
+  'close',
+  Symbol.asyncDispose,
+] as const;

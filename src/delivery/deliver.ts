@@ -1,9 +1,8 @@
 /** Delivers a claim: finds its destination, makes one attempt, and settles the claim. */
-import type { ApplicationUpdate, Claim, MessageQueue } from '../queue/queue.ts';
-import { isPromiseLike } from '../runtime/is-promise-like.ts';
-import type { Random } from '../runtime/random.ts';
-import { jittered } from '../webhook/retry.ts';
-import { encodeAndSign, post, retryAfterOf, type Sending } from './attempt.ts';
+import type { ApplicationUpdate, Claim } from '../queue/queue.ts';
+import { isPromiseLike } from '../runtime/host-calls.ts';
+import type { AttemptResult } from '../webhook/outcome.ts';
+import { encodeAndSign, retryAfterOf, type Sending } from './attempt.ts';
 import {
   afterMissing,
   type CircuitBreaker,
@@ -12,39 +11,42 @@ import {
   isOfAnotherUrl,
   newCircuitBreaker,
   updateOf,
+  urlHashOf,
 } from './circuit-breaker.ts';
-import type { Destination, Destinations, MissingDestination } from './destination.ts';
-import { errorCodeOf, type QueueOperation } from './events.ts';
-import { limitRate, maxMessagesAtOnce } from './rate-limit.ts';
+import { type ClaimCallParts, ClaimCalls } from './claim-calls.ts';
+import type { Destination, Destinations, MissingDestination, Unresolved } from './destination.ts';
+import { maxMessagesAtOnce, RateLimits } from './rate-limit.ts';
 import { type ReportParts, reportAttempt } from './report-attempt.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { HeldClaim } from './scheduler.ts';
-import { type Attempted, type Settlement, settle } from './settle.ts';
+import { type Attempted, settlementOf } from './settlement.ts';
 import type { Slot } from './slots.ts';
 
-export interface DeliveryParts extends Sending, ReportParts {
-  readonly queue: MessageQueue;
+export interface DeliveryParts extends Sending, ReportParts, ClaimCallParts {
   readonly destinations: Destinations;
   readonly policy: DeliveryPolicy;
-  readonly random: Random;
-  /** Time without settings or without response headers after which a request counts as waiting, in ms (D75). */
+  /** Time for which a request may wait for settings or a response before it gives up its active slot, in ms (D75). */
   readonly lateAfterMs: number;
-  readonly leaseMs: number;
   /** Maximum duration of an attempt, in ms (D76). */
   readonly deadlineMs: number;
-  /** Called when a slot becomes free because a request waits. */
-  readonly onWaiting: () => void;
+  /** Called when there may be a free slot or place to wait. */
+  readonly onSlotFree: () => void;
 }
 
-/** Waits between calls that settle, release or extend a claim while the queue fails, in ms. */
-const SETTLE_DELAYS_MS = [100, 500, 2000, 5000, 10_000] as const;
+interface AttemptInput extends HeldClaim {
+  readonly destination: Destination;
+  readonly breaker: CircuitBreaker;
+}
 
 export class Delivery {
   readonly #parts: DeliveryParts;
+  readonly #calls: ClaimCalls;
+  readonly #rateLimits = new RateLimits();
   #attempts = 0;
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
+    this.#calls = new ClaimCalls(parts);
   }
 
   /** Number of attempts that were started. */
@@ -53,40 +55,52 @@ export class Delivery {
   }
 
   /** Rejects only if the claim cannot be read. */
-  async deliver({ claim, slot, heldSince: claimedAt }: HeldClaim): Promise<void> {
-    const { clock, signal, queue, destinations, deadlineMs, leaseMs } = this.#parts;
-    const startedAt = clock.monotonicMs();
-    const found = destinations.resolve(claim.applicationId);
-    const destination = isPromiseLike(found) ? await this.#inSlot(slot, found) : found;
-    if (signal.aborted) {
-      await this.#retryQueueCall('release', () => queue.release(claim));
-      return;
-    }
-    if (typeof destination === 'string' || destination.isRefused) {
-      await this.#release(claim, typeof destination === 'string' ? destination : 'refused');
-      return;
-    }
-    let heldSince = claimedAt;
-    // If the settings took long, the attempt might outlast the lease, and the messages would be sent twice.
-    if (clock.monotonicMs() - claimedAt + deadlineMs >= leaseMs) {
-      heldSince = clock.monotonicMs();
-      const answer = await this.#retryQueueCall('extend', () => queue.extend(claim, leaseMs));
-      if (answer !== 'extended') return;
-    }
-    await this.#attempt({ claim, destination, slot, startedAt, heldSince });
+  deliver(held: HeldClaim): Promise<void> {
+    this.#calls.claimed(held.claim);
+    const found = this.#parts.destinations.resolve(held.claim.applicationId);
+    return isPromiseLike(found)
+      ? this.#inSlot(held.slot, found).then((late) => this.#deliverTo(late, held))
+      : this.#deliverTo(found, held);
   }
 
-  async #attempt({ claim, destination, slot, startedAt, heldSince }: AttemptInput): Promise<void> {
-    const { policy, random, clock, observe, queue, tracker, poster } = this.#parts;
-    const { applicationId, format, messages, state } = claim;
-    const breaker = circuitBreakerOf(state, destination.urlHash, policy);
+  /** Not async, like `deliver`: each promise costs time and memory, and there are many attempts. */
+  #deliverTo(destination: Destination | Unresolved, held: HeldClaim): Promise<void> {
+    const { clock, signal, policy } = this.#parts;
+    const { claim, slot } = held;
+    if (signal.aborted) return this.#calls.release(claim);
+    if (typeof destination === 'string') return this.#releaseMissing(claim, destination);
+    if (destination.isRefused) return this.#releaseMissing(claim, 'refused');
     const smaller = stateForFewer(claim, destination, policy);
-    if (smaller !== undefined) {
-      await this.#retryQueueCall('release', () => queue.release(claim, smaller));
-      return;
-    }
-    const request = encodeAndSign(messages, destination.secret, this.#parts);
-    const { body, maxRetryCount } = request;
+    if (smaller !== undefined) return this.#calls.release(claim, smaller);
+    const breaker = circuitBreakerOf(claim.state, destination.urlHash, policy);
+    const input = { ...held, destination, breaker };
+    const now = { queueMs: this.#queueTime(held), monotonicMs: clock.monotonicMs() };
+    const waitMs = this.#rateLimits.waitMs(claim.applicationId, breaker, now);
+    if (waitMs === 0) return this.#attempt(input);
+    return this.#inSlot(slot, clock.idle(waitMs, signal)).then(() => this.#attempt(input));
+  }
+
+  #attempt(input: AttemptInput): Promise<void> {
+    const { clock, signal, deadlineMs, leaseMs } = this.#parts;
+    if (signal.aborted) return this.#calls.release(input.claim);
+    // If the settings or a rate limit took long, the attempt might outlast the lease, and the messages would be sent twice.
+    const leftMs = leaseMs - (clock.monotonicMs() - input.requestedAt);
+    return leftMs > deadlineMs
+      ? this.#send(input, input.requestedAt)
+      : this.#attemptWithNewLease(input);
+  }
+
+  async #attemptWithNewLease(input: AttemptInput): Promise<void> {
+    const leasedSince = this.#parts.clock.monotonicMs();
+    if (await this.#calls.extend(input.claim)) await this.#send(input, leasedSince);
+  }
+
+  async #send(input: AttemptInput, leasedSince: number): Promise<void> {
+    const { claim, destination, breaker, slot, requestedAt, answeredAt } = input;
+    const { policy, random, clock, observe, tracker, poster } = this.#parts;
+    const { applicationId, format, messages } = claim;
+    const { url, secret, tls, application } = destination;
+    const { body, headers, maxRetryCount } = encodeAndSign(messages, secret, this.#parts);
     this.#attempts += 1;
     const started = {
       applicationId,
@@ -101,10 +115,10 @@ export class Delivery {
     observe('attempt-started', () => started);
     const stopLateTimer = this.#waitWhenLate(slot);
     const sentAt = clock.monotonicMs();
-    const result = await post(request, destination, { poster, onHeaders: stopLateTimer });
+    const result = await poster.post({ url, body, headers, tls });
+    // Not before the end of the response: its body may hang too.
     stopLateTimer();
-    const now = claim.nowMs + (clock.monotonicMs() - startedAt);
-    const attempted: Attempted = {
+    const made: Attempted = {
       messages,
       messageCount: messages.length,
       claimedAtMs: claim.nowMs,
@@ -112,100 +126,83 @@ export class Delivery {
       result,
       bodyBytes: body.length,
       retryAfterMs: retryAfterOf(result, clock.now()),
-      now,
+      now: this.#queueTime(input),
     };
-    const settlement = settle(attempted, policy, random);
-    const lastRequest = { messageCount: messages.length, elapsedMs: clock.monotonicMs() - sentAt };
-    const limited = limitRate(settlement.state, destination.application, lastRequest);
+    const mayBeReopened = breaker.health === 'failing' && !isAccepted(result);
+    const attempted = mayBeReopened ? await this.#unlessReopened(applicationId, made) : made;
+    const settlement = settlementOf(attempted, policy, random);
+    const sent = { applicationId, sentAt, limit: application };
+    const state = this.#rateLimits.afterRequest(sent, settlement.state, {
+      messageCount: messages.length,
+      beganAt: claim.nowMs + (sentAt - requestedAt),
+      elapsedMs: clock.monotonicMs() - sentAt,
+      roundTripMs: answeredAt - requestedAt,
+    });
     const endSettling = tracker.beginSettling();
     try {
-      const isLost = await this.#settleClaim(claim, { ...settlement, state: limited }, heldSince);
-      reportAttempt({ claim, attempted, settlement, started, isLost }, this.#parts);
+      const isSettled = await this.#calls.settle(claim, { ...settlement, state }, leasedSince);
+      reportAttempt({ claim, attempted, settlement, started, isLost: !isSettled }, this.#parts);
     } finally {
       endSettling();
     }
   }
 
+  /** Uses a new circuit breaker if the destination was reopened meanwhile: the old one could close it again. */
+  async #unlessReopened(applicationId: string, attempted: Attempted): Promise<Attempted> {
+    const { queue, policy } = this.#parts;
+    const { breaker } = attempted;
+    const state = await queue.applicationState(applicationId).catch(() => undefined);
+    if (state?.circuitBreaker !== null) return attempted;
+    return { ...attempted, breaker: newCircuitBreaker(breaker.urlHash, policy) };
+  }
+
+  /** Returns the queue's time. It may be early by the round trip of the claim, never late. */
+  #queueTime({ claim, answeredAt }: HeldClaim): number {
+    return claim.nowMs + (this.#parts.clock.monotonicMs() - answeredAt);
+  }
+
   async #inSlot<T>(slot: Slot, work: Promise<T>): Promise<T> {
-    const end = this.#waitWhenLate(slot);
+    const stopLateTimer = this.#waitWhenLate(slot);
     try {
       return await work;
     } finally {
-      end();
-      slot.resume();
+      stopLateTimer();
+      const resumed = slot.resume();
+      if (resumed !== undefined) {
+        // The request no longer waits, so another one may.
+        this.#parts.onSlotFree();
+        await resumed;
+      }
     }
   }
 
   /** Gives up the active slot when the host's settings or the receiver take long (D75). Returns a function that stops the timer. */
   #waitWhenLate(slot: Slot): () => void {
-    const { clock, lateAfterMs, onWaiting } = this.#parts;
+    const { clock, lateAfterMs, onSlotFree } = this.#parts;
     const wait = (): void => {
-      if (slot.tryToWait()) onWaiting();
+      if (slot.tryToWait()) onSlotFree();
     };
     return clock.startTimer(lateAfterMs, wait, 'let-end');
   }
 
-  /** Settles the claim. Resolves to true if the lease expired, so that another process may have the messages. */
-  async #settleClaim(
-    claim: Claim,
-    { results, state }: Settlement,
-    heldSince: number,
-  ): Promise<boolean> {
-    const { queue, clock, leaseMs } = this.#parts;
-    let calls = 0;
-    const answer = await this.#retryQueueCall('settle', () => {
-      calls += 1;
-      return queue.settle(claim, results, state);
-    });
-    // Within the lease, `lost` means that an earlier call has settled the claim but its answer was lost.
-    const isOurs = calls > 1 && clock.monotonicMs() - heldSince < leaseMs;
-    return answer === undefined || (answer === 'lost' && !isOurs);
-  }
-
   /** Releases a claim without a usable destination, and pauses the destination (D72). */
-  async #release(claim: Claim, because: MissingDestination): Promise<void> {
-    const { policy, random, observe, queue, lastFailures } = this.#parts;
+  async #releaseMissing(claim: Claim, because: MissingDestination): Promise<void> {
+    const { policy, random, observe, lastFailures } = this.#parts;
     const { applicationId, state } = claim;
-    const stored = state.circuitBreaker as Partial<CircuitBreaker> | null;
-    const breaker =
-      stored === null
-        ? newCircuitBreaker('', policy)
-        : circuitBreakerOf(state, stored.urlHash ?? '', policy);
+    const breaker = circuitBreakerOf(state, urlHashOf(state) ?? '', policy);
     const step = afterMissing(breaker, policy, random);
     const update: ApplicationUpdate = {
       ...updateOf(step, policy),
-      tier: state.tier,
+      health: state.health,
       maxMessages: state.maxMessages,
     };
     lastFailures.failed({ applicationId, because });
     observe('destination-missing', () => ({ applicationId, waitMs: step.pauseMs, because }));
-    await this.#retryQueueCall('release', () => queue.release(claim, update));
-  }
-
-  /** Repeats a failing call until the lease has expired: then the messages are due again anyway (law 3 in queue/queue.ts). */
-  async #retryQueueCall<T>(
-    operation: QueueOperation,
-    call: () => Promise<T>,
-  ): Promise<T | undefined> {
-    const { clock, random, observe, leaseMs, signal } = this.#parts;
-    const startedAt = clock.monotonicMs();
-    for (let failures = 0; ; failures += 1) {
-      try {
-        return await call();
-      } catch (error) {
-        const delayMs = SETTLE_DELAYS_MS[failures] ?? SETTLE_DELAYS_MS.at(-1) ?? 0;
-        const retryInMs = jittered(delayMs, random);
-        observe('queue-failed', () => ({ operation, retryInMs, ...errorCodeOf(error) }));
-        // A failing queue must not delay `close` (D79).
-        const isOver = clock.monotonicMs() - startedAt + retryInMs > leaseMs;
-        if (isOver || signal.aborted) return undefined;
-        await clock.idle(retryInMs, signal);
-      }
-    }
+    await this.#calls.release(claim, update);
   }
 }
 
-/** Returns the state with which a claim is released that has too many messages; `undefined` if it has not. */
+/** Returns the state to release a claim with if it has too many messages; `undefined` if it has not. */
 function stateForFewer(
   { messages, state }: Claim,
   { application, urlHash }: Destination,
@@ -220,10 +217,5 @@ function stateForFewer(
   return messages.length > maxMessages ? { ...state, maxMessages, pauseMs: 0 } : undefined;
 }
 
-interface AttemptInput {
-  readonly claim: Claim;
-  readonly destination: Destination;
-  readonly slot: Slot;
-  readonly startedAt: number;
-  readonly heldSince: number;
-}
+const isAccepted = (result: AttemptResult): boolean =>
+  result.kind === 'response' && result.status < 300;

@@ -1,6 +1,6 @@
 /** Resolves an application to its destination: the URL and secret that its settings have now. */
 import { hash } from 'node:crypto';
-import { isPromiseLike } from '../runtime/is-promise-like.ts';
+import { isPromiseLike } from '../runtime/host-calls.ts';
 import { type TimeLimit, withTimeout } from '../runtime/timers.ts';
 import type { ResolvedApplication, SettingsReader } from '../settings/source.ts';
 import type { PostRequest } from '../webhook/http/client.ts';
@@ -8,8 +8,8 @@ import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-g
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import { checkSecret } from '../webhook/signature.ts';
 
-/** A URL and a secret. */
-export interface Target {
+/** Where requests go, and how they are signed and secured. */
+export interface Endpoint {
   readonly url: URL;
   readonly secret: string;
   /** Required, so that a polluted Object.prototype cannot supply credentials. */
@@ -17,7 +17,7 @@ export interface Target {
 }
 
 /** The destination of an application. */
-export interface Destination extends Target {
+export interface Destination extends Endpoint {
   /** Identifies the URL. The URL itself is not stored, since it may contain a token. */
   readonly urlHash: string;
   /** Whether the network policy refuses its address: then nothing is sent (D82). */

@@ -5,9 +5,9 @@ import { Heap } from '../runtime/heap.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { nextTime } from '../webhook/retry.ts';
-import { encodeAndSign, post, retryAfterOf, type Sending } from './attempt.ts';
+import { encodeAndSign, retryAfterOf, type Sending } from './attempt.ts';
 import { type CircuitBreaker, newCircuitBreaker, updateOf } from './circuit-breaker.ts';
-import type { Target } from './destination.ts';
+import type { Endpoint } from './destination.ts';
 import { debugEvent } from './events.ts';
 import {
   type AttemptEnd,
@@ -18,10 +18,10 @@ import {
   type UndeliveredReason,
 } from './report.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from './retry-policy.ts';
-import { type Settlement, settle, type Verdict } from './settle.ts';
+import { type Settlement, settlementOf, type Verdict } from './settlement.ts';
 
 export interface DirectCall extends Sending {
-  readonly destination: Target;
+  readonly destination: Endpoint;
   readonly entries: readonly AcceptedEntry[];
   readonly policy: DeliveryPolicy;
   readonly random: Random;
@@ -62,13 +62,13 @@ interface Batch {
   readonly sends: number;
   /** Maximum number of messages in a request; `undefined`: the limit of the destination. */
   readonly maxMessages: number | undefined;
-  readonly progress: Json | null;
+  readonly retryState: Json | null;
   /** How the last attempt ended; empty before the first. */
   readonly end: AttemptEnd;
 }
 
 /** The batches of an application, and its turn among applications that are due at the same time. */
-interface Line {
+interface ApplicationBatches {
   /** By due time, then in the order of the call. */
   readonly batches: Batch[];
   turn: number;
@@ -81,7 +81,7 @@ interface Abandoned {
 
 class DirectSending {
   readonly #call: DirectCall;
-  readonly #lines = new Heap<Line>(isBefore);
+  readonly #waiting = new Heap<ApplicationBatches>(isBefore);
   readonly #undelivered: UndeliveredMessage[] = [];
   readonly #requests: RequestReport[] = [];
   readonly #startedAt: number;
@@ -95,17 +95,17 @@ class DirectSending {
     this.#startedAt = call.clock.monotonicMs();
     this.#breaker = newCircuitBreaker('', call.policy);
     for (const entries of byApplication(call.entries)) {
-      const history = { sends: 0, maxMessages: undefined, progress: null, end: {} };
+      const history = { sends: 0, maxMessages: undefined, retryState: null, end: {} };
       this.#push({ batches: [{ entries, from: 0, dueMs: this.#startedAt, ...history }], turn: 0 });
     }
   }
 
   async run(): Promise<void> {
     const { clock, signal } = this.#call;
-    for (let line = this.#lines.first(); line !== undefined; line = this.#lines.first()) {
+    for (let next = this.#waiting.first(); next !== undefined; next = this.#waiting.first()) {
       if (signal.aborted) break;
       // Compared again after the wait: a timer may fire a fraction early, and Retry-After is a minimum.
-      const waitMs = Math.max(dueMs(line), this.#pausedUntil) - clock.monotonicMs();
+      const waitMs = Math.max(dueMs(next), this.#pausedUntil) - clock.monotonicMs();
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       else await this.#sendNext();
     }
@@ -124,25 +124,25 @@ class DirectSending {
     };
   }
 
-  #push(line: Line): void {
-    if (line.batches.length === 0) return;
+  #push(next: ApplicationBatches): void {
+    if (next.batches.length === 0) return;
     this.#turns += 1;
-    line.turn = this.#turns;
-    this.#lines.push(line);
+    next.turn = this.#turns;
+    this.#waiting.push(next);
   }
 
   /** Sends one request of the next application, whose next turn comes after the others'. */
   async #sendNext(): Promise<void> {
-    const line = this.#lines.shift() as Line;
-    const batch = line.batches.shift() as Batch;
+    const next = this.#waiting.shift() as ApplicationBatches;
+    const batch = next.batches.shift() as Batch;
     const entries = this.#takeFront(batch);
     const rest = { ...batch, from: batch.from + entries.length };
-    if (rest.from < rest.entries.length) line.batches.unshift(rest);
+    if (rest.from < rest.entries.length) next.batches.unshift(rest);
     const { settlement, end, retryAfterMs } = await this.#attempt(entries, batch);
     this.#breaker = settlement.state.circuitBreaker as CircuitBreaker;
     const sent = { ...batch, entries, from: 0, sends: batch.sends + 1, end };
-    this.#settle(sent, settlement.results[0] as Verdict, line);
-    this.#push(line);
+    this.#retryOrGiveUp(sent, settlement.results[0] as Verdict, next);
+    this.#push(next);
     if (settlement.outcome === 'pause' && retryAfterMs !== undefined) this.#pause(retryAfterMs);
   }
 
@@ -160,20 +160,23 @@ class DirectSending {
     return entries.slice(from, to);
   }
 
-  async #attempt(entries: readonly AcceptedEntry[], { sends, progress }: Batch): Promise<Attempt> {
-    const { clock, destination, policy, random } = this.#call;
+  async #attempt(
+    entries: readonly AcceptedEntry[],
+    { sends, retryState }: Batch,
+  ): Promise<Attempt> {
+    const { clock, destination, policy, poster, random } = this.#call;
     const claimedAtMs = clock.monotonicMs();
-    const outgoing = entries.map(({ stored }) => ({ stored, sends }));
-    const request = encodeAndSign(outgoing, destination.secret, this.#call);
-    const { body } = request;
-    const result = await post(request, destination, this.#call);
+    const outgoing = entries.map(({ stored }) => ({ stored, retryCount: sends }));
+    const { url, secret, tls } = destination;
+    const { body, headers } = encodeAndSign(outgoing, secret, this.#call);
+    const result = await poster.post({ url, body, headers, tls });
     const retryAfterMs = retryAfterOf(result, clock.now());
     if (result.kind === 'failure' && result.code === 'undici-missing') {
       // A retry cannot succeed: the deployment lacks undici.
       throw new SecurityEventError('ERR_PEER_MISSING', { detail: result.detail });
     }
     const attempted = {
-      messages: [{ ageMs: claimedAtMs - this.#startedAt, progress }],
+      messages: [{ ageMs: claimedAtMs - this.#startedAt, retryState }],
       messageCount: entries.length,
       claimedAtMs,
       breaker: this.#breaker,
@@ -182,7 +185,7 @@ class DirectSending {
       retryAfterMs,
       now: clock.monotonicMs(),
     };
-    const settlement = settle(attempted, policy, random);
+    const settlement = settlementOf(attempted, policy, random);
     const end = attemptEnd(result);
     const report: RequestReport = {
       ...end,
@@ -198,13 +201,13 @@ class DirectSending {
     return { settlement, end, retryAfterMs };
   }
 
-  #settle(sent: Batch, result: Verdict, { batches }: Line): void {
+  #retryOrGiveUp(sent: Batch, result: Verdict, { batches }: ApplicationBatches): void {
     if (result.kind === 'dead') this.#giveUp(sent, result.gaveUp as Abandoned);
     if (result.kind !== 'retry') return;
-    const { afterMs, maxMessages, progress } = result;
+    const { afterMs, maxMessages, retryState } = result;
     // Without a wait the due time stays, as in the queues.
     const dueMs = afterMs === 0 ? sent.dueMs : this.#call.clock.monotonicMs() + afterMs;
-    const retry = { ...sent, dueMs, maxMessages, progress };
+    const retry = { ...sent, dueMs, maxMessages, retryState };
     const place = batches.findIndex((batch) => isEarlier(retry, batch));
     batches.splice(place === -1 ? batches.length : place, 0, retry);
   }
@@ -219,8 +222,8 @@ class DirectSending {
   }
 
   #giveUpAll(why: Abandoned): void {
-    for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
-      for (const batch of line.batches) this.#giveUp(batch, why);
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      for (const batch of next.batches) this.#giveUp(batch, why);
     }
   }
 
@@ -244,9 +247,9 @@ const firstOf = ({ entries, from }: Batch): AcceptedEntry => entries[from] as Ac
 const isEarlier = (a: Batch, b: Batch): boolean =>
   a.dueMs === b.dueMs ? firstOf(a).index < firstOf(b).index : a.dueMs < b.dueMs;
 
-const dueMs = ({ batches }: Line): number => (batches[0] as Batch).dueMs;
+const dueMs = ({ batches }: ApplicationBatches): number => (batches[0] as Batch).dueMs;
 
-const isBefore = (a: Line, b: Line): boolean =>
+const isBefore = (a: ApplicationBatches, b: ApplicationBatches): boolean =>
   dueMs(a) === dueMs(b) ? a.turn < b.turn : dueMs(a) < dueMs(b);
 
 function byApplication(entries: readonly AcceptedEntry[]): Iterable<readonly AcceptedEntry[]> {

@@ -5,8 +5,9 @@ import type { Clock } from '../runtime/clock.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import type { SettingsReader } from '../settings/source.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
-import type { Observe } from './events.ts';
+import { errorCodeOf, type Observe } from './events.ts';
 import { type IntakeRules, takeIn } from './intake.ts';
+import type { ReopenIfMoved } from './reopen.ts';
 import { type Accepted, type FollowedByIndex, follow } from './send-each.ts';
 import type { SkippedMessage, SkipReason } from './sender.ts';
 import type { Tracker } from './tracker.ts';
@@ -19,8 +20,7 @@ export interface EnqueueParts {
   /** Time for which an accepted message waits for others of its application, in ms. */
   readonly delayMs: number;
   readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
-  /** Whether the application's URL has changed since its state was stored in the queue. */
-  readonly hasNewUrl: (applicationId: string) => Promise<boolean>;
+  readonly reopenIfMoved: ReopenIfMoved;
   readonly tracker: Tracker;
   readonly observe: Observe;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface EnqueueParts {
 const NONE_REFUSED: ReadonlyMap<string, SkipReason> = new Map();
 const NONE_CLOSED: readonly string[] = [];
 
-/** Messages of two full requests. With fewer pending ones the intake does not slow down. */
+/** Two full requests. The intake yields more often when more messages are pending. */
 const MANY_PENDING = 2000;
 
 export class Enqueuer {
@@ -46,16 +46,20 @@ export class Enqueuer {
     this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, yieldToEventLoop, isBehind };
   }
 
-  async accept(messages: unknown, selection: unknown, ends?: FollowedByIndex): Promise<Accepted> {
+  async accept(
+    messages: unknown,
+    selection: unknown,
+    followed?: FollowedByIndex,
+  ): Promise<Accepted> {
     const { clock, yieldToEventLoop } = this.#parts;
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, this.#rules);
     // Mostly there is nothing to wait for, and to await `undefined` takes longer than to check for it.
     let pause = yieldToEventLoop();
     if (pause !== undefined) await pause;
-    const closed = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, ends);
+    const closed = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, followed);
     const refused =
-      closed.length === 0 ? NONE_REFUSED : await this.#putReopened(closed, entries, ends);
+      closed.length === 0 ? NONE_REFUSED : await this.#putReopened(closed, entries, followed);
     const { accepted, skips } = partition(entries, refused);
     pause = yieldToEventLoop();
     if (pause !== undefined) await pause;
@@ -68,49 +72,56 @@ export class Enqueuer {
   }
 
   /**
-   * Opens the closed destinations that have a new URL, and stores their messages. Resolves to the applications of which
-   * nothing is accepted, and why. Never rejects: the messages of the others are accepted by now.
+   * Opens the closed destinations that have a new URL, which has not answered 410 yet (D72), and stores their messages.
+   * Resolves to the applications of which nothing is accepted, and why. Never rejects: the messages of the others are
+   * accepted by now.
    */
   async #putReopened(
     closed: readonly string[],
     entries: readonly AcceptedEntry[],
-    ends?: FollowedByIndex,
+    followed?: FollowedByIndex,
   ): Promise<ReadonlyMap<string, SkipReason>> {
     const refused = new Map<string, SkipReason>(closed.map((id) => [id, 'destination-closed']));
     const reopened = new Set<string>();
     for (const applicationId of closed) {
-      const isOpen = await this.#reopenForNewUrl(applicationId).catch(() => false);
-      if (isOpen) reopened.add(applicationId);
+      if (await this.#reopenIfMoved(applicationId)) reopened.add(applicationId);
     }
     if (reopened.size === 0) return refused;
     const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
     try {
-      const stillClosed = await this.#put(again, ends);
+      const stillClosed = await this.#put(again, followed);
       for (const id of reopened) if (!stillClosed.includes(id)) refused.delete(id);
-    } catch {
-      for (const id of reopened) refused.set(id, 'queue-failed');
+    } catch (error) {
+      const isFull = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_FULL';
+      if (!isFull) this.#publishFailure(error);
+      for (const id of reopened) refused.set(id, isFull ? 'queue-full' : 'queue-failed');
     }
     return refused;
+  }
+
+  async #reopenIfMoved(applicationId: string): Promise<boolean> {
+    try {
+      return (await this.#parts.reopenIfMoved(applicationId)) === 'reopened';
+    } catch (error) {
+      this.#publishFailure(error);
+      return false;
+    }
   }
 
   /** Stores the entries. Resolves to the applications that are closed: nothing of theirs was stored. */
   async #put(
     entries: readonly AcceptedEntry[],
-    ends?: FollowedByIndex,
+    followed?: FollowedByIndex,
   ): Promise<readonly string[]> {
     const { ready, tracker } = this.#parts;
     const opening = ready();
     if (opening !== undefined) await opening;
-    const expected = tracker.expect(entries.length);
-    let result: EnqueueResult;
-    try {
-      result = await this.#enqueue(entries);
-    } catch (error) {
-      expected.rejected();
+    const end = tracker.expect(entries.length);
+    const { sequences, closed } = await this.#enqueue(entries).catch((error: unknown) => {
+      end([]);
       throw error;
-    }
-    const { sequences, closed } = result;
-    expected.accepted(sequences, ends && follow(ends, storedOf(entries, closed)));
+    });
+    end(sequences, followed && follow(followed, storedOf(entries, closed)));
     return closed;
   }
 
@@ -125,17 +136,13 @@ export class Enqueuer {
     }
   }
 
-  /** A closed destination is opened for a new URL, which has not answered 410 yet (D72). */
-  async #reopenForNewUrl(applicationId: string): Promise<boolean> {
-    const { hasNewUrl, queue } = this.#parts;
-    if (!(await hasNewUrl(applicationId))) return false;
-    await queue.reopenApplication(applicationId);
-    return true;
+  #publishFailure(error: unknown): void {
+    this.#parts.observe('queue-failed', () => ({ operation: 'enqueue', ...errorCodeOf(error) }));
   }
 
   #publish(accepted: readonly AcceptedEntry[], skipped: readonly SkippedMessage[]): void {
     const { observe } = this.#parts;
-    for (const { first, count } of countBy(accepted, idOf)) {
+    for (const { first, count } of countBy(accepted, applicationIdOf)) {
       const { applicationId, stored } = first;
       observe('accepted', () => ({ applicationId, format: stored.format, count }));
     }
@@ -189,7 +196,7 @@ function storedOf(
   return entries.filter(({ applicationId }) => !refusing.has(applicationId));
 }
 
-function idOf({ applicationId }: { readonly applicationId: string }): string {
+function applicationIdOf({ applicationId }: { readonly applicationId: string }): string {
   return applicationId;
 }
 

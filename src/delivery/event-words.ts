@@ -1,4 +1,4 @@
-/** The fields of the delivery engine's events and the words in them: docs/events.md is made of it. */
+/** What the fields of events and their values mean. docs/events.md is generated from it. */
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
 import type { FailureCode, Outcome } from '../webhook/outcome.ts';
 import type { DeliveryEventName, DeliveryEvents, QueueOperation } from './events.ts';
@@ -11,40 +11,27 @@ export type EventField =
   | 'senderId'
   | { [Name in DeliveryEventName]: FieldOf<Name> }[DeliveryEventName];
 
-export const FIELD_TABLE: Readonly<Record<EventField, string>> = {
-  senderId: 'identifies the sender within its process',
-  applicationId: 'application of the messages',
-  message_id: 'id of the message',
+/** What the names of fields do not say. */
+export const FIELD_TABLE: Readonly<Partial<Record<EventField, string>>> = {
+  senderId: 'identifies the sender in its process',
   message_type:
-    '`message_type` of the message, or in format 1 its `svc_payload_type`; absent if it waited until its horizon, or for a destination that closed',
-  format: 'format of the messages: 1 or 2',
-  count: 'number of messages',
-  reason: 'why; see the vocabulary of the event',
-  attempt: 'number of the attempt, from 1; the same in `attempt-started` and `attempt-settled`',
-  messageCount: 'number of messages in the request',
-  bytes: 'size of the request body',
+    'type of the message, or of the oldest one in the last request (`svc_payload_type` in format 1); absent without an attempt',
+  attempt: 'counts the attempts of the sender, from 1',
   maxRetryCount: 'highest `retry_count` in the request',
-  isProbe: 'whether it probes a destination whose circuit breaker is open',
-  outcome: 'result of the attempt',
-  attempts: 'how often the message was sent; absent like `message_type`',
-  ageMs:
-    'time since the message was accepted or replayed, in ms; absent like `message_type`. For a destination: of the oldest message in the last request',
-  failures: 'failed requests in a row, without those that may be the fault of one message',
-  status: 'status of the response to the last attempt; absent without one',
-  failure: 'why the last attempt had no response; absent with one',
-  retryAfterMs: 'wait that the receiver asked for, in ms; absent without one',
-  timings:
-    '`{ dnsMs, tcpMs, tlsMs, firstByteMs, totalMs }`: duration of each phase, in ms; a phase that did not happen or did not end is absent',
-  reusedConnection: 'whether the attempt used an existing connection; absent if unknown',
+  attempts: 'how often that message was sent; absent without an attempt',
+  ageMs: 'time since that message was accepted or replayed; absent without an attempt',
+  failures: 'failed requests in a row that are not the fault of one message',
+  status: 'of the last response; absent without one',
+  failure: 'why there was no response; absent with one',
+  timings: '`{ dnsMs, tcpMs, tlsMs, firstByteMs, totalMs }`, of the phases that ended',
+  reusedConnection: 'whether the connection existed before; absent if unknown',
   isLost:
-    '`true` if the queue did not take the result, because the lease had expired or the queue failed: the messages may be sent again; otherwise absent',
-  waitMs: 'time without requests to the destination, in ms',
-  because: 'why the destination is not usable',
+    '`true` if the lease had expired or the queue failed: the messages may be sent again; otherwise absent',
+  waitMs: 'time without requests',
   errorCode:
-    'code of the error: that of the store or of the network (`57P01`, `ECONNREFUSED`), or else of the library (`ERR_QUEUE_CLOSED`); absent if unknown',
-  oldestDueMs: 'time since the message became due, in ms',
-  operation: 'what failed',
-  retryInMs: 'time until the next try, in ms',
+    'code of the store, the network (`57P01`, `ECONNREFUSED`) or the library; absent if unknown',
+  oldestDueMs: 'time since the message became due',
+  retryInMs: 'time until the next try; absent if there is none',
 };
 
 const OUTCOMES: Readonly<Record<Outcome | 'aborted', string>> = {
@@ -69,7 +56,7 @@ const FAILURES: Readonly<Record<FailureCode, string>> = {
   'connection-reset': 'the connection closed before the response headers',
   protocol: 'the response is not HTTP, or exceeds its limits',
   aborted: 'aborted by this library',
-  'undici-missing': 'undici could not be loaded, for example from a bundle; the messages wait',
+  'undici-missing': 'undici could not be loaded; the messages wait',
   network: 'any other network error',
 };
 
@@ -79,14 +66,16 @@ const SKIPS: Readonly<Record<SkipReason, string>> = {
   'v1-incident-update': 'format 1 has no updates of incidents',
   'no-v1-genre': 'format 1 has no genre for this incident',
   'destination-closed': 'the receiver answered 410 twice',
+  'queue-full':
+    'the queue was full after a reopening; nothing is stored: send the message again later',
   'queue-failed':
-    'the destination was reopened, but then the queue failed; the message may be stored: send it again with its id',
+    'the queue failed after a reopening; the message may be stored: send it again with its id',
 };
 
 const DEATHS: Readonly<Record<DeadReason, string>> = {
   'attempts-exhausted': 'no attempts are left',
   'horizon-passed':
-    'the next attempt would be after the horizon or after `maxWaitMs`, or the message waited until the horizon',
+    'the horizon passed, or the next attempt would be after it or after `maxWaitMs`',
   'too-large': 'refused with 413 although it was alone',
   'destination-closed': 'the receiver answered 410 twice',
 };
@@ -95,7 +84,7 @@ const DISCARDS: Readonly<Record<DiscardReason, string>> = {
   purged: 'a dead letter was purged',
   returned: 'returned by `close` of a memory queue',
   evicted: 'the oldest dead letter, to make room; only counted in `stats()`',
-  lost: 'the queue file was damaged; only counted in `stats()`',
+  damaged: 'the queue file was damaged; only counted in `stats()`',
 };
 
 const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'], string>> = {
@@ -113,7 +102,8 @@ const OPERATIONS: Readonly<Record<QueueOperation, string>> = {
   release: 'release unsent messages',
   maintenance: 'search for expired and stalled messages',
   close: 'dead-letter the messages of a closed destination',
-  count: 'count messages that other processes settled, during a `flush`',
+  count: 'count messages that still wait, during a `flush` or after a failed `settle`',
+  enqueue: 'reopen a closed destination whose URL has changed, or store its messages',
 };
 
 /** Under the headings of the page. */

@@ -1,12 +1,12 @@
 /**
- * What the delivery engine tells while it works: one table of events, published on
- * `node:diagnostics_channel` under `security-event-delivery:<name>`. Ids, counts, times and words of
- * closed vocabularies; never a secret, a URL, a payload or a received text.
+ * The events of senders: one table, published on `node:diagnostics_channel` under
+ * `security-event-delivery:<name>`. They hold ids, counts, times and words of closed vocabularies; never
+ * a secret, a URL, a payload or received text.
  */
 
 import { channel } from 'node:diagnostics_channel';
 import { debuglog } from 'node:util';
-import { once } from '../once.ts';
+import { lazyValue } from '../lazy-value.ts';
 import type { DeadReason, DiscardReason, Format } from '../queue/queue.ts';
 import type { FailureCode, Outcome, PhaseTimings } from '../webhook/outcome.ts';
 import type { MissingDestination } from './destination.ts';
@@ -16,9 +16,9 @@ interface OfApplication {
   readonly applicationId: string;
 }
 
-/** What every event has. */
+/** The fields of every event. */
 export interface DeliveryEvent {
-  /** Tells senders of one process apart. */
+  /** Identifies the sender in its process. */
   readonly senderId: string;
 }
 
@@ -27,11 +27,11 @@ interface AttemptStarted extends OfApplication {
   readonly attempt: number;
   readonly format: Format;
   readonly messageCount: number;
-  /** Of the body. */
+  /** Size of the body. */
   readonly bytes: number;
-  /** The largest `retry_count` in it. */
+  /** Highest `retry_count` in the request. */
   readonly maxRetryCount: number;
-  /** Whether it probes a destination that is open. */
+  /** Whether it probes an open circuit breaker. */
   readonly isProbe: boolean;
 }
 
@@ -49,28 +49,31 @@ interface Paused extends OfApplication {
   readonly waitMs: number;
 }
 
-/** How an attempt ended: with a status, or with a word for why there is none. */
+/** Status of the last response, or the reason why there was none. */
 interface LastAttempt {
   readonly status?: number;
   readonly failure?: FailureCode;
 }
 
-interface FailingDestination extends OfApplication {
-  /** Failed requests in a row. */
-  readonly failures: number;
-  /** Of the oldest message in the last request. */
+/** A message after an attempt. */
+interface SentMessageFields {
+  readonly message_type: string;
+  /** How often it was sent. */
+  readonly attempts: number;
+  /** Time since it was accepted or replayed, in milliseconds. */
   readonly ageMs: number;
 }
 
-interface DeadMessageEvent extends OfApplication, LastAttempt {
+/** The message fields are of the oldest message in the last request. */
+interface FailingDestination extends OfApplication, SentMessageFields {
+  /** Failed requests in a row. */
+  readonly failures: number;
+}
+
+/** The fields of an attempt are absent if the message died without one. */
+interface DeadMessageEvent extends OfApplication, LastAttempt, Partial<SentMessageFields> {
   readonly message_id: string;
   readonly reason: DeadReason;
-  /** This and the next two are absent where the message died without an attempt. */
-  readonly message_type?: string;
-  /** How often it was sent. */
-  readonly attempts?: number;
-  /** Since it was accepted or replayed. */
-  readonly ageMs?: number;
 }
 
 export interface DeliveryEvents {
@@ -82,19 +85,20 @@ export interface DeliveryEvents {
   readonly 'destination-opened': Paused & FailingDestination & LastAttempt;
   readonly 'destination-probing': OfApplication;
   readonly 'destination-recovered': OfApplication;
-  readonly 'destination-closed': FailingDestination;
+  readonly 'destination-closed': FailingDestination & Pick<LastAttempt, 'status'>;
   readonly 'destination-missing': Paused & { readonly because: MissingDestination };
   readonly dead: DeadMessageEvent;
   readonly discarded: { readonly reason: DiscardReason; readonly count: number };
   readonly stalled: { readonly oldestDueMs: number };
   readonly 'queue-failed': {
     readonly operation: QueueOperation;
-    readonly retryInMs: number;
+    /** Absent if it is not tried again. */
+    readonly retryInMs?: number;
     readonly errorCode?: string;
   };
 }
 
-/** What was asked of a queue that failed; `maintenance`, `close` and `count` are about what became of messages in it. */
+/** Operation of the queue that failed. */
 export type QueueOperation =
   | 'claim'
   | 'extend'
@@ -102,15 +106,16 @@ export type QueueOperation =
   | 'release'
   | 'maintenance'
   | 'close'
-  | 'count';
+  | 'count'
+  | 'enqueue';
 
 export type DeliveryEventName = keyof DeliveryEvents;
 
 type EventTable = {
   readonly [Name in DeliveryEventName]: {
-    /** When it is told. */
+    /** When it is published. */
     readonly when: string;
-    /** Its fields beside `senderId`, as its type has them. */
+    /** Its fields besides `senderId`, as in its type. */
     readonly fields: readonly (keyof DeliveryEvents[Name])[];
   };
 };
@@ -125,7 +130,7 @@ const ATTEMPT = [
   'isProbe',
 ] as const;
 
-const FAILING = ['failures', 'ageMs'] as const;
+const SENT_MESSAGE = ['message_type', 'attempts', 'ageMs', 'status'] as const;
 
 export const EVENT_TABLE: EventTable = {
   accepted: {
@@ -156,7 +161,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'destination-opened': {
     when: 'the circuit breaker opened: the destination is only probed',
-    fields: ['applicationId', 'waitMs', ...FAILING, 'status', 'failure'],
+    fields: ['applicationId', 'waitMs', 'failures', ...SENT_MESSAGE, 'failure'],
   },
   'destination-probing': {
     when: 'one message probes a destination with an open circuit breaker',
@@ -168,7 +173,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'destination-closed': {
     when: 'a receiver answered 410 twice: its waiting messages become dead letters',
-    fields: ['applicationId', ...FAILING],
+    fields: ['applicationId', 'failures', ...SENT_MESSAGE],
   },
   'destination-missing': {
     when: 'waiting messages have no usable URL or secret',
@@ -176,16 +181,7 @@ export const EVENT_TABLE: EventTable = {
   },
   dead: {
     when: 'a message became a dead letter',
-    fields: [
-      'applicationId',
-      'message_id',
-      'reason',
-      'message_type',
-      'attempts',
-      'ageMs',
-      'status',
-      'failure',
-    ],
+    fields: ['applicationId', 'message_id', 'reason', ...SENT_MESSAGE, 'failure'],
   },
   discarded: {
     when: 'accepted messages were discarded: neither delivered nor kept',
@@ -196,7 +192,7 @@ export const EVENT_TABLE: EventTable = {
     fields: ['oldestDueMs'],
   },
   'queue-failed': {
-    when: 'an operation of the queue failed and will be tried again',
+    when: 'an operation of the queue failed',
     fields: ['operation', 'retryInMs', 'errorCode'],
   },
 };
@@ -205,11 +201,11 @@ export const CHANNEL_PREFIX = 'security-event-delivery:';
 
 export type Observe = <Name extends DeliveryEventName>(
   name: Name,
-  /** Called only where somebody listens. */
+  /** Called only if the event has a subscriber. */
   event: () => DeliveryEvents[Name],
 ) => void;
 
-/** Returns the code of what a queue failed with: the one of its store or of the network, or else the library's. */
+/** Returns the error code of the queue's store or of the network, or else that of the library. */
 export function errorCodeOf(error: unknown): { readonly errorCode?: string } {
   const { code, cause } =
     error instanceof Error ? (error as { code?: unknown; cause?: unknown }) : {};
@@ -220,20 +216,18 @@ export function errorCodeOf(error: unknown): { readonly errorCode?: string } {
 
 /** `senderId` is added to every event. */
 export function createObserver(senderId: string): Observe {
-  const channels = new Map<DeliveryEventName, ReturnType<typeof channel>>();
+  const channels = new Map(
+    Object.keys(EVENT_TABLE).map((name) => [name, channel(CHANNEL_PREFIX + name)]),
+  );
   return (name, event) => {
-    let target = channels.get(name);
-    if (target === undefined) {
-      target = channel(CHANNEL_PREFIX + name);
-      channels.set(name, target);
-    }
-    if (target.hasSubscribers) target.publish({ senderId, ...event() });
+    const target = channels.get(name);
+    if (target?.hasSubscribers === true) target.publish({ senderId, ...event() });
     if (debug().enabled) debugEvent(name, { senderId, ...event() });
   };
 }
 
 /** `NODE_DEBUG=security-events` prints to standard error (D83). */
-const debug = once(() => debuglog('security-events'));
+const debug = lazyValue(() => debuglog('security-events'));
 
 /** Prints an event, if the host asks for it. Events hold no secret, no payload and no received text. */
 export function debugEvent(name: string, event: object): void {

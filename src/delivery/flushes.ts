@@ -1,15 +1,15 @@
 /** `flush`: waits for messages, and asks the queue now and then which of them another process has settled. */
 import type { MessageQueue } from '../queue/queue.ts';
+import type { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
 import { keepProcessAlive } from '../runtime/timers.ts';
-import type { Underway } from '../runtime/underway.ts';
 import { errorCodeOf, type Observe } from './events.ts';
 import type { FlushOptions } from './read-options.ts';
 import type { LastFailures } from './report.ts';
 import type { FlushResult } from './sender.ts';
-import type { Watch } from './settled-messages.ts';
+import type { WatchCounts } from './settled-messages.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface FlushParts {
@@ -28,118 +28,88 @@ const QUESTION_INTERVAL_MS = 1000;
 /** While requests are in flight here the queue is asked only every tenth time. */
 const INTERVALS_IN_FLIGHT = 10;
 
-/** One flush, shared by calls between which nothing was accepted. */
-interface SharedFlush {
-  /** Number of calls that had begun to accept messages when it began. */
-  readonly callCount: number;
-  /** Returns the counts at this moment. */
-  readonly counts: () => FlushResult;
-  readonly done: Promise<FlushResult>;
-  /** The promise of all callers without a limit. */
-  unlimited: Promise<FlushResult> | undefined;
-  /** Ends it, whatever is still pending. */
-  readonly end: () => void;
-  waiters: number;
-}
+const NONE_SETTLED = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
 
 export class Flushes {
   readonly #parts: FlushParts;
-  readonly #calls: Underway;
-  /** Those with waiters. */
-  readonly #awaited = new Set<SharedFlush>();
-  #latest: SharedFlush | undefined;
+  readonly #calls: CallsInProgress;
+  /** Functions that end the flushes in progress. */
+  readonly #ends = new Set<() => void>();
+  /** Shared by calls that have no limit and the same `callCount`. */
+  #latest: { readonly callCount: number; readonly result: Promise<FlushResult> } | undefined;
   #asking: AbortController | undefined;
   #isClosed = false;
 
   /** `calls` are those that may put messages into the queue. */
-  constructor(parts: FlushParts, calls: Underway) {
+  constructor(parts: FlushParts, calls: CallsInProgress) {
     this.#parts = parts;
     this.#calls = calls;
   }
 
   /** Waits for messages. Calls with the same `callCount` and without a limit share one promise. */
-  flush({ signal, deadlineMs }: FlushOptions, callCount: number): Promise<FlushResult> {
-    if (this.#latest?.callCount !== callCount) this.#latest = this.#start(callCount);
-    const flush = this.#latest;
-    if (this.#isClosed) flush.end();
-    if (signal !== undefined || deadlineMs !== undefined) {
-      return this.#wait(flush, this.#untilLimit(flush, { signal, deadlineMs }));
+  flush(limit: FlushOptions, callCount: number): Promise<FlushResult> {
+    if (limit.signal !== undefined || limit.deadlineMs !== undefined) return this.#flush(limit);
+    if (this.#latest?.callCount !== callCount) {
+      const result = this.#flush(limit).finally(() => {
+        if (this.#latest?.result === result) this.#latest = undefined;
+      });
+      this.#latest = { callCount, result };
     }
-    flush.unlimited ??= this.#wait(flush, flush.done);
-    return flush.unlimited;
+    return this.#latest.result;
   }
 
-  /** Ends all, and each that begins later. */
+  /** Ends all flushes, and each that begins later. */
   close(): void {
     this.#isClosed = true;
-    for (const flush of this.#awaited) flush.end();
+    for (const end of this.#ends) end();
   }
 
-  #start(callCount: number): SharedFlush {
-    const { tracker, lastFailures } = this.#parts;
+  /** Keeps the process alive while it waits. */
+  async #flush({ signal, deadlineMs }: FlushOptions): Promise<FlushResult> {
+    const { clock, lastFailures } = this.#parts;
     const { promise: ended, resolve: end } = deferred();
-    let watch: Watch | undefined;
-    const none = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
-    // Before the watch begins, everything is pending.
-    const counts = (): FlushResult => {
-      const result = watch?.counts() ?? { ...none, pending: tracker.awaited };
-      const { dead, discarded, pending } = result;
-      return { ...result, ...lastFailures.reportOf(dead + discarded + pending) };
-    };
-    const waitForAll = async (): Promise<FlushResult> => {
-      await Promise.race([Promise.all([tracker.opened, this.#calls.over()]), ended]);
-      watch = tracker.watch();
-      await Promise.race([watch.done, ended]);
-      watch.end();
-      return counts();
-    };
-    return { callCount, counts, done: waitForAll(), unlimited: undefined, end, waiters: 0 };
-  }
-
-  /** Keeps the process alive while it waits. When the last waiter leaves, the flush ends. */
-  async #wait(flush: SharedFlush, work: Promise<FlushResult>): Promise<FlushResult> {
-    flush.waiters += 1;
-    this.#awaited.add(flush);
+    const over = new AbortController();
+    const stopListening = signal === undefined ? undefined : onAbort(signal, end);
+    if (deadlineMs !== undefined) void clock.sleep(deadlineMs, over.signal).then(end);
+    if (this.#isClosed) end();
+    this.#ends.add(end);
     this.#startAsking();
-    const release = keepProcessAlive(this.#parts.clock);
+    const release = keepProcessAlive(clock);
     try {
-      return await work;
+      const counts = await this.#wait(ended);
+      const { dead, discarded, pending } = counts;
+      return { ...counts, ...lastFailures.reportOf(dead + discarded + pending) };
     } finally {
       release();
-      flush.waiters -= 1;
-      if (flush.waiters === 0) this.#remove(flush);
+      stopListening?.();
+      cancelWait(over);
+      this.#ends.delete(end);
+      if (this.#ends.size === 0) this.#stopAsking();
     }
   }
 
-  #remove(flush: SharedFlush): void {
-    this.#awaited.delete(flush);
-    flush.end();
-    if (this.#latest === flush) this.#latest = undefined;
-    if (this.#awaited.size > 0) return;
-    if (this.#asking !== undefined) cancelWait(this.#asking);
-    this.#asking = undefined;
-  }
-
-  async #untilLimit(
-    flush: SharedFlush,
-    { signal, deadlineMs }: FlushOptions,
-  ): Promise<FlushResult> {
-    const limit = deferred();
-    const over = new AbortController();
-    const stopListening = signal === undefined ? () => {} : onAbort(signal, limit.resolve);
-    if (deadlineMs !== undefined) {
-      void this.#parts.clock.sleep(deadlineMs, over.signal).then(limit.resolve);
-    }
-    await Promise.race([flush.done, limit.promise]);
-    stopListening();
-    cancelWait(over);
-    return flush.counts();
+  /** Resolves to the counts when no message is pending, or when `ended` resolves. */
+  async #wait(ended: Promise<void>): Promise<WatchCounts> {
+    const { tracker } = this.#parts;
+    const accepted = Promise.all([tracker.opened, this.#calls.over()]);
+    const isAccepted = await Promise.race([accepted.then(() => true), ended]);
+    // Calls that did not end are pending, too.
+    if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaited };
+    const watch = tracker.watch();
+    await Promise.race([watch.done, ended]);
+    tracker.unwatch(watch);
+    return { ...watch.counts };
   }
 
   #startAsking(): void {
     if (this.#asking !== undefined) return;
     this.#asking = new AbortController();
     void this.#askUntil(this.#asking.signal);
+  }
+
+  #stopAsking(): void {
+    if (this.#asking !== undefined) cancelWait(this.#asking);
+    this.#asking = undefined;
   }
 
   async #askUntil(over: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import { type Dialect, slugify } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { check, type Rules, TEXT } from '../option-rules.ts';
 import { downgrade } from '../projection/downgrade.ts';
-import { isPromiseLike } from '../runtime/is-promise-like.ts';
+import { isPromiseLike } from '../runtime/host-calls.ts';
 import { type YieldToEventLoop, yieldAlsoWhenBehind } from '../runtime/yield-to-event-loop.ts';
 import { type Routing, route } from '../settings/routing.ts';
 import type { ResolvedApplication, SettingsReader } from '../settings/source.ts';

@@ -1,24 +1,26 @@
 /**
- * Periodic maintenance: makes messages dead letters that are past their horizon or wait for a closed destination,
- * reopens destinations that have a new URL, and reports messages that no process claims.
+ * Periodic maintenance: dead-letters messages past their horizon, and those of closed destinations. Reopens destinations
+ * that have a new URL, and reports messages that no process claims.
  */
-import type { DeadReason, ExpiredMessage, MessageQueue, QueueStats } from '../queue/queue.ts';
+import type { DeadLetteredMessage, DeadReason, MessageQueue, QueueStats } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { errorCodeOf, type Observe, type QueueOperation } from './events.ts';
+import type { ReopenIfMoved } from './reopen.ts';
+import type { DeliveryPolicy } from './retry-policy.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface MaintenanceParts {
   readonly queue: MessageQueue;
-  readonly horizonMs: number;
-  readonly everyMs: number;
+  readonly policy: Pick<DeliveryPolicy, 'schedule'>;
+  /** Time between two rounds, in ms. */
+  readonly maintenanceIntervalMs: number;
   /** A message that has been due for longer, and that nobody claims, is reported. */
   readonly stalledAfterMs: number;
   readonly clock: Clock;
   readonly observe: Observe;
   readonly tracker: Tracker;
-  /** Whether the application's URL has changed since its state was stored in the queue. */
-  readonly hasNewUrl: (applicationId: string) => Promise<boolean>;
+  readonly reopenIfMoved: ReopenIfMoved;
   /** Awaited between two pages. */
   readonly yieldToEventLoop: YieldToEventLoop;
   /** Makes the scheduler look again. */
@@ -28,7 +30,7 @@ export interface MaintenanceParts {
 /** Messages in one call, so that thousands of dead letters do not hold the event loop. */
 const PAGE = 1000;
 
-/** Destinations that are resolved at a time, so that a host function that hangs does not stop the round. */
+/** Destinations looked up at a time. One by one, a settings function that hangs would hold up the round. */
 const LOOKED_UP_AT_ONCE = 100;
 
 /** The last attempt may be due at the horizon itself, and must still be made. */
@@ -54,67 +56,79 @@ export class Maintenance {
     await this.#deadLettering;
   }
 
-  /** Makes the messages of a closed application dead letters. What fails is left to the next round. */
-  closeApplication(applicationId: string): void {
+  /**
+   * Makes the messages of a closed application dead letters, unless its URL has changed. What fails is left to the next
+   * round.
+   */
+  deadLetterClosed(applicationId: string): void {
     this.#deadLettering = this.#deadLettering.then(() =>
-      this.#try('close', () => this.#empty(applicationId)),
+      this.#try('close', () => this.#reopenOrDeadLetter(applicationId)),
     );
   }
 
   async #run(): Promise<void> {
-    const { clock, everyMs } = this.#parts;
+    const { clock, maintenanceIntervalMs } = this.#parts;
     while (!this.#stop.signal.aborted) {
-      await clock.idle(everyMs, this.#stop.signal);
+      await clock.idle(maintenanceIntervalMs, this.#stop.signal);
       if (!this.#stop.signal.aborted) await this.#try('maintenance', () => this.#round());
     }
   }
 
   async #round(): Promise<void> {
-    const { queue, horizonMs, stalledAfterMs, observe, tracker, wake } = this.#parts;
-    await this.#inPages('horizon-passed', () => queue.expire(horizonMs + GRACE_MS, PAGE));
-    await tracker.forgetSettledElsewhere((ranges) => queue.countPending(ranges));
+    const { queue, policy, stalledAfterMs, observe, tracker, wake } = this.#parts;
+    const { horizonMs } = policy.schedule;
+    await this.#inPages('horizon-passed', () =>
+      queue.deadLetterOlderThan(horizonMs + GRACE_MS, PAGE),
+    );
+    tracker.startEpoch();
+    await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges));
     const { applications, oldestDueMs } = await queue.stats();
+    if (oldestDueMs > stalledAfterMs) {
+      observe('stalled', () => ({ oldestDueMs }));
+      wake();
+    }
     await this.#reopenMoved(applications);
-    if (oldestDueMs <= stalledAfterMs) return;
-    observe('stalled', () => ({ oldestDueMs }));
-    wake();
   }
 
-  /** No claim would find out that a closed destination has a new URL, and a failing one may be paused for long. */
+  /**
+   * Reopens destinations that have a new URL. Nothing else would notice it: a closed one is never claimed, and a failing
+   * one may be paused for long. Tries all, then rejects with the first error.
+   */
   async #reopenMoved(applications: QueueStats['applications']): Promise<void> {
-    const { queue, hasNewUrl } = this.#parts;
+    const { reopenIfMoved } = this.#parts;
     const heldBack = [...applications].filter(
-      ([, { tier, pending }]) => tier === 'closed' || (tier === 'failing' && pending > 0),
+      ([, { health, pending }]) => health === 'closed' || (health === 'failing' && pending > 0),
     );
+    const errors: unknown[] = [];
     for (let at = 0; at < heldBack.length; at += LOOKED_UP_AT_ONCE) {
       if (this.#stop.signal.aborted) return;
-      const some = heldBack.slice(at, at + LOOKED_UP_AT_ONCE);
-      const ends = await Promise.allSettled(
-        some.map(async ([applicationId, { tier, pending }]) => {
-          if (await hasNewUrl(applicationId)) await queue.reopenApplication(applicationId);
-          else if (tier === 'closed' && pending > 0) await this.#empty(applicationId);
-        }),
-      );
-      for (const end of ends) if (end.status === 'rejected') throw end.reason;
+      const ends = heldBack
+        .slice(at, at + LOOKED_UP_AT_ONCE)
+        .map(async ([id, { health, pending }]) => {
+          if (health === 'closed' && pending > 0) await this.#reopenOrDeadLetter(id);
+          else await reopenIfMoved(id);
+        });
+      for (const end of await Promise.allSettled(ends)) {
+        if (end.status === 'rejected') errors.push(end.reason);
+      }
     }
+    if (errors.length > 0) throw errors[0];
   }
 
-  async #empty(applicationId: string): Promise<void> {
-    const { queue } = this.#parts;
-    await this.#inPages('destination-closed', async () => {
-      // It may have been reopened between two pages.
-      const state = await queue.applicationState(applicationId);
-      return state?.tier === 'closed' ? await queue.closeApplication(applicationId, PAGE) : [];
-    });
+  async #reopenOrDeadLetter(applicationId: string): Promise<void> {
+    const { queue, reopenIfMoved } = this.#parts;
+    // Without settings it is unknown whether the destination has a new URL: its messages wait.
+    if ((await reopenIfMoved(applicationId)) !== 'same') return;
+    await this.#inPages('destination-closed', () => queue.deadLetterClosed(applicationId, PAGE));
   }
 
   async #inPages(
     reason: DeadReason,
-    next: () => Promise<readonly ExpiredMessage[]>,
+    next: () => Promise<readonly DeadLetteredMessage[]>,
   ): Promise<void> {
     const { observe, tracker, yieldToEventLoop } = this.#parts;
     for (;;) {
-      let page: readonly ExpiredMessage[];
+      let page: readonly DeadLetteredMessage[];
       const endSettling = tracker.beginSettling();
       try {
         page = await next();
@@ -131,11 +145,11 @@ export class Maintenance {
   }
 
   async #try(operation: QueueOperation, work: () => Promise<void>): Promise<void> {
-    const { observe, everyMs } = this.#parts;
+    const { observe, maintenanceIntervalMs: retryInMs } = this.#parts;
     try {
       await work();
     } catch (error) {
-      observe('queue-failed', () => ({ operation, retryInMs: everyMs, ...errorCodeOf(error) }));
+      observe('queue-failed', () => ({ operation, retryInMs, ...errorCodeOf(error) }));
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Limits the rate of requests and messages to a destination, for all processes that share its queue. */
 import type { ApplicationUpdate } from '../queue/queue.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
 
 export type RateLimit = Pick<ResolvedApplication, 'maxRequestsPerSecond' | 'maxMessagesPerSecond'>;
 
@@ -10,29 +11,114 @@ export function maxMessagesAtOnce({ maxMessagesPerSecond }: RateLimit): number {
   return Math.max(1, Math.floor(maxMessagesPerSecond));
 }
 
+/**
+ * Settling and claiming take time. A claim is therefore made early: by this time, plus twice the round trip of the last
+ * claim. Its request then waits in this process until it may begin.
+ */
+const LEAD_MS = 10;
+const MAX_LEAD_MS = 1000;
+
+/** Longest wait in this process, in ms, should the stored time be damaged. */
+const MAX_WAIT_MS = 5000;
+
 /** The request that was made last. */
 export interface LastRequest {
   readonly messageCount: number;
+  /** When it began, in the queue's time. May be late by the round trip, never early. */
+  readonly beganAt: number;
   /** Time since it began, in ms. */
   readonly elapsedMs: number;
+  /** Time that its claim took, in ms. */
+  readonly roundTripMs: number;
 }
 
 /**
- * Adds to the state after a request the pause that keeps the rate. The queue keeps the pause and allows one request to an
- * application at a time, so that this holds for all its processes.
+ * Adds two times to the state: when the next request may begin, and a pause that ends a little earlier. The queue stores
+ * both, and allows an application one request at a time. The limit therefore holds for all processes of the queue.
  */
 export function limitRate(
   state: ApplicationUpdate,
   limit: RateLimit,
-  { messageCount, elapsedMs }: LastRequest,
+  { messageCount, beganAt, elapsedMs, roundTripMs }: LastRequest,
 ): ApplicationUpdate {
-  const { maxRequestsPerSecond = Number.POSITIVE_INFINITY } = limit;
-  const { maxMessagesPerSecond = Number.POSITIVE_INFINITY } = limit;
-  const seconds = Math.max(1 / maxRequestsPerSecond, messageCount / maxMessagesPerSecond);
-  if (seconds === 0) return state;
+  const intervalMs = intervalAfter(messageCount, limit);
+  if (intervalMs === 0) return state;
+  const breaker = state.circuitBreaker as CircuitBreaker;
+  const leadMs = Math.min(MAX_LEAD_MS, LEAD_MS + 2 * roundTripMs);
   return {
     ...state,
+    circuitBreaker: { ...breaker, nextRequestAt: beganAt + intervalMs },
     maxMessages: Math.min(state.maxMessages, maxMessagesAtOnce(limit)),
-    pauseMs: Math.max(state.pauseMs, Math.ceil(seconds * 1000 - elapsedMs)),
+    pauseMs: Math.max(state.pauseMs, Math.ceil(intervalMs - elapsedMs - leadMs)),
   };
+}
+
+function intervalAfter(messageCount: number, limit: RateLimit): number {
+  const { maxRequestsPerSecond = Number.POSITIVE_INFINITY } = limit;
+  const { maxMessagesPerSecond = Number.POSITIVE_INFINITY } = limit;
+  return 1000 * Math.max(1 / maxRequestsPerSecond, messageCount / maxMessagesPerSecond);
+}
+
+interface NextRequest {
+  /** As the queue stores it. */
+  readonly nextRequestAt: number;
+  /** The same on the monotonic clock, exactly. */
+  readonly allowedAt: number;
+}
+
+/** Maximum number of applications whose last request is remembered. */
+const MAX_REMEMBERED = 1000;
+
+/**
+ * Waits for rate limits. Remembers the last request of this process to each limited application: its time is known
+ * exactly, but that of another process only within the round trip of a claim.
+ */
+export class RateLimits {
+  readonly #next = new Map<string, NextRequest>();
+
+  /** Limits the state after a request with {@link limitRate}. `sentAt` is on the monotonic clock. */
+  afterRequest(
+    { applicationId, sentAt, limit }: SentRequest,
+    state: ApplicationUpdate,
+    last: LastRequest,
+  ): ApplicationUpdate {
+    const limited = limitRate(state, limit, last);
+    this.#next.delete(applicationId);
+    if (limited === state) return state;
+    const { nextRequestAt } = limited.circuitBreaker as CircuitBreaker;
+    const intervalMs = intervalAfter(last.messageCount, limit);
+    const next = { nextRequestAt: nextRequestAt as number, allowedAt: sentAt + intervalMs };
+    this.#next.set(applicationId, next);
+    const [oldest] = this.#next.size > MAX_REMEMBERED ? this.#next.keys() : [];
+    if (oldest !== undefined) this.#next.delete(oldest);
+    return limited;
+  }
+
+  /** Returns the time until the limit allows a request, in ms; 0 without one. */
+  waitMs(
+    applicationId: string,
+    { nextRequestAt }: Pick<CircuitBreaker, 'nextRequestAt'>,
+    now: Now,
+  ): number {
+    const own = this.#next.get(applicationId);
+    // The stored time is absent after a reopening.
+    const isOwn =
+      own !== undefined && (nextRequestAt === null || nextRequestAt === own.nextRequestAt);
+    const waitMs = isOwn
+      ? own.allowedAt - now.monotonicMs
+      : (nextRequestAt ?? Number.NEGATIVE_INFINITY) - now.queueMs;
+    return Math.min(MAX_WAIT_MS, Math.max(0, Math.ceil(waitMs)));
+  }
+}
+
+export interface SentRequest {
+  readonly applicationId: string;
+  readonly sentAt: number;
+  readonly limit: RateLimit;
+}
+
+/** The same moment on two clocks; `queueMs` may be early by the round trip of the claim, never late. */
+export interface Now {
+  readonly queueMs: number;
+  readonly monotonicMs: number;
 }

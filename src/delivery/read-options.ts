@@ -7,6 +7,7 @@ import {
   invalidOption,
   listOf,
   MAX_TIMER_MS,
+  type OptionValues,
   type Rules,
   readOptions,
   SIGNAL,
@@ -14,7 +15,7 @@ import {
   usable,
 } from '../option-rules.ts';
 import type { MemoryQueueOptions } from '../queue/memory.ts';
-import type { Format, MessageQueue } from '../queue/queue.ts';
+import type { Format } from '../queue/queue.ts';
 import { organisedApplicationSchema, readWith } from '../settings/schema.ts';
 import { IS_CHECKED, type SettingsSource } from '../settings/source.ts';
 import type { PosterOptions } from '../webhook/http/client.ts';
@@ -28,42 +29,47 @@ import {
   type ManyDestinations,
   type OneDestination,
   SEND_OPTIONS,
-  type SenderRole,
   type WebhookDestination,
 } from './options.ts';
 import {
+  type CompleteSchedule,
   type DeliveryPolicy,
   DURABLE_HORIZON_MS,
   directSchedule,
-  type EngineSchedule,
-  engineSchedule,
   MEMORY_HORIZON_MS,
+  pick,
   policyNumbers,
+  senderSchedule,
 } from './retry-policy.ts';
 import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
 import type { SlotLimits } from './slots.ts';
 
 type Wire = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
 
+/** Options of a sender that are used as they are given. */
+const KEPT_OPTIONS = [
+  'queue',
+  'role',
+  'dialect',
+  'v1Aliases',
+  'lingerMs',
+  'lateAfterMs',
+  'deadlineMs',
+  'maintenanceIntervalMs',
+  'stalledAfterMs',
+  'flushBeforeExitMs',
+] as const;
+
 /** Options with their defaults, checked. */
-export interface SenderSettings {
+export interface SenderSettings
+  extends Pick<OptionValues<typeof DELIVERY_OPTIONS>, (typeof KEPT_OPTIONS)[number]> {
   readonly source: SettingsSource;
   /** Whether the source is a function of the host, which may never answer. */
   readonly isSettingsFunction: boolean;
-  readonly queue: MessageQueue | undefined;
   readonly memory: MemoryQueueOptions;
-  readonly role: SenderRole;
-  readonly dialect: Dialect;
-  readonly v1Aliases: boolean;
-  readonly lingerMs: number;
   readonly policy: DeliveryPolicy;
   readonly slots: SlotLimits;
-  readonly lateAfterMs: number;
   readonly leaseMs: number;
-  readonly deadlineMs: number;
-  readonly maintenanceIntervalMs: number;
-  readonly stalledAfterMs: number;
-  readonly flushBeforeExitMs: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly wire: Wire;
 }
@@ -74,7 +80,7 @@ export interface SenderSettings {
  */
 export function readSenderOptions(options: unknown): SenderSettings {
   const { format, ...destination } = DESTINATION_OPTIONS;
-  // Its default applies only to a single destination.
+  // The default format applies only to a single destination.
   const table = { ...destination, format: { ...format, default: undefined }, ...DELIVERY_OPTIONS };
   const given = readOptions(options, table);
   const { role, queue, maxActiveRequests, maxWaitingRequests, deadlineMs } = given;
@@ -84,25 +90,14 @@ export function readSenderOptions(options: unknown): SenderSettings {
   }
   const isDurable = queue !== undefined && queue.durability !== 'memory';
   const horizonMs = isDurable ? DURABLE_HORIZON_MS : MEMORY_HORIZON_MS;
-  const { dialect, v1Aliases, lingerMs, lateAfterMs } = given;
-  const { maintenanceIntervalMs, stalledAfterMs, flushBeforeExitMs } = given;
   return {
+    ...pick(given, KEPT_OPTIONS),
     source: sourceOf(given),
     isSettingsFunction: typeof given.settings === 'function',
-    queue,
     memory: memoryOf(given),
-    role,
-    dialect,
-    v1Aliases,
-    lingerMs,
-    policy: { ...policyNumbers(given), schedule: engineSchedule(given.schedule, horizonMs) },
+    policy: { ...policyNumbers(given), schedule: senderSchedule(given.schedule, horizonMs) },
     slots: { maxActiveRequests, maxWaitingRequests },
-    lateAfterMs,
     leaseMs: leaseOf(given.leaseMs, deadlineMs),
-    deadlineMs,
-    maintenanceIntervalMs,
-    stalledAfterMs,
-    flushBeforeExitMs,
     headers: requestHeaders(given),
     wire,
   };
@@ -124,20 +119,14 @@ function wireOf({ network, dispatcher, deadlineMs }: Wire & { readonly deadlineM
 
 const MEMORY_OPTIONS = ['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes'] as const;
 
-type MemoryOption = (typeof MEMORY_OPTIONS)[number];
-
 /** Refuses bounds of the memory queue beside another queue, which would ignore them. */
-function memoryOf(
-  given: { readonly queue: MessageQueue | undefined } & {
-    readonly [Name in MemoryOption]: number | undefined;
-  },
-): MemoryQueueOptions {
+function memoryOf(given: OptionValues<typeof DELIVERY_OPTIONS>): MemoryQueueOptions {
   const names = MEMORY_OPTIONS.filter((name) => given[name] !== undefined);
   const [first] = names;
   if (given.queue !== undefined && first !== undefined) {
     throw invalidOption(`${first} only applies to the queue in memory`, [first]);
   }
-  return Object.fromEntries(names.map((name) => [name, given[name]]));
+  return pick(given, names) as MemoryQueueOptions;
 }
 
 /** A lease shorter than an attempt would allow two requests to one destination at a time (D75). */
@@ -163,7 +152,7 @@ function sourceOf(given: Given): SettingsSource {
   if (settings === undefined) return oneDestination(given);
   const extra = ONE_DESTINATION_OPTIONS.find((name) => given[name] !== undefined);
   if (extra === undefined) return settings;
-  throw invalidOption(`${extra} belongs into settings where settings are given`, [extra]);
+  throw invalidOption(`${extra} belongs in settings when settings are given`, [extra]);
 }
 
 /** Checks everything now, not at the first message. */
@@ -212,7 +201,7 @@ export interface SendSettings {
   readonly secret: string;
   readonly format: Format;
   readonly dialect: Dialect;
-  readonly schedule: EngineSchedule;
+  readonly schedule: CompleteSchedule;
   readonly maxBodyBytes: number;
   readonly maxMessages: number;
   readonly headers: Readonly<Record<string, string>>;

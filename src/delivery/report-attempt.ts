@@ -1,10 +1,10 @@
 /** What is reported about an attempt once the queue was given its result. */
-import type { Claim, ClaimedMessage, MessageResult } from '../queue/queue.ts';
+import type { Claim, ClaimedMessage } from '../queue/queue.ts';
 import type { BreakerChange, CircuitBreaker } from './circuit-breaker.ts';
 import type { DeliveryEvents, Observe } from './events.ts';
 import { attemptEnd, type LastFailures } from './report.ts';
 import { KeptMessage } from './sender.ts';
-import { type Attempted, lastAttemptOf, type Settlement } from './settle.ts';
+import { type Attempted, lastAttemptOf, type Settlement } from './settlement.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface ReportParts {
@@ -24,15 +24,10 @@ export interface AttemptReport {
   readonly isLost: boolean;
 }
 
-interface MessageReport {
-  readonly message: ClaimedMessage;
-  readonly result: MessageResult;
-}
-
 /** Reports an attempt after its claim was settled: to events, to the tracker and to the last failures. */
 export function reportAttempt(report: AttemptReport, parts: ReportParts): void {
   const { claim, attempted, settlement, started, isLost } = report;
-  const { observe, lastFailures } = parts;
+  const { observe, lastFailures, tracker, onClosed } = parts;
   const { result, retryAfterMs } = attempted;
   const { applicationId } = claim;
   const { outcome } = settlement;
@@ -52,58 +47,67 @@ export function reportAttempt(report: AttemptReport, parts: ReportParts): void {
   }
   // The process that has the messages now reports what becomes of them.
   if (isLost) return;
-  for (const change of settlement.changes) reportChange(change, report, parts);
-  const { messages } = claim;
-  const { results } = settlement;
-  for (let index = 0; index < messages.length; index += 1) {
-    const message = messages[index] as ClaimedMessage;
-    reportMessage(report, { message, result: results[index] as MessageResult }, parts);
+  const { changes, results } = settlement;
+  for (let index = 0; index < results.length; index += 1) {
+    const settled = results[index];
+    const { sequence } = claim.messages[index] as ClaimedMessage;
+    if (settled?.kind === 'delivered') tracker.settled(sequence, 'delivered');
+    else if (settled?.kind === 'dead') tracker.settled(sequence, 'dead', settled.reason);
   }
+  if (changes.includes('closed')) onClosed(applicationId);
+  // Last, since these events parse the messages, and a damaged one throws.
+  for (const change of changes) reportChange(change, report, parts);
+  if (outcome !== 'delivered') reportDead(report, parts);
 }
 
 function reportChange(
   change: BreakerChange,
-  { claim, attempted, settlement }: AttemptReport,
-  { observe, onClosed }: ReportParts,
+  report: AttemptReport,
+  { observe }: ReportParts,
 ): void {
+  const { claim, settlement } = report;
   const { applicationId, messages } = claim;
   const { pauseMs: waitMs, circuitBreaker } = settlement.state;
   const failing = () => {
     const { failures } = circuitBreaker as CircuitBreaker;
-    const oldestMs = Math.max(...messages.map(({ ageMs }) => ageMs));
-    const ageMs = oldestMs + attempted.now - claim.nowMs;
-    return { applicationId, failures, ageMs };
+    const oldest = messages.reduce((one, other) => (other.ageMs > one.ageMs ? other : one));
+    return { applicationId, failures, ...afterAttempt(oldest, report) };
   };
-  if (change === 'opened') {
-    const last = lastAttemptOf(attempted.result);
-    observe('destination-opened', () => ({ waitMs, ...failing(), ...last }));
-  } else if (change === 'closed') observe('destination-closed', failing);
+  if (change === 'opened') observe('destination-opened', () => ({ waitMs, ...failing() }));
+  else if (change === 'closed') observe('destination-closed', failing);
   else if (change === 'paused') observe('destination-paused', () => ({ applicationId, waitMs }));
   else observe('destination-recovered', () => ({ applicationId }));
-  if (change === 'closed') onClosed(applicationId);
 }
 
-function reportMessage(
-  { claim, attempted }: AttemptReport,
-  { message, result }: MessageReport,
-  { tracker, observe }: ReportParts,
-): void {
-  const { sequence, stored, sends, ageMs } = message;
-  if (result.kind === 'delivered') tracker.settled(sequence, 'delivered');
-  if (result.kind !== 'dead') return;
-  const { reason } = result;
-  tracker.settled(sequence, 'dead', reason);
+function reportDead(report: AttemptReport, { observe }: ReportParts): void {
+  const { claim, settlement } = report;
   const { applicationId } = claim;
-  observe('dead', () => {
-    const { content } = new KeptMessage({ applicationId, stored, sends });
-    return {
+  for (const [index, message] of claim.messages.entries()) {
+    const result = settlement.results[index];
+    if (result?.kind !== 'dead') continue;
+    const { messageId: message_id } = message.stored;
+    const { reason } = result;
+    observe('dead', () => ({
       applicationId,
-      message_id: stored.messageId,
-      message_type: (content['message_type'] ?? content['svc_payload_type']) as string,
+      message_id,
       reason,
-      attempts: sends + 1,
-      ageMs: ageMs + attempted.now - claim.nowMs,
-      ...lastAttemptOf(attempted.result),
-    };
+      ...afterAttempt(message, report),
+    }));
+  }
+}
+
+/** Returns what events show of a message and its last attempt. */
+function afterAttempt(message: ClaimedMessage, { claim, attempted }: AttemptReport) {
+  const { stored, retryCount, ageMs } = message;
+  const { content } = new KeptMessage({
+    applicationId: claim.applicationId,
+    stored,
+    sends: retryCount,
   });
+  return {
+    message_type: (content['message_type'] ?? content['svc_payload_type']) as string,
+    attempts: retryCount + 1,
+    ageMs: ageMs + attempted.now - claim.nowMs,
+    ...lastAttemptOf(attempted.result),
+  };
 }

@@ -24,18 +24,18 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-export type EngineSchedule = RetrySchedule & { readonly horizonMs: number };
+export type CompleteSchedule = RetrySchedule & { readonly horizonMs: number };
 
 export type PolicyNumbers = OptionValues<typeof POLICY_OPTIONS>;
 
-/** How the engine delivers, retries and pauses. */
+/** How a sender delivers, retries and pauses. */
 export interface DeliveryPolicy extends PolicyNumbers {
   /** When a failed message is retried, and until when (D71). */
-  readonly schedule: EngineSchedule;
+  readonly schedule: CompleteSchedule;
 }
 
-/** The policy and the randomness of a decision. */
-export interface Decision {
+/** Arguments of every decision about a retry or a pause. */
+export interface PolicyAndRandom {
   readonly policy: DeliveryPolicy;
   readonly random: Random;
 }
@@ -57,11 +57,16 @@ const DEFAULT_DELAYS_MS = [
 export const MEMORY_HORIZON_MS = HOUR_MS;
 export const DURABLE_HORIZON_MS = 72 * HOUR_MS;
 
+/** Copies the named properties. */
+export const pick = <T, Name extends keyof T & string>(
+  from: T,
+  names: readonly Name[],
+): Pick<T, Name> =>
+  Object.fromEntries(names.map((name) => [name, from[name]])) as unknown as Pick<T, Name>;
+
 /** Picks the numbers of a policy from among other options. */
-export function policyNumbers(values: PolicyNumbers): PolicyNumbers {
-  const names = Object.keys(POLICY_OPTIONS) as (keyof PolicyNumbers)[];
-  return Object.fromEntries(names.map((name) => [name, values[name]])) as unknown as PolicyNumbers;
-}
+export const policyNumbers = (values: PolicyNumbers): PolicyNumbers =>
+  pick(values, Object.keys(POLICY_OPTIONS) as (keyof PolicyNumbers)[]);
 
 export const DEFAULT_POLICY: DeliveryPolicy = {
   ...(Object.fromEntries(
@@ -70,7 +75,7 @@ export const DEFAULT_POLICY: DeliveryPolicy = {
   schedule: { delaysMs: DEFAULT_DELAYS_MS, repeatLast: true, horizonMs: DURABLE_HORIZON_MS },
 };
 
-export const SCHEDULE_RULES: Rules<keyof RetrySchedule> = {
+const SCHEDULE_RULES: Rules<keyof RetrySchedule> = {
   delaysMs: listOf(`integers from 0 to ${MAX_TIMER_MS}`, (ms) => isInteger(ms, 0, MAX_TIMER_MS)),
   repeatLast: oneOf(true, false),
   horizonMs: integer(0, Number.MAX_SAFE_INTEGER),
@@ -88,7 +93,7 @@ function checkSchedule(schedule: unknown): Partial<RetrySchedule> {
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `schedule`.
  */
-export function engineSchedule(options: unknown, horizonMs: number): EngineSchedule {
+export function senderSchedule(options: unknown, horizonMs: number): CompleteSchedule {
   const given = checkSchedule(options);
   const { delaysMs = DEFAULT_DELAYS_MS, repeatLast = given.delaysMs === undefined } = given;
   // Assigned, not spread: `given` has no prototype, and must keep none.
@@ -100,7 +105,7 @@ export function engineSchedule(options: unknown, horizonMs: number): EngineSched
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with `schedule`.
  */
-export function directSchedule(options: unknown): EngineSchedule {
+export function directSchedule(options: unknown): CompleteSchedule {
   const given = checkSchedule(options);
   // Without an end the call would not return while the receiver fails.
   if (given.repeatLast === true && given.horizonMs === undefined) {
@@ -187,14 +192,14 @@ function after(
   { attempt, now }: { readonly attempt: number; readonly now: number },
   random: () => number,
 ): NextAttempt {
-  const unasked = { maxAttempts: undefined, retryAfterMs: undefined };
-  return nextAttempt(schedule, { ...unasked, step: attempt - 1, acceptedAt: 0, now }, random);
+  const noLimits = { maxAttempts: undefined, retryAfterMs: undefined };
+  return nextAttempt(schedule, { ...noLimits, step: attempt - 1, acceptedAt: 0, now }, random);
 }
 
-function completeSchedule(what: unknown): EngineSchedule {
+function completeSchedule(what: unknown): CompleteSchedule {
   const subject = { name: 'what to explain', path: [] };
   const given = check<ScheduleToExplain>(what, RULES, subject);
   const { of = 'durable', schedule } = given;
   if (of === 'sendWebhook') return directSchedule(schedule);
-  return engineSchedule(schedule, of === 'memory' ? MEMORY_HORIZON_MS : DURABLE_HORIZON_MS);
+  return senderSchedule(schedule, of === 'memory' ? MEMORY_HORIZON_MS : DURABLE_HORIZON_MS);
 }

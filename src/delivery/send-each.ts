@@ -18,20 +18,20 @@ export interface Accepted {
 
 export interface EachCall {
   /** Accepts all messages, or rejects and accepts none. */
-  readonly accept: (messages: readonly object[], ends: FollowedByIndex) => Promise<Accepted>;
+  readonly accept: (messages: readonly object[], followed: FollowedByIndex) => Promise<Accepted>;
   /** Returns the error to report for an error of `accept`. */
   readonly errorFor: (error: unknown) => unknown;
 }
 
-/** Makes a followed message for each entry, and puts it into its place of `ends`. */
+/** Makes a followed message for each entry, and puts it into its place of `followed`. */
 export function follow(
-  ends: FollowedByIndex,
+  followed: FollowedByIndex,
   entries: readonly AcceptedEntry[],
 ): FollowedMessage[] {
   return entries.map(({ index }) => {
-    const followed = new FollowedMessage();
-    ends[index] = followed;
-    return followed;
+    const message = new FollowedMessage();
+    followed[index] = message;
+    return message;
   });
 }
 
@@ -76,12 +76,15 @@ async function take(
   messages: readonly object[],
   { accept, errorFor }: EachCall,
 ): Promise<readonly PromiseFulfilledResult<Taken>[]> {
-  const ends: FollowedByIndex = [];
+  const followed: FollowedByIndex = [];
   try {
-    const { accepted, skipped } = await accept(messages, ends);
+    const { accepted, skipped } = await accept(messages, followed);
     const taken: PromiseFulfilledResult<Taken>[] = Array.from({ length: messages.length });
     for (const { index } of accepted) {
-      taken[index] = { status: 'fulfilled', value: { isAccepted: true, followed: ends[index] } };
+      taken[index] = {
+        status: 'fulfilled',
+        value: { isAccepted: true, followed: followed[index] },
+      };
     }
     for (const { index, reason } of skipped) {
       taken[index] = { status: 'fulfilled', value: { isAccepted: false, reason } };

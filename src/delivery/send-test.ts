@@ -47,7 +47,7 @@ export async function sendTestMessage(
     destination,
     entries: [entry],
     policy: directPolicy({ ...DEFAULT_POLICY, schedule, maxBodyBytes }),
-    // Nothing is sent a second time, so nothing is left to chance.
+    // Has no effect: without a retry there is no wait to vary.
     random: () => 0,
   });
 }

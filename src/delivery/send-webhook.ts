@@ -1,6 +1,7 @@
 /** `sendWebhook`: sends messages with retries in one call, without a sender. */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 import type { Format } from '../queue/queue.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
@@ -8,10 +9,12 @@ import { onAbort } from '../runtime/on-abort.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
 import { untraced } from '../runtime/untraced.ts';
 import { createYield } from '../runtime/yield-to-event-loop.ts';
-import { type AcceptedEntry, acceptMessages } from '../webhook/accept.ts';
+import type { ResolvedApplication } from '../settings/source.ts';
+import { type AcceptedEntry, acceptElements } from '../webhook/accept.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
+import { takeIn } from './intake.ts';
 import type { SendOptions, WebhookDestination } from './options.ts';
 import { readSendOptions, type SendSettings } from './read-options.ts';
 import type { SendReport } from './report.ts';
@@ -34,8 +37,8 @@ export function sendWebhook<D extends Dialect = 'strict', F extends Format = 2>(
   options?: SendOptions<D, F>,
 ): Promise<SendReport> {
   const system = { clock: systemClock, random: systemRandom, newId, createPoster };
-  // Retries go on after the traced request in which the call was made.
-  return untraced(() => sendNow({ destination, messages, options }, system));
+  // Untraced: retries may outlast the traced request that made the call. `bind` adds no frame to error stacks.
+  return untraced(sendNow.bind(undefined, { destination, messages, options }, system));
 }
 
 export interface SendCall {
@@ -53,50 +56,61 @@ export interface SendSystem {
 }
 
 export async function sendNow(call: SendCall, system: SendSystem): Promise<SendReport> {
-  const { settings, entries } = await readCall(call, system);
-  const { signal } = settings;
-  const { clock, random } = system;
+  // The messages are on every error, so that none disappears.
+  try {
+    const settings = readSendOptions(call.destination, call.options);
+    const entries = await readEntries(call.messages, settings, system);
+    return await sendEntries(entries, settings, system);
+  } catch (error) {
+    throw error instanceof SecurityEventError ? error.about(call.messages) : error;
+  }
+}
+
+/** Never behind: a call accepts all its messages before it sends any. */
+const isBehind = (): boolean => false;
+
+/** Messages of any application are accepted, also those that name none. */
+const find = (): ResolvedApplication => ownProperties<ResolvedApplication>({ format: 2 });
+
+/**
+ * Checks all messages before anything is sent. Unlike a sender, a call converts none to format 1.
+ */
+export function readEntries(
+  messages: unknown,
+  settings: Pick<SendSettings, 'format' | 'dialect' | 'maxBodyBytes'>,
+  { clock, newId: makeId }: Pick<SendSystem, 'clock' | 'newId'>,
+): Promise<readonly AcceptedEntry[]> {
+  const { dialect, maxBodyBytes } = settings;
+  const rules = { dialect, maxBodyBytes, newId: makeId, v1Aliases: false };
+  const yieldToEventLoop = createYield(clock);
+  if (settings.format === 1) return acceptElements(messages, rules, yieldToEventLoop);
+  const call = { messages, selection: {}, acceptedAtMs: clock.now() };
+  const intake = takeIn(call, { ...rules, find, yieldToEventLoop, isBehind });
+  return intake.then(({ entries }) => entries);
+}
+
+async function sendEntries(
+  entries: readonly AcceptedEntry[],
+  { url, secret, headers, signal, wire, ...limits }: SendSettings,
+  { clock, random, createPoster: create }: SendSystem,
+): Promise<SendReport> {
   // Our own signal, so that a call adds one listener to the caller's, which many calls may share.
   const stop = new AbortController();
   const stopListening = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
-  const poster = system.createPoster({ ...settings.wire, clock, signal: stop.signal });
+  const poster = create({ ...wire, clock, signal: stop.signal });
   try {
     return await sendDirectly({
-      destination: { url: settings.url, secret: settings.secret, tls: undefined },
+      destination: { url, secret, tls: undefined },
       entries,
-      policy: directPolicy(settings),
-      headers: settings.headers,
+      policy: directPolicy(limits),
+      headers,
       poster,
       clock,
       random,
       signal: stop.signal,
     });
-  } catch (error) {
-    throw withInput(error, call.messages);
   } finally {
     stopListening?.();
     await poster.close();
   }
 }
-
-interface CheckedCall {
-  readonly settings: SendSettings;
-  readonly entries: readonly AcceptedEntry[];
-}
-
-/** Checks the call. The messages are on every error, so that none disappears. */
-async function readCall(
-  { destination, messages, options }: SendCall,
-  { clock, newId: makeId }: SendSystem,
-): Promise<CheckedCall> {
-  try {
-    const settings = readSendOptions(destination, options);
-    const rules = { ...settings, newId: makeId };
-    return { settings, entries: await acceptMessages(messages, rules, createYield(clock)) };
-  } catch (error) {
-    throw withInput(error, messages);
-  }
-}
-
-const withInput = (error: unknown, messages: unknown): unknown =>
-  error instanceof SecurityEventError ? error.about(messages) : error;

@@ -1,4 +1,4 @@
-/** The public types of the delivery engine, and the classes of the messages that it returns. */
+/** The public types of a sender, and the classes of the messages that it returns. */
 import type { Dialect } from '../contract/index.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { DowngradeSkip } from '../projection/downgrade.ts';
@@ -72,7 +72,7 @@ export interface CloseResult extends SettledCounts, WithFailures {
   /** Messages that were not delivered, from a queue in memory (D79). */
   readonly returned: readonly KeptMessage[];
   /** Number of messages that stay in a durable queue; 0 if this sender had not opened it. */
-  readonly left: number;
+  readonly remaining: number;
 }
 
 export interface SenderStats extends QueueStats {
@@ -99,7 +99,7 @@ export interface DeadLetterQuery extends DeadLetterSelection {
 
 /**
  * Delivers messages at least once (D70), in the background. After `close`, methods that change the queue reject with
- * `ERR_SENDER_CLOSED`, and `flush` resolves at once. Any method may reject with the queue's error (`ERR_QUEUE_FULL`,
+ * `ERR_SENDER_CLOSED`, and `flush` resolves when `close` has ended. Any method may reject with the queue's error (`ERR_QUEUE_FULL`,
  * `ERR_QUEUE_FAILED`), and with `ERR_INVALID_OPTION` for bad arguments.
  */
 export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDisposable {
@@ -178,7 +178,7 @@ export class KeptMessage {
    * the element of the request.
    */
   get content(): Readonly<Record<string, unknown>> {
-    const outgoing = { stored: this.#stored, sends: 0 };
+    const outgoing = { stored: this.#stored, retryCount: 0 };
     const body = encodeBody([outgoing], formatTimestamp(0)).toString();
     const [element] = JSON.parse(body) as [Readonly<Record<string, unknown>>];
     if (this.format === 1) return element;
@@ -218,6 +218,8 @@ export type SkipReason =
   | DowngradeSkip
   /** the receiver has answered 410 twice (D72) */
   | 'destination-closed'
+  /** the destination was reopened, but the queue is full: send the message again later */
+  | 'queue-full'
   /** the destination was reopened, but then the queue failed; the message may be stored: send it again with its id */
   | 'queue-failed';
 

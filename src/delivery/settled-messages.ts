@@ -1,6 +1,5 @@
 /** What became of messages, for those who wait for it: receipts, `flush` and `close`. */
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
-import { deferred } from '../runtime/deferred.ts';
 
 /** The state in which a message ends. */
 export type FinalState = 'delivered' | 'dead' | 'discarded';
@@ -25,8 +24,8 @@ const MAX_KEPT = 100_000;
 
 /**
  * Keeps messages that are settled before the `enqueue` call that accepted them has resolved with their sequences. Most
- * belong to other senders of a shared queue. They are dropped by generation: when all calls that began in it or before
- * it are over.
+ * belong to other senders of a shared queue. Each generation is dropped as a whole, when no call of it or of an earlier
+ * generation is in progress.
  */
 export class EarlySettlements {
   #current = new Generation();
@@ -80,81 +79,12 @@ export class EarlySettlements {
 /** Number of messages by the state in which they ended. */
 export type SettledCounts = Readonly<Record<FinalState, number>>;
 
-/** Counts of the messages that a watch waits for. */
+/** Counts of the messages that a `flush` waits for. */
 export interface WatchCounts extends SettledCounts {
-  /** Settled by another process since the watch began. */
+  /** Settled by another process since the call. */
   readonly settledElsewhere: number;
   /** Not settled. */
   readonly pending: number;
-}
-
-/** Waits for the messages that were not settled when it began. */
-export interface Watch {
-  readonly counts: () => WatchCounts;
-  /** Resolves when none of them is pending, or when `end` is called. */
-  readonly done: Promise<void>;
-  /** Ends the watch. Its counts no longer change. */
-  readonly end: () => void;
-}
-
-interface ActiveWatch {
-  /** It waits for messages of this epoch and of earlier ones. */
-  readonly epoch: number;
-  pending: number;
-  settledElsewhere: number;
-  readonly settled: Record<FinalState, number>;
-  readonly finish: () => void;
-}
-
-export class Watches {
-  readonly #active = new Set<ActiveWatch>();
-  readonly #counters = new Set<Record<FinalState, number>>();
-
-  /** Begins a watch of `pending` messages, which are those of the epoch and of earlier ones. */
-  begin(epoch: number, pending: number): Watch {
-    const { promise: done, resolve: finish } = deferred();
-    const settled = { delivered: 0, dead: 0, discarded: 0 };
-    const watch: ActiveWatch = { epoch, pending, settledElsewhere: 0, settled, finish };
-    if (pending === 0) finish();
-    else this.#active.add(watch);
-    return {
-      counts: () => ({
-        ...settled,
-        settledElsewhere: watch.settledElsewhere,
-        pending: watch.pending,
-      }),
-      done,
-      end: () => {
-        this.#active.delete(watch);
-        finish();
-      },
-    };
-  }
-
-  /** Removes messages from the watches that wait for them. Without an outcome they were settled elsewhere. */
-  remove(epoch: number, count: number, outcome?: FinalState): void {
-    for (const watch of this.#active) {
-      if (epoch > watch.epoch) continue;
-      watch.pending -= count;
-      if (outcome === undefined) watch.settledElsewhere += count;
-      else watch.settled[outcome] += count;
-      if (watch.pending > 0) continue;
-      this.#active.delete(watch);
-      watch.finish();
-    }
-  }
-
-  /** Begins to count the calls of `count`. Returns a function that reads the counts. */
-  counter(): () => SettledCounts {
-    const counts = { delivered: 0, dead: 0, discarded: 0 };
-    this.#counters.add(counts);
-    return () => ({ ...counts });
-  }
-
-  /** Counts a settled message. */
-  count(outcome: FinalState): void {
-    for (const counts of this.#counters) counts[outcome] += 1;
-  }
 }
 
 /** What became of one message. */

@@ -2,7 +2,8 @@
  * Limits the requests in flight (D75). An active request costs CPU time, so few are allowed. A waiting one, whose
  * response is late, costs a socket and a timer, so many are allowed.
  */
-import type { ClaimRequest, Tier } from '../queue/queue.ts';
+import type { ClaimRequest, Health } from '../queue/queue.ts';
+import { deferred } from '../runtime/deferred.ts';
 
 export interface SlotLimits {
   /** Maximum number of active requests. */
@@ -28,15 +29,8 @@ export function withinOpenFiles(
   };
 }
 
-export type Tiers = ClaimRequest['tiers'];
-
-const PROVEN: Tiers = ['healthy'];
-const ALL: Tiers = ['healthy', 'untried', 'failing'];
-
-interface Room {
-  readonly tiers: Tiers;
-  readonly count: number;
-}
+const PROVEN: ClaimRequest['ofHealth'] = ['healthy'];
+const ALL: ClaimRequest['ofHealth'] = ['healthy', 'untried', 'failing'];
 
 export interface InFlight {
   /** Number of active requests. */
@@ -45,85 +39,137 @@ export interface InFlight {
   readonly waiting: number;
 }
 
+/** Slots that are kept free for the requests of claims in progress. */
+export interface Reservation {
+  /** Health of the destinations that may get a request. */
+  readonly ofHealth: ClaimRequest['ofHealth'];
+  readonly count: number;
+  /** Takes one of the slots for a request to a destination of this health. */
+  take(health: Health): Slot;
+  /** Frees those that were not taken. */
+  end(): void;
+}
+
 export class Slots {
   readonly #limits: SlotLimits;
   #active = 0;
-  #waiting = 0;
-  /** Active requests for which a place among the waiting ones is reserved. */
+  /** Slots that are reserved for claims in progress. */
   #reserved = 0;
-  /** Move active requests that are late to the waiting ones, once there is a place for them. */
+  #waiting = 0;
+  /** Places to wait that are kept free for active requests and for reserved slots. */
+  #keptPlaces = 0;
+  /** One function for each late request that is still active: it makes the request wait. */
   readonly #lateMoves = new Set<() => void>();
+  /** One function for each waiting request that can go on: it makes the request active. */
+  readonly #resuming = new Set<() => void>();
 
   constructor(limits: SlotLimits) {
     this.#limits = limits;
   }
 
   /**
-   * Returns how many requests may begin now, and to destinations of which tiers. A request to a destination that is not
-   * healthy needs a reserved place to wait: otherwise a few that never respond would hold all active slots.
+   * Reserves slots for at most `max` requests. A request to a destination that is not healthy needs a place to wait:
+   * otherwise a few that never respond would hold all active slots.
    */
-  room(): Room {
-    const { maxActiveRequests, maxWaitingRequests } = this.#limits;
-    const count = Math.max(0, maxActiveRequests - this.#active);
-    const places = maxWaitingRequests - this.#waiting - this.#reserved;
-    return places > 0 ? { tiers: ALL, count: Math.min(count, places) } : { tiers: PROVEN, count };
+  reserve(max: number): Reservation {
+    const places = this.#places();
+    const isForAll = places > 0;
+    const count = Math.max(0, Math.min(max, this.#free(), isForAll ? places : max));
+    let left = 0;
+    const addReserved = (slots: number): void => {
+      left += slots;
+      this.#reserved += slots;
+      if (isForAll) this.#keptPlaces += slots;
+    };
+    addReserved(count);
+    return {
+      ofHealth: isForAll ? ALL : PROVEN,
+      count,
+      take: (health) => {
+        addReserved(-1);
+        return this.#take(health !== 'healthy');
+      },
+      end: () => {
+        addReserved(-left);
+        this.#moveOn();
+      },
+    };
   }
 
   inFlight(): InFlight {
     return { active: this.#active, waiting: this.#waiting };
   }
 
-  /** Takes a slot for a request to a destination of the tier, even if none is free. */
-  take(tier: Tier): Slot {
-    const isReserved = tier !== 'healthy';
-    this.#active += 1;
-    if (isReserved) this.#reserved += 1;
+  /** `keepsPlace`: a place to wait is kept for the request while it is active. */
+  #take(keepsPlace: boolean): Slot {
     let state: 'active' | 'waiting' | 'released' = 'active';
-    const leaveActive = (): void => {
-      this.#active -= 1;
-      if (isReserved) this.#reserved -= 1;
+    const change = (next: typeof state): void => {
+      this.#count(state, keepsPlace, -1);
+      this.#count(next, keepsPlace, 1);
+      state = next;
     };
-    const moveToWaiting = (): void => {
-      leaveActive();
-      this.#waiting += 1;
-      state = 'waiting';
-    };
+    const wait = (): void => change('waiting');
+    let resume: (() => void) | undefined;
+    this.#count('active', keepsPlace, 1);
     return {
       tryToWait: () => {
         if (state !== 'active') return false;
-        const hasPlace = isReserved || this.#hasPlaceToWait();
-        if (hasPlace) moveToWaiting();
-        else this.#lateMoves.add(moveToWaiting);
+        const hasPlace = keepsPlace || this.#places() > 0;
+        if (hasPlace) wait();
+        else this.#lateMoves.add(wait);
+        if (hasPlace) this.#moveOn();
         return hasPlace;
       },
       resume: () => {
-        if (state !== 'waiting') return;
-        this.#waiting -= 1;
-        this.#active += 1;
-        if (isReserved) this.#reserved += 1;
-        state = 'active';
-        this.#moveLate();
+        this.#lateMoves.delete(wait);
+        if (state !== 'waiting') return undefined;
+        const resumed = deferred();
+        resume = () => {
+          change('active');
+          resumed.resolve();
+        };
+        this.#resuming.add(resume);
+        this.#moveOn();
+        return resumed.promise;
       },
       release: () => {
-        if (state === 'active') leaveActive();
-        if (state === 'waiting') this.#waiting -= 1;
-        state = 'released';
-        this.#lateMoves.delete(moveToWaiting);
-        this.#moveLate();
+        if (state !== 'released') change('released');
+        this.#lateMoves.delete(wait);
+        if (resume !== undefined) this.#resuming.delete(resume);
+        this.#moveOn();
       },
     };
   }
 
-  #moveLate(): void {
-    for (const moveToWaiting of this.#lateMoves) {
-      if (!this.#hasPlaceToWait()) return;
-      this.#lateMoves.delete(moveToWaiting);
-      moveToWaiting();
+  #count(state: 'active' | 'waiting' | 'released', keepsPlace: boolean, by: 1 | -1): void {
+    if (state === 'active') this.#active += by;
+    if (state === 'active' && keepsPlace) this.#keptPlaces += by;
+    if (state === 'waiting') this.#waiting += by;
+  }
+
+  /** Lets late requests wait and waiting ones resume, as far as there is room. */
+  #moveOn(): void {
+    for (;;) {
+      const [move] = this.#places() > 0 ? this.#lateMoves : [];
+      const [resume] = this.#free() > 0 ? this.#resuming : [];
+      if (move !== undefined) {
+        this.#lateMoves.delete(move);
+        move();
+      } else if (resume !== undefined) {
+        this.#resuming.delete(resume);
+        resume();
+      } else return;
     }
   }
 
-  #hasPlaceToWait(): boolean {
-    return this.#waiting + this.#reserved < this.#limits.maxWaitingRequests;
+  /** Returns how many requests may become active. */
+  #free(): number {
+    return this.#limits.maxActiveRequests - this.#active - this.#reserved;
+  }
+
+  /** Returns how many more requests may wait. */
+  #places(): number {
+    return this.#limits.maxWaitingRequests - this.#waiting - this.#keptPlaces;
   }
 }
 
@@ -131,8 +177,8 @@ export class Slots {
 export interface Slot {
   /** Moves an active request to the waiting ones: now, or once there is a place. Returns whether there was one. */
   tryToWait(): boolean;
-  /** Moves a waiting request back to the active ones, even if that exceeds their limit. */
-  resume(): void;
+  /** Moves a waiting request back to the active ones: resolves when there is a slot. Returns undefined for an active one. */
+  resume(): Promise<void> | undefined;
   /** Idempotent. */
   release(): void;
 }

@@ -3,21 +3,21 @@
  * were due when it opened the queue. Holds ranges and counts, however many messages wait.
  *
  * - A range is a run of sequences whose messages this sender accepted, with the number of unsettled ones.
- * - An epoch is the time between two watches. Ranges of different epochs stay apart, so that a watch knows its own.
+ * - An epoch is the time between two watches or rounds of maintenance. A range holds messages of one epoch, so that a
+ *   watch counts only messages that were accepted before it.
  * - The backlog is what waited in the queue when it was opened. Only its size is known.
  * - A message is settled elsewhere if another process that shares the queue has settled it. The queue reports how many
  *   messages of a range remain, so the number of these messages is known, but not which they are.
  */
 import type { Backlog, DeadReason, DiscardReason } from '../queue/queue.ts';
+import { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import { deferred } from '../runtime/deferred.ts';
-import { Underway } from '../runtime/underway.ts';
 import {
   EarlySettlements,
   type FinalState,
   type FollowedMessage,
   type SettledCounts,
-  type Watch,
-  Watches,
+  type WatchCounts,
 } from './settled-messages.ts';
 import {
   type CountPending,
@@ -26,19 +26,37 @@ import {
   UnsettledRanges,
 } from './unsettled-ranges.ts';
 
-/** A call of `enqueue` that is in progress. */
-export interface ExpectedMessages {
-  /**
-   * Takes the sequences of the accepted messages. `followed` has one message for each of them; without it
-   * the messages are only counted.
-   */
-  accepted(sequences: readonly number[], followed?: readonly FollowedMessage[]): void;
-  /** The queue has taken none of the messages. */
-  rejected(): void;
+/** Waits for the messages that were not settled when it began. */
+export interface Watch {
+  readonly counts: WatchCounts;
+  /** Resolves when none of them is pending. */
+  readonly done: Promise<void>;
 }
+
+interface ActiveWatch extends Watch {
+  /** It waits for messages of this epoch and of earlier ones. */
+  readonly epoch: number;
+  readonly counts: { -readonly [Name in keyof WatchCounts]: number };
+  readonly finish: () => void;
+}
+
+/**
+ * Ends a call of `enqueue`, with the sequences of the accepted messages; none if the queue rejected them. `followed` has
+ * one message for each; without it the messages are only counted.
+ */
+export type EndEnqueue = (
+  sequences: readonly number[],
+  followed?: readonly FollowedMessage[],
+) => void;
 
 /** The backlog is older than any message that the sender accepts. */
 const BACKLOG_EPOCH = 0;
+
+const ACCEPTED = { outcome: 'accepted' } as const;
+
+const endAll: EndEnqueue = (_, followed = []) => {
+  for (const one of followed) one.end(ACCEPTED);
+};
 
 export class Tracker {
   readonly #isDeliveredHere: boolean;
@@ -46,16 +64,16 @@ export class Tracker {
   readonly #early = new EarlySettlements();
   /** By sequence, until they end. */
   readonly #followed = new Map<number, FollowedMessage>();
-  readonly #watches = new Watches();
+  readonly #watches = new Set<ActiveWatch>();
+  /** Messages that were settled here, of any sender. */
+  readonly #settledHere = { delivered: 0, dead: 0, discarded: 0 };
   /** Calls that settle messages in the queue, until these are reported to `settled`. */
-  readonly #settlings = new Underway();
+  readonly #settlings = new CallsInProgress();
   readonly #opening = deferred();
   #backlog: UnsettledRange | undefined;
   /** Messages of the backlog that were not due when the queue was opened; a watch does not wait for them. */
   #notDue = 0;
   #epoch = BACKLOG_EPOCH + 1;
-  /** Set by each round of maintenance: the next round compares older epochs with the queue. */
-  #forgetBefore = BACKLOG_EPOCH + 1;
   /** Messages of the calls of `enqueue` in progress. */
   #expected = 0;
   #acceptedCount = 0;
@@ -90,6 +108,11 @@ export class Tracker {
     return this.#ranges.size;
   }
 
+  /** Number of messages that were settled here, whichever sender accepted them. */
+  get settledCounts(): SettledCounts {
+    return { ...this.#settledHere };
+  }
+
   /** Resolves when `setBacklog` was called. */
   get opened(): Promise<void> {
     return this.#opening.promise;
@@ -99,37 +122,26 @@ export class Tracker {
   setBacklog({ pendingMessages, dueMessages, lastSequence }: Backlog): void {
     if (!this.#isDeliveredHere) return;
     if (pendingMessages > 0) {
-      this.#backlog = {
-        from: 1,
-        to: lastSequence,
-        unsettled: pendingMessages,
-        epoch: BACKLOG_EPOCH,
-        hasSettledElsewhere: false,
-      };
-      this.#ranges.addFirst(this.#backlog);
+      const [from, to] = [1, lastSequence];
+      const unsettled = pendingMessages;
+      this.#backlog = this.#ranges.addFirst({ from, to, unsettled, epoch: BACKLOG_EPOCH });
       this.#notDue = pendingMessages - dueMessages;
     }
     this.#opening.resolve();
   }
 
-  /** Begins an `enqueue` call of `count` messages, some of which may be settled before it resolves. */
-  expect(count: number): ExpectedMessages {
+  /** Begins a call of `enqueue` of `count` messages, some of which may be settled before it resolves. */
+  expect(count: number): EndEnqueue {
     this.#acceptedCount += count;
-    if (!this.#isDeliveredHere) return DELIVERED_ELSEWHERE;
+    if (!this.#isDeliveredHere) return endAll;
     this.#expected += count;
     const end = this.#early.begin();
-    return {
-      accepted: (sequences, followed) => {
-        this.#expected -= count;
-        for (let index = 0; index < sequences.length; index += 1) {
-          this.#accept(sequences[index] as number, followed?.[index]);
-        }
-        end();
-      },
-      rejected: () => {
-        this.#expected -= count;
-        end();
-      },
+    return (sequences, followed) => {
+      this.#expected -= count;
+      for (let index = 0; index < sequences.length; index += 1) {
+        this.#accept(sequences[index] as number, followed?.[index]);
+      }
+      end();
     };
   }
 
@@ -140,9 +152,8 @@ export class Tracker {
       return;
     }
     this.#ranges.add(sequence, this.#epoch);
-    if (followed === undefined) return;
-    if (this.#isOver) followed.end(ACCEPTED);
-    else this.#followed.set(sequence, followed);
+    if (this.#isOver) followed?.end(ACCEPTED);
+    else if (followed !== undefined) this.#followed.set(sequence, followed);
   }
 
   /** Ends all followed messages as `accepted`, now and later: other processes deliver them. */
@@ -154,36 +165,52 @@ export class Tracker {
 
   /** Takes a message that was settled here, whichever sender accepted it; once for each sequence. */
   settled(sequence: number, outcome: FinalState, reason?: DeadReason | DiscardReason): void {
-    this.#watches.count(outcome);
+    this.#settledHere[outcome] += 1;
     if (!this.#isDeliveredHere) return;
     const settled = reason === undefined ? { outcome } : { outcome, reason };
     const awaitedBefore = this.awaited;
-    const range = this.#ranges.settle(sequence);
+    const range = this.#ranges.remove(sequence);
     if (range === undefined) {
       this.#early.keep(sequence, settled);
       return;
     }
     // 0 for a message of the backlog that counts as not due.
-    this.#watches.remove(range.epoch, awaitedBefore - this.awaited, outcome);
-    if (this.#followed.size === 0) return;
-    const followed = this.#followed.get(sequence);
-    if (followed !== undefined) {
-      this.#followed.delete(sequence);
-      followed.end(settled);
-    }
+    this.#count(range, awaitedBefore - this.awaited, outcome);
+    this.#followed.get(sequence)?.end(settled);
+    this.#followed.delete(sequence);
     if (range.unsettled === 0 && range.hasSettledElsewhere) this.#endFollowedWithin(range);
-  }
-
-  /** Counts the calls of `settled` from now on. Returns a function that reads the counts. */
-  counter(): () => SettledCounts {
-    return this.#watches.counter();
   }
 
   /** Begins a watch of all messages that are known now and not settled. */
   watch(): Watch {
-    const watch = this.#watches.begin(this.#epoch, this.awaited - this.#expected);
-    this.#epoch += 1;
+    const { promise: done, resolve: finish } = deferred();
+    const pending = this.awaited - this.#expected;
+    const counts = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending };
+    const watch = { epoch: this.#epoch, counts, done, finish };
+    this.startEpoch();
+    if (pending === 0) finish();
+    else this.#watches.add(watch);
     return watch;
+  }
+
+  /** Ends a watch. Its counts no longer change. */
+  unwatch(watch: Watch): void {
+    this.#watches.delete(watch as ActiveWatch);
+  }
+
+  #count(
+    { epoch }: UnsettledRange,
+    count: number,
+    how: Exclude<keyof WatchCounts, 'pending'>,
+  ): void {
+    for (const watch of this.#watches) {
+      if (epoch > watch.epoch) continue;
+      watch.counts.pending -= count;
+      watch.counts[how] += count;
+      if (watch.counts.pending > 0) continue;
+      this.#watches.delete(watch);
+      watch.finish();
+    }
   }
 
   /** Begins a call that settles messages in the queue. Call the returned function when each is reported to `settled`. */
@@ -192,28 +219,17 @@ export class Tracker {
     return () => this.#settlings.end(settling);
   }
 
+  /** Keeps the ranges of messages that are accepted from now on apart from the others. */
+  startEpoch(): void {
+    this.#epoch += 1;
+  }
+
   /**
-   * Asks the queue how many messages of earlier epochs remain, and removes the others from their watches. Rejects with
-   * what `countPending` rejects with.
+   * Asks the queue how many messages of earlier epochs remain, and removes the others from their watches: messages that
+   * other processes settled would otherwise count as pending here for ever. Rejects with what `countPending` rejects with.
    */
   async findSettledElsewhere(countPending: CountPending): Promise<void> {
-    await this.#compareBefore(this.#epoch, countPending);
-  }
-
-  /**
-   * Does the same for messages that were accepted before the last call of this method, whether they are watched or
-   * not: messages that other processes settled would otherwise count as pending here for ever.
-   */
-  async forgetSettledElsewhere(countPending: CountPending): Promise<void> {
-    const before = this.#forgetBefore;
-    // Messages that are accepted from now on form ranges of their own.
-    if (this.#ranges.unsettled > 0) this.#epoch += 1;
-    this.#forgetBefore = this.#epoch;
-    await this.#compareBefore(before, countPending);
-  }
-
-  async #compareBefore(epoch: number, countPending: CountPending): Promise<void> {
-    await compareRanges(this.#ranges.before(epoch), {
+    await compareRanges(this.#ranges.before(this.#epoch), {
       countPending,
       counted: () => this.#settlings.over(),
       onSettledElsewhere: (range, count) => this.#settledElsewhere(range, count),
@@ -224,7 +240,7 @@ export class Tracker {
     if (count === 0) return;
     const awaitedBefore = this.awaited;
     this.#ranges.removeSettledElsewhere(range, count);
-    this.#watches.remove(range.epoch, awaitedBefore - this.awaited);
+    this.#count(range, awaitedBefore - this.awaited, 'settledElsewhere');
     if (range.unsettled === 0) this.#endFollowedWithin(range);
   }
 
@@ -237,12 +253,3 @@ export class Tracker {
     }
   }
 }
-
-const ACCEPTED = { outcome: 'accepted' } as const;
-
-const DELIVERED_ELSEWHERE: ExpectedMessages = {
-  accepted: (_, followed = []) => {
-    for (const one of followed) one.end(ACCEPTED);
-  },
-  rejected: () => {},
-};

@@ -32,15 +32,17 @@ export class UnsettledRanges {
     return this.#ranges.length - this.#emptyCount;
   }
 
-  /** Adds a range before all others. Keeps this object; `settle` and `before` return it. */
-  addFirst(range: UnsettledRange): void {
+  /** Adds a range before all others. Returns the range that `remove` and `before` return. */
+  addFirst(given: Omit<UnsettledRange, 'hasSettledElsewhere'>): UnsettledRange {
+    const range = { ...given, hasSettledElsewhere: false };
     this.#unsettled += range.unsettled;
     this.#ranges.unshift(range);
+    return range;
   }
 
   /**
-   * Adds an unsettled message. Merges it with adjacent ranges of the same epoch, none of which was compared with the
-   * queue: only earlier epochs are.
+   * Adds an unsettled message, and merges it with adjacent ranges of its epoch. No range of the current epoch was
+   * compared with the queue yet.
    */
   add(sequence: number, epoch: number): void {
     this.#unsettled += 1;
@@ -70,20 +72,20 @@ export class UnsettledRanges {
   }
 
   /** Removes a settled message. Returns the range that it was in; `undefined` without one. */
-  settle(sequence: number): UnsettledRange | undefined {
+  remove(sequence: number): UnsettledRange | undefined {
     const range = this.#ranges[this.#indexAfter(sequence) - 1];
     if (range === undefined || range.to < sequence || range.unsettled === 0) return undefined;
-    this.#remove(range, 1);
+    this.#reduce(range, 1);
     return range;
   }
 
   /** Removes `count` messages of a range, whichever they are. */
   removeSettledElsewhere(range: UnsettledRange, count: number): void {
     (range as Range).hasSettledElsewhere = true;
-    this.#remove(range, count);
+    this.#reduce(range, count);
   }
 
-  #remove(range: Range, count: number): void {
+  #reduce(range: Range, count: number): void {
     range.unsettled -= count;
     this.#unsettled -= count;
     if (range.unsettled > 0) return;
@@ -126,13 +128,13 @@ export type CountPending = (ranges: readonly SequenceRange[]) => Promise<number>
 
 export interface Comparison {
   readonly countPending: CountPending;
-  /** Resolves when everything has been counted that this process is settling now. */
+  /** Resolves when all messages that this process is settling now are counted as settled. */
   readonly counted: () => Promise<void>;
   /** Called for each range of which another process has settled `count` messages. */
   readonly onSettledElsewhere: (range: UnsettledRange, count: number) => void;
 }
 
-/** Ranges in one question, so that its parameters stay small. */
+/** Maximum number of ranges in one query, to limit its parameters. */
 const RANGES_AT_ONCE = 1000;
 
 /**
@@ -153,8 +155,8 @@ async function compare(ranges: readonly UnsettledRange[], comparison: Comparison
   const pending = await countPending(ranges.map(({ from, to }) => ({ from, to })));
   if (pending >= unsettledOf(ranges)) return;
   await counted();
-  // What this process has settled since the query can mask what others have, until the next query. It is never counted
-  // as theirs.
+  // Messages that this process settled since the query can hide messages that others settled, until the next query.
+  // They never count as settled by others.
   const known = unsettledOf(ranges);
   if (pending >= known) return;
   if (pending === 0) {

@@ -50,19 +50,22 @@ export const INCIDENT_LIMITS = {
    * Maximum number of addresses and accounts of all incidents. Each takes a few hundred bytes at most.
    * 1 to 100,000,000; default 1,000,000.
    */
-  maxNames: option(integer(1, 100_000_000), 1_000_000),
+  maxAddressesAndAccounts: option(integer(1, 100_000_000), 1_000_000),
   /** Time for which an incident is kept after its last report, in milliseconds. Default 30 days. */
-  keptMs: option(integer(1, Number.MAX_SAFE_INTEGER), 30 * DAY_MS),
+  retentionMs: option(integer(1, Number.MAX_SAFE_INTEGER), 30 * DAY_MS),
 };
 
 export type IncidentLimits = OptionValues<typeof INCIDENT_LIMITS>;
 
 /** In characters. */
-export const MAX_KEPT_LENGTH = 128;
+export const MAX_KEY_LENGTH = 128;
 
-/** Returns a key for the parts, which keeps none of their memory: their JSON, or its digest if it is long. */
-export function keptName(parts: readonly string[]): string {
+/** Returns a key for the parts: their JSON, or its digest if it is long. */
+export function compactKey(parts: readonly string[]): string {
   const text = JSON.stringify(parts);
-  if (text.length <= MAX_KEPT_LENGTH) return text;
-  return createHash('sha256').update(text).digest('base64');
+  return text.length <= MAX_KEY_LENGTH ? text : digestOf(parts).toString('base64');
 }
+
+/** Databases store digests of ids and names, which may have any length. */
+export const digestOf = (parts: readonly string[]): Buffer =>
+  createHash('sha256').update(JSON.stringify(parts)).digest();

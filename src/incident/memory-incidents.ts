@@ -2,13 +2,13 @@
 import { type OptionsOf, readOptions } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import {
+  compactKey,
   INCIDENT_LIMITS,
   type IncidentChanges,
   type IncidentChannel,
   type IncidentLimits,
   type IncidentReport,
   type IncidentStore,
-  keptName,
 } from './incident-store.ts';
 
 export interface MemoryIncidentsOptions extends OptionsOf<typeof INCIDENT_LIMITS> {}
@@ -16,7 +16,7 @@ export interface MemoryIncidentsOptions extends OptionsOf<typeof INCIDENT_LIMITS
 /** The reports of an incident on one channel. */
 interface Reported {
   isCreated: boolean;
-  readonly names: Set<string>;
+  readonly keys: Set<string>;
 }
 
 interface KnownIncident {
@@ -47,7 +47,7 @@ class MemoryIncidents implements IncidentStore {
   readonly #clock: Time;
   /** Ordered by latest report. */
   readonly #known = new Map<string, KnownIncident>();
-  #nameCount = 0;
+  #keyCount = 0;
 
   constructor(limits: IncidentLimits, clock: Time) {
     this.#limits = limits;
@@ -78,7 +78,7 @@ class MemoryIncidents implements IncidentStore {
 
   #see(report: IncidentReport): KnownIncident {
     const nowMs = this.#clock.monotonicMs();
-    this.#forgetBefore(nowMs - this.#limits.keptMs);
+    this.#forgetBefore(nowMs - this.#limits.retentionMs);
     const key = keyOf(report);
     const known = this.#known.get(key);
     const incident = known ?? unseen(report.at);
@@ -96,62 +96,62 @@ class MemoryIncidents implements IncidentStore {
     }
   }
 
-  #addNew({ names: known }: Reported, kind: string, names: readonly string[]): string[] {
+  #addNew({ keys }: Reported, kind: string, names: readonly string[]): string[] {
     const added: string[] = [];
     for (const name of names) {
-      const { size } = known;
-      known.add(keptName([kind, name]));
-      if (known.size > size) added.push(name);
+      const { size } = keys;
+      keys.add(compactKey([kind, name]));
+      if (keys.size > size) added.push(name);
     }
-    this.#nameCount += added.length;
+    this.#keyCount += added.length;
     return added;
   }
 
-  #remove({ names: known }: Reported, kind: string, names: readonly string[]): void {
+  #remove({ keys }: Reported, kind: string, names: readonly string[]): void {
     for (const name of names) {
-      if (known.delete(keptName([kind, name]))) this.#nameCount -= 1;
+      if (keys.delete(compactKey([kind, name]))) this.#keyCount -= 1;
     }
   }
 
   #forgetBeyond(current: KnownIncident): void {
-    const { maxIncidents, maxNames } = this.#limits;
+    const { maxIncidents, maxAddressesAndAccounts } = this.#limits;
     for (const [key, incident] of this.#known) {
-      if (this.#known.size <= maxIncidents && this.#nameCount <= maxNames) return;
+      if (this.#known.size <= maxIncidents && this.#keyCount <= maxAddressesAndAccounts) return;
       // The next report is most likely about this one.
       if (incident === current) break;
       this.#forget(key, incident);
     }
-    this.#forgetNames(current);
+    this.#forgetKeys(current);
   }
 
-  /** Forgets the oldest names of an incident that alone exceeds `maxNames`. */
-  #forgetNames({ channels }: KnownIncident): void {
-    for (const { names } of [channels.log, channels.webhook]) {
-      for (const name of names) {
-        if (this.#nameCount <= this.#limits.maxNames) return;
-        names.delete(name);
-        this.#nameCount -= 1;
+  /** Forgets the oldest keys of an incident that alone exceeds `maxAddressesAndAccounts`. */
+  #forgetKeys({ channels }: KnownIncident): void {
+    for (const { keys } of [channels.log, channels.webhook]) {
+      for (const key of keys) {
+        if (this.#keyCount <= this.#limits.maxAddressesAndAccounts) return;
+        keys.delete(key);
+        this.#keyCount -= 1;
       }
     }
   }
 
   #forget(key: string, incident: KnownIncident): void {
     this.#known.delete(key);
-    this.#nameCount -= namesIn(incident);
+    this.#keyCount -= keyCountOf(incident);
   }
 }
 
 const keyOf = ({ applicationId, incidentId }: IncidentReport): string =>
-  keptName([applicationId, incidentId]);
+  compactKey([applicationId, incidentId]);
 
 const unseen = (at: number): KnownIncident => ({
   startedAt: at,
   seenAtMs: 0,
   channels: {
-    log: { isCreated: false, names: new Set() },
-    webhook: { isCreated: false, names: new Set() },
+    log: { isCreated: false, keys: new Set() },
+    webhook: { isCreated: false, keys: new Set() },
   },
 });
 
-const namesIn = ({ channels: { log, webhook } }: KnownIncident): number =>
-  log.names.size + webhook.names.size;
+const keyCountOf = ({ channels: { log, webhook } }: KnownIncident): number =>
+  log.keys.size + webhook.keys.size;

@@ -1,5 +1,6 @@
 /** Reads the span that is active when an event happens. */
-import { activeOtelSpan, datadogTracer, guarded } from '../runtime/tracers.ts';
+import { tryCall } from '../runtime/host-calls.ts';
+import { activeOtelSpan, datadogTracer } from '../runtime/tracers.ts';
 
 /** A span's ids, as OpenTelemetry's `span.spanContext()` gives them. */
 export interface SpanIds {
@@ -27,19 +28,24 @@ export interface ActiveSpan extends SpanIds {
 
 const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
-const LOW_64_BITS = 16;
+const HEX_DIGITS_OF_64_BITS = 16;
 
 /**
  * Returns the active span: of the host's function if there is one, else of OpenTelemetry or dd-trace.
- * Never throws: a faulty tracer costs the ids, not the event.
+ * Never throws: if a tracer fails, the event has no ids.
  */
 export function activeSpan(read?: SpanReader): ActiveSpan | undefined {
-  if (read !== undefined) return guarded(() => spanFrom('function', read()));
-  return guarded(otelSpan) ?? guarded(datadogSpan);
+  if (read === undefined) return tryCall(otelSpan) ?? tryCall(datadogSpan);
+  // Not by `tryCall`, which would be one more frame in the stacks of errors.
+  try {
+    return spanFrom('function', read());
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns whether dd-trace runs in this process, even if no span is active. */
-export const hasDatadogTracer = (): boolean => guarded(datadogTracer) !== undefined;
+export const hasDatadogTracer = (): boolean => tryCall(datadogTracer) !== undefined;
 
 const otelSpan = (): ActiveSpan | undefined => spanFrom('otel', activeOtelSpan()?.spanContext());
 
@@ -81,7 +87,7 @@ function spanFrom(
 
 function datadogTraceId(traceId: string): string {
   const has128Bits = !/^0{16}/.test(traceId);
-  return has128Bits ? traceId : decimal(traceId.slice(-LOW_64_BITS));
+  return has128Bits ? traceId : decimal(traceId.slice(-HEX_DIGITS_OF_64_BITS));
 }
 
 const decimal = (hex: string): string => BigInt(`0x${hex}`).toString();

@@ -12,7 +12,7 @@ const NON_BLOCKING = constants.O_WRONLY | constants.O_APPEND | (constants.O_NONB
 export const LINE_FEED = 0x0a;
 
 /** The descriptor was closed elsewhere, or lost by a network mount. */
-const LOST_CODES: ReadonlySet<string | undefined> = new Set(['EBADF', 'ESTALE']);
+const STALE_CODES: ReadonlySet<string | undefined> = new Set(['EBADF', 'ESTALE']);
 
 /** Returns whether a regular file ends with an incomplete line, after a crash or a full disk. */
 function endsTorn(path: string, size: number): boolean {
@@ -50,7 +50,7 @@ function withoutBlocking(fd: number): number {
 }
 
 /** A path, opened for append and created if it is missing; or an open descriptor. */
-export type LinePlace = string | { readonly fd: number; readonly mayBlock: boolean };
+export type LineTarget = string | { readonly fd: number; readonly mayBlock: boolean };
 
 export class LineFile {
   /** The last line is incomplete: a line feed must be written before the next one. */
@@ -61,13 +61,13 @@ export class LineFile {
   #isRegular = false;
 
   /** Throws the system's error if the path cannot be opened, or the descriptor is not open. */
-  constructor(place: LinePlace) {
-    if (typeof place === 'string') {
-      this.#path = place;
-      this.#open(place);
+  constructor(target: LineTarget) {
+    if (typeof target === 'string') {
+      this.#path = target;
+      this.#open(target);
       return;
     }
-    const { fd, mayBlock } = place;
+    const { fd, mayBlock } = target;
     this.#isRegular = fstatSync(fd).isFile();
     this.#fd = mayBlock || this.#isRegular ? fd : withoutBlocking(fd);
     this.#isOurs = this.#fd !== fd;
@@ -92,7 +92,7 @@ export class LineFile {
   failed(cause: unknown, writtenBytes: number): void {
     if (writtenBytes > 0) this.isTorn = true;
     // Not closed: the number may belong to another file now.
-    if (this.#path !== undefined && LOST_CODES.has(systemCode(cause))) this.#fd = undefined;
+    if (this.#path !== undefined && STALE_CODES.has(systemCode(cause))) this.#fd = undefined;
   }
 
   /** Does nothing for pipes, sockets and terminals. */

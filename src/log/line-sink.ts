@@ -15,21 +15,21 @@ export type LineOutcome =
   | 'promised';
 
 /** Called when a line is lost after its `write` has returned. */
-export type LineLost = (cause: unknown) => void;
+export type OnLost = (cause: unknown) => void;
 
 /** Receives the results of pending lines. Not called after `close`. */
 export interface LateOutcomes {
   /** One pending line was written. */
   written(): void;
-  /** One pending line was lost; `lost` is the argument of its `write`. */
-  failed(cause: unknown, lost: LineLost | undefined): void;
+  /** One pending line was lost; `onLost` is the argument of its `write`. */
+  failed(cause: unknown, onLost: OnLost | undefined): void;
   /** The stream reported an error that belongs to no known line. */
-  troubled(cause: unknown): void;
+  streamFailed(cause: unknown): void;
 }
 
 export interface LineSink {
   /** `line` ends with its only line feed. */
-  write(line: string, lost?: LineLost): LineOutcome;
+  write(line: string, onLost?: OnLost): LineOutcome;
   /** Resolves when every line accepted before the call is written or lost, and files are synced. */
   flush(): Promise<void>;
   /**

@@ -2,11 +2,12 @@
 import { pino } from 'pino';
 import type { JsonObject } from '../contract/index.ts';
 import { serializeChecked } from '../contract/serialize.ts';
+import { tryCall } from '../runtime/host-calls.ts';
 
 /** pino's line for an object without keys. */
 const EMPTY_LINE = '{}\n';
 
-/** Without defaults in pino: it would inherit them from a polluted prototype. */
+/** pino has no defaults for these: it would read them from a polluted prototype. */
 const UNSET_OPTIONS: object = {
   crlf: false,
   mixin: undefined,
@@ -16,20 +17,20 @@ const UNSET_OPTIONS: object = {
   transport: undefined,
 };
 
-/** Arrays inherit from both prototypes that matter. */
-const ARRAYS: object = Array.prototype;
+/** Arrays inherit from Array.prototype and Object.prototype, so one look-up checks both. */
+const ARRAY_PROTOTYPE: object = Array.prototype;
 
 /**
  * pino and JSON.stringify look these names up. Not a loop: looking up a changing key takes ten times
  * as long.
  */
 const isPolluted = (): boolean =>
-  'toJSON' in ARRAYS ||
-  'method' in ARRAYS ||
-  'headers' in ARRAYS ||
-  'socket' in ARRAYS ||
-  'setHeader' in ARRAYS ||
-  '' in ARRAYS;
+  'toJSON' in ARRAY_PROTOTYPE ||
+  'method' in ARRAY_PROTOTYPE ||
+  'headers' in ARRAY_PROTOTYPE ||
+  'socket' in ARRAY_PROTOTYPE ||
+  'setHeader' in ARRAY_PROTOTYPE ||
+  '' in ARRAY_PROTOTYPE;
 
 /**
  * Returns a function that turns the JSON of a validated record into a line. pino adds no level, time,
@@ -38,7 +39,7 @@ const isPolluted = (): boolean =>
  */
 export function createPinoLine(): (json: string) => string {
   let line = '';
-  let finished = '';
+  let recordJson = '';
   const logger = pino(
     {
       base: null,
@@ -49,7 +50,7 @@ export function createPinoLine(): (json: string) => string {
       formatters: { level: () => ({ __proto__: null }), log: (object) => object },
       hooks: {
         __proto__: null,
-        streamWrite: (made: string) => lineAround(finished, made),
+        streamWrite: (made: string) => lineAround(recordJson, made),
       } as object,
       ...UNSET_OPTIONS,
     },
@@ -59,20 +60,19 @@ export function createPinoLine(): (json: string) => string {
       },
     },
   );
+  const log = (): void => logger.info({});
   return (json) => {
     if (isPolluted()) return `${json}\n`;
     // A tracer's hook may write another record meanwhile.
-    const outer = { line, finished };
+    const outer = { line, recordJson };
     line = '';
-    finished = json;
-    try {
-      logger.info({});
-      if (line === '') throw new Error('pino made no line');
-      return line;
-    } finally {
-      // Frees the texts, which may be large.
-      ({ line, finished } = outer);
-    }
+    recordJson = json;
+    // If a tracer throws, the line lacks only its keys.
+    tryCall(log);
+    const made = line === '' ? `${json}\n` : line;
+    // Frees the texts, which may be large.
+    ({ line, recordJson } = outer);
+    return made;
   };
 }
 

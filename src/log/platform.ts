@@ -1,6 +1,7 @@
-/** Calls platform functions for attributes. A faulty function costs attributes, never the record. */
+/** Calls platform functions for attributes. If one fails, the record is written without attributes. */
+import { frozen } from '../contract/frozen.ts';
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
-import { ignoreRejection } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/host-calls.ts';
 
 /** Returns the attributes for one record, which is frozen. */
 export type PlatformFunction<R> = (record: R) => Readonly<Record<string, unknown>>;
@@ -8,40 +9,45 @@ export type PlatformFunction<R> = (record: R) => Readonly<Record<string, unknown
 export interface PlatformOutcome {
   readonly attributes: JsonObject;
   /** Why attributes are missing, if any are. */
-  readonly fault: Error | undefined;
+  readonly fault?: Error | undefined;
 }
+
+/** Returns the attributes of a record. `record` returns a copy that may be frozen. Never throws. */
+export type ReadAttributes = (record: () => JsonObject) => PlatformOutcome;
+
+/** The writer compares with this object, and then need not serialise. */
+export const NO_ATTRIBUTES: JsonObject = Object.freeze({});
 
 // Some consumers cannot read keys that need an escape.
 const UNFIT_KEY = /["\\\p{Cc}\p{Cs}]|^$|^__proto__$/u;
 
-/** Returns the first top-level key that is not allowed in a line, or undefined. */
-export const unfitKey = (line: object): string | undefined =>
-  Object.keys(line).find((key) => UNFIT_KEY.test(key));
-
-/** Returns the attributes of `record`. Never throws. */
-export function attributesFor<R extends object>(
-  platform: PlatformFunction<R>,
-  record: R,
-): PlatformOutcome {
-  try {
-    const returned: unknown = platform(record);
-    if (!isPlainObject(returned)) {
+/** Reads the attributes from the host's function. */
+export function attributesOf(platform: false | PlatformFunction<JsonObject>): ReadAttributes {
+  if (platform === false) return () => ({ attributes: NO_ATTRIBUTES });
+  return (record) => {
+    // Frozen, so that the function cannot change a validated record.
+    const frozenRecord = frozen(record());
+    try {
+      const returned: unknown = platform(frozenRecord);
+      if (isPlainObject(returned)) return readAttributesOf(returned, frozenRecord);
       ignoreRejection(returned);
       return noAttributes(new Error('expected a plain object of attributes'));
+    } catch (cause) {
+      return noAttributes(new Error('the platform function threw', { cause }));
     }
-    return pick(returned, record);
-  } catch (cause) {
-    return noAttributes(new Error('the platform function threw', { cause }));
-  }
+  };
 }
 
-const noAttributes = (fault: Error): PlatformOutcome => ({ attributes: {}, fault });
+const noAttributes = (fault: Error): PlatformOutcome => ({ attributes: NO_ATTRIBUTES, fault });
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value);
 }
 
-function pick(returned: Readonly<Record<string, unknown>>, record: object): PlatformOutcome {
+function readAttributesOf(
+  returned: Readonly<Record<string, unknown>>,
+  record: object,
+): PlatformOutcome {
   const attributes: JsonObject = {};
   let fault: Error | undefined;
   for (const key of Object.keys(returned)) {

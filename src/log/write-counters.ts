@@ -1,7 +1,7 @@
 /** Counts the records of a log writer by result. */
 import { channel } from 'node:diagnostics_channel';
 import { SecurityEventError } from '../errors.ts';
-import { type LateOutcomes, type LineLost, systemCode } from './line-sink.ts';
+import { type LateOutcomes, type OnLost, systemCode } from './line-sink.ts';
 
 /** Calls of `write` = `written` + `pending` + `failed` + `refused` + `dropped`. */
 export interface LogWriterStats {
@@ -41,7 +41,7 @@ export function writeFailed(cause: unknown, input?: unknown): SecurityEventError
   });
 }
 
-/** By the channel's name, which begins with `security-event-delivery:`. */
+/** Events of diagnostics channels; each channel is named `security-event-delivery:` and the key. */
 export interface LogEvents {
   /** A record was handed to its destination. */
   readonly 'record-written': { readonly event_name: string };
@@ -53,8 +53,8 @@ export interface LogEvents {
 }
 
 export class WriteCounters implements LateOutcomes {
-  readonly #written = channel('security-event-delivery:record-written');
-  readonly #lost = channel('security-event-delivery:record-lost');
+  readonly #writtenChannel = channel('security-event-delivery:record-written');
+  readonly #lostChannel = channel('security-event-delivery:record-lost');
   readonly #stats: { -readonly [Key in keyof LogWriterStats]: LogWriterStats[Key] } = {
     written: 0,
     pending: 0,
@@ -66,27 +66,28 @@ export class WriteCounters implements LateOutcomes {
     lastPlatformError: undefined,
   };
 
-  /** Records lost after `write` had returned since the last report, and the latest cause. */
-  #lateLosses = 0;
-  #lateFault: { readonly cause: unknown } | undefined;
+  /** Records lost since the last report whose `write` did not throw, and the latest cause. */
+  #unreportedLosses = 0;
+  #unreportedFault: { readonly cause: unknown } | undefined;
 
   count(outcome: 'written' | 'pending' | 'refused' | 'dropped', record?: unknown): void {
     this.#stats[outcome] += 1;
-    if (outcome === 'dropped') this.#lateLosses += 1;
+    if (outcome === 'dropped') this.#unreportedLosses += 1;
     if (outcome === 'refused' || outcome === 'dropped') this.#publishLost(outcome, 1);
-    else if (this.#written.hasSubscribers) this.#written.publish(writtenEvent(record));
+    else if (this.#writtenChannel.hasSubscribers)
+      this.#writtenChannel.publish(writtenEvent(record));
   }
 
   #publishLost(reason: LogEvents['record-lost']['reason'], count: number): void {
     const event: LogEvents['record-lost'] = { reason, count };
-    if (count > 0 && this.#lost.hasSubscribers) this.#lost.publish(event);
+    if (count > 0 && this.#lostChannel.hasSubscribers) this.#lostChannel.publish(event);
   }
 
   /** Returns the losses since the last report, and starts the next. */
   takeReport(): WriteReport {
-    const [lost, fault] = [this.#lateLosses, this.#lateFault];
-    this.#lateLosses = 0;
-    this.#lateFault = undefined;
+    const [lost, fault] = [this.#unreportedLosses, this.#unreportedFault];
+    this.#unreportedLosses = 0;
+    this.#unreportedFault = undefined;
     if (fault !== undefined) return { lost, error: writeFailed(fault.cause) };
     if (lost === 0) return { lost };
     const detail = 'the buffer was full, or `close` could not wait longer';
@@ -98,30 +99,37 @@ export class WriteCounters implements LateOutcomes {
     this.#stats.written += 1;
   }
 
-  failed(cause: unknown, lost: LineLost | undefined): void {
+  failed(cause: unknown, onLost: OnLost | undefined): void {
     this.#stats.pending -= 1;
-    this.#lateLosses += 1;
-    this.#lateFault = { cause };
-    this.lost(writeFailed(cause));
-    lost?.(cause);
+    this.#unreportedLosses += 1;
+    this.#unreportedFault = { cause };
+    this.countFailed(writeFailed(cause));
+    onLost?.(cause);
   }
 
-  troubled(cause: unknown): void {
-    this.#lateFault = { cause };
+  streamFailed(cause: unknown): void {
+    this.#unreportedFault = { cause };
     this.#stats.lastError = writeFailed(cause);
   }
 
-  /** Counts a record whose `write` throws. */
-  lost(error: SecurityEventError): void {
+  /** Returns the error of a failed flush. It counts no record as lost. */
+  flushFailed(cause: unknown): SecurityEventError {
+    this.#stats.lastError = writeFailed(cause);
+    return this.#stats.lastError;
+  }
+
+  /** Counts a record that could not be written, and returns its error. */
+  countFailed(error: SecurityEventError): SecurityEventError {
     this.#stats.failed += 1;
     this.#stats.lastError = error;
     this.#publishLost('failed', 1);
+    return error;
   }
 
   /** Counts pending lines that will never be written. */
-  abandoned(lines: number): void {
+  dropPending(lines: number): void {
     this.#stats.pending -= lines;
-    this.#lateLosses += lines;
+    this.#unreportedLosses += lines;
     this.#stats.dropped += lines;
     this.#publishLost('dropped', lines);
   }

@@ -1,22 +1,20 @@
 /** The log writer: writes each record as one line of JSON. */
-import { frozen } from '../contract/frozen.ts';
 import type { Dialect, JsonObject } from '../contract/index.ts';
 import { serializeChecked } from '../contract/serialize.ts';
 import { SecurityEventError } from '../errors.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { openSink } from './destination.ts';
-import type { LineLost, LineOutcome, LineSink } from './line-sink.ts';
+import type { LineOutcome, LineSink, OnLost } from './line-sink.ts';
+import { openSink } from './open-sink.ts';
 import { createPinoLine } from './pino-line.ts';
-import { attributesFor } from './platform.ts';
-import { NO_ATTRIBUTES } from './platform-presets.ts';
-import type { WritableRecord } from './record-serializer.ts';
+import { NO_ATTRIBUTES } from './platform.ts';
+import { RecordValidator, type SerializedRecord, type WritableRecord } from './validate-record.ts';
 import {
   type LogWriterStats,
   WriteCounters,
   type WriteReport,
   writeFailed,
 } from './write-counters.ts';
-import { type LogWriterOptions, settingsOf, type WriterSettings } from './writer-options.ts';
+import { type LogWriterOptions, readWriterOptions, type WriterSettings } from './writer-options.ts';
 
 /** How long `close` waits for pending lines. */
 const CLOSE_DEADLINE_MS = 5000;
@@ -40,8 +38,8 @@ export interface LogWriter<D extends Dialect = 'strict'> {
    * caller's descriptor or stream stays open. Rejects like `flush`; the writer is closed even then.
    */
   close(): Promise<WriteReport>;
-  /** Returns the current counters. */
-  stats(): LogWriterStats;
+  /** Resolves to the current counters. Never rejects. */
+  stats(): Promise<LogWriterStats>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -52,7 +50,15 @@ export interface LogWriter<D extends Dialect = 'strict'> {
 export function createLogWriter<D extends Dialect = 'strict'>(
   options: LogWriterOptions<D> = {},
 ): LogWriter<D> {
-  return new RecordWriter<D>(settingsOf(options), systemClock);
+  return new RecordWriter<D>(readWriterOptions(options), systemClock);
+}
+
+interface RecordToWrite {
+  /** The caller's record, for errors. */
+  readonly input: object;
+  /** Returns a copy for the platform function, which gets it frozen. */
+  readonly copy: () => JsonObject;
+  readonly onLost?: OnLost | undefined;
 }
 
 export class RecordWriter<D extends Dialect> implements LogWriter<D> {
@@ -60,85 +66,84 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   readonly #clock: Clock;
   readonly #counters = new WriteCounters();
   readonly #lineOf = createPinoLine();
+  readonly #validator: RecordValidator;
   readonly #sink: LineSink;
-  /** Covers every record so far. */
+  /** The flush in progress. Undefined once another record is written. */
   #flushing: Promise<WriteReport> | undefined;
   #closing: Promise<WriteReport> | undefined;
 
   constructor(settings: WriterSettings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#validator = new RecordValidator(settings.dialect);
     this.#sink = openSink({ ...settings, clock, late: this.#counters });
   }
 
   write(record: WritableRecord<D>): void {
-    this.#refuseIfClosed(record);
-    const attributes = this.#settings.attributes();
-    if (attributes === undefined) {
-      const data = this.#counted(() => this.#settings.records.check(record));
-      this.#writeText(withAttributes(serializeChecked(data), this.#attributesFor(data)), record);
-      return;
+    this.#checkOpen(record);
+    // Not in a method of its own, which would be one more frame in the stacks of errors.
+    let json: string;
+    try {
+      ({ json } = this.#validator.serialize(record));
+    } catch (cause) {
+      this.#counters.count('refused');
+      if (cause instanceof SecurityEventError) throw cause;
+      const detail = 'reading the record threw';
+      throw new SecurityEventError('ERR_INVALID_RECORD', { detail, cause, input: record });
     }
-    const json = this.#counted(() => this.#settings.records.serialize(record));
-    this.#writeText(withAttributes(json, attributes), record);
+    // The platform gets the record as it was written: the caller's object may have changed.
+    this.#writeJson(json, { input: record, copy: () => JSON.parse(json) as JsonObject });
   }
 
   /**
-   * Writes a validated record, whose JSON is `json`. `record` must be an own copy: it is frozen for a
-   * platform function. `lost` is called if the line is lost later (`sync: false`). Throws like `write`.
+   * Writes a validated record with its JSON. `record` must be a copy: a platform function gets it frozen.
+   * `onLost` is called if the line is lost later (`sync: false`). Throws like `write`, and ERR_WRITE_FAILED if the
+   * buffer is full.
    */
-  writeLine(json: string, record: JsonObject, lost?: LineLost): void {
-    this.#refuseIfClosed(record);
-    const attributes = this.#settings.attributes() ?? this.#attributesFor(record);
-    this.#writeText(withAttributes(json, attributes), record, lost);
+  writeSerialized({ json, record }: SerializedRecord, onLost?: OnLost): void {
+    this.#checkOpen(record);
+    const outcome = this.#writeJson(json, { input: record, copy: () => record, onLost });
+    if (outcome !== 'dropped') return;
+    const detail = 'the buffer is full';
+    throw new SecurityEventError('ERR_WRITE_FAILED', { detail, input: record });
   }
 
-  #refuseIfClosed(record: unknown): void {
+  #checkOpen(input: object): void {
     if (this.#closing === undefined) return;
     this.#counters.count('refused');
-    throw new SecurityEventError('ERR_WRITER_CLOSED', { input: record });
+    throw new SecurityEventError('ERR_WRITER_CLOSED', { input });
   }
 
-  #counted<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      this.#counters.count('refused');
-      throw error;
-    }
-  }
-
-  #attributesFor(record: JsonObject): Attributes {
-    const { platform } = this.#settings;
-    if (platform === false) return NO_ATTRIBUTES;
-    // Frozen, so that the function cannot change a validated record.
-    const { attributes, fault } = attributesFor(platform, frozen(record));
-    if (fault !== undefined) this.#counters.platformFailed(fault);
-    return attributes;
-  }
-
-  #writeText(json: string, record: unknown, lost?: LineLost): void {
+  #writeJson(json: string, { input, copy, onLost }: RecordToWrite): LineOutcome {
     this.#flushing = undefined;
+    const line = this.#lineOf(this.#withAttributes(json, copy));
     let outcome: LineOutcome;
     try {
-      outcome = this.#sink.write(this.#lineOf(json), lost);
+      outcome = this.#sink.write(line, onLost);
     } catch (cause) {
-      throw this.#lost(writeFailed(cause, record));
+      throw this.#counters.countFailed(writeFailed(cause, input));
     }
     if (outcome !== 'promised') {
-      this.#counters.count(outcome, record);
-      return;
+      this.#counters.count(outcome, input);
+      return outcome;
     }
     const detail = 'its `write` returned a promise';
-    const path = ['destination'];
-    throw this.#lost(
-      new SecurityEventError('ERR_DESTINATION_NOT_SYNCHRONOUS', { detail, path, input: record }),
+    throw this.#counters.countFailed(
+      new SecurityEventError('ERR_DESTINATION_NOT_SYNCHRONOUS', {
+        detail,
+        path: ['destination'],
+        input,
+      }),
     );
   }
 
-  #lost(error: SecurityEventError): SecurityEventError {
-    this.#counters.lost(error);
-    return error;
+  /** No attribute has the name of a field of the record. */
+  #withAttributes(json: string, copy: () => JsonObject): string {
+    const { attributes, fault } = this.#settings.readAttributes(copy);
+    if (fault !== undefined) this.#counters.platformFailed(fault);
+    if (attributes === NO_ATTRIBUTES) return json;
+    const added = serializeChecked(attributes);
+    return added === '{}' ? json : `${json.slice(0, -1)},${added.slice(1)}`;
   }
 
   flush(): Promise<WriteReport> {
@@ -148,17 +153,15 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   }
 
   async #flushSink(): Promise<WriteReport> {
-    await this.#settleSink();
+    await this.#waitForSink();
     return this.#counters.takeReport();
   }
 
-  async #settleSink(): Promise<void> {
+  async #waitForSink(): Promise<void> {
     try {
       await this.#sink.flush();
     } catch (cause) {
-      this.#counters.troubled(cause);
-      this.#counters.takeReport();
-      throw writeFailed(cause);
+      throw this.#counters.flushFailed(cause);
     } finally {
       this.#flushing = undefined;
     }
@@ -173,29 +176,19 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     const flushed = new AbortController();
     const deadline = this.#clock.sleep(CLOSE_DEADLINE_MS, flushed.signal);
     try {
-      await Promise.race([this.#settleSink(), deadline]);
+      await Promise.race([this.#waitForSink(), deadline]);
     } finally {
       flushed.abort();
-      this.#counters.abandoned(this.#sink.close());
+      this.#counters.dropPending(this.#sink.close());
     }
     return this.#counters.takeReport();
   }
 
-  stats(): LogWriterStats {
+  async stats(): Promise<LogWriterStats> {
     return this.#counters.snapshot();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close() as Promise<unknown> as Promise<void>;
   }
-}
-
-type Attributes = Readonly<Record<string, unknown>>;
-
-/** `attributes` has no key of the record. */
-function withAttributes(json: string, attributes: Attributes): string {
-  if (attributes === NO_ATTRIBUTES) return json;
-  const added = serializeChecked(attributes as JsonObject);
-  if (added === '{}') return json;
-  return json === '{}' ? added : `${json.slice(0, -1)},${added.slice(1)}`;
 }

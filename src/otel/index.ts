@@ -5,7 +5,7 @@ import type { DeliveryEvents } from '../delivery/events.ts';
 import type { SenderStats } from '../delivery/sender.ts';
 import type { LogEvents } from '../log/write-counters.ts';
 import { check, invalidOption, object, type Rules, usable } from '../option-rules.ts';
-import type { Tier } from '../queue/queue.ts';
+import type { Health } from '../queue/queue.ts';
 import {
   type Collect,
   type Labels,
@@ -13,6 +13,7 @@ import {
   type Metrics,
   metricsOf,
 } from './meter.ts';
+import { CHANGES, FAULTS, HEALTH_VALUES } from './metric-table.ts';
 
 export type { MeterProviderLike } from './meter.ts';
 
@@ -134,9 +135,6 @@ function endOf({ status, failure, outcome }: DeliveryEvents['attempt-settled']):
   };
 }
 
-const CHANGES = ['paused', 'opened', 'probing', 'recovered', 'closed', 'missing'] as const;
-const FAULTS = ['stalled', 'queue-failed', 'queue-damaged', 'settings-failed'] as const;
-
 function countChanges({ counter }: Metrics, classOf: ClassOf): Stop {
   const [changes, faults] = [counter('breaker.changes'), counter('faults')];
   const ofChanges = CHANGES.map((change) => [
@@ -199,14 +197,12 @@ function observeQueues({ gauge, onCollect }: Metrics, senders: Senders, classOf:
   return onCollect(collect, [messages, size, age, deadLetters, destinations]);
 }
 
-const TIERS = ['untried', 'healthy', 'failing', 'closed'] as const;
-
 function sumsOf(applications: SenderStats['applications'], classOf: ClassOf) {
   // From 0, so that a state that no application is in any more is not shown with its last count.
-  const states = new Map<Tier, number>(TIERS.map((tier) => [tier, 0]));
+  const states = new Map<Health, number>(HEALTH_VALUES.map((health) => [health, 0]));
   const classes = new Map<unknown, readonly [labels: Labels, pending: number]>();
-  for (const [applicationId, { tier, pending }] of applications) {
-    states.set(tier, (states.get(tier) ?? 0) + 1);
+  for (const [applicationId, { health, pending }] of applications) {
+    states.set(health, (states.get(health) ?? 0) + 1);
     const labels = classOf(applicationId);
     const name = labels['application.class'];
     classes.set(name, [labels, (classes.get(name)?.[1] ?? 0) + pending]);

@@ -1,4 +1,5 @@
-/** The metrics, and the part of OpenTelemetry's API that they use: so the library needs no package of it. */
+/** The part of OpenTelemetry's API that the metrics use: so the library needs no package of it. */
+import { METRICS, type MetricName } from './metric-table.ts';
 
 /** A `MeterProvider` of `@opentelemetry/api` 1.3 or newer. */
 export interface MeterProviderLike {
@@ -36,27 +37,7 @@ export type Collect = (result: {
   observe(metric: object, value: number, attributes?: Labels): void;
 }) => Promise<void>;
 
-/** Unit and description of each metric. Its name begins with `security_events.`. */
-const METRICS = {
-  'messages.accepted': ['{message}', 'Messages that a queue accepted'],
-  'messages.skipped': ['{message}', 'Messages that were skipped, which is not an error'],
-  'messages.settled': ['{message}', 'Messages delivered, given up or discarded'],
-  'attempt.duration': ['s', 'Duration of requests to receivers'],
-  'breaker.changes': ['{change}', 'Changes of circuit breakers'],
-  'records.written': ['{record}', 'Log records handed to their destination'],
-  'records.lost': ['{record}', 'Log records that were not written'],
-  'events.rejected': ['{event}', 'Events that a reporter rejected'],
-  faults: ['{fault}', 'Faults of queues and settings'],
-  destinations: ['{destination}', 'Applications of a queue by delivery state'],
-  'queue.messages': ['{message}', 'Messages that wait in a queue'],
-  'queue.size': ['By', 'Size of the messages that wait in a queue'],
-  'queue.age': ['s', 'Time for which the oldest claimable message has been due'],
-  'queue.dead_letters': ['{message}', 'Dead letters in a queue'],
-} as const;
-
-export type MetricName = keyof typeof METRICS;
-
-/** Of the semantic conventions for `http.client.request.duration`, in seconds. */
+/** Bucket boundaries of the semantic conventions for `http.client.request.duration`, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 type Create<T> = (name: MetricName) => T;
@@ -71,7 +52,7 @@ export interface Metrics {
 }
 
 function named(name: MetricName): [string, MetricDetails] {
-  const [unit, description] = METRICS[name];
+  const { unit, description } = METRICS[name];
   return [`security_events.${name}`, { unit, description }];
 }
 

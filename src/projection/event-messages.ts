@@ -1,7 +1,8 @@
-/** Builds messages of format v2 from the data of a record (D46 to D50). */
+/** Builds the v2 message of an attack, exploit, incident or playbook (D46 to D50). */
 import type { LogActor, WebhookMessageV2 } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
 import type { Incident } from './pulse.ts';
-import type { EventWords } from './vocabulary-map.ts';
+import type { EventTerms } from './vocabulary-map.ts';
 
 export type SecurityEvent = Extract<
   WebhookMessageV2,
@@ -15,13 +16,26 @@ export interface Service {
   readonly env: string;
 }
 
-export interface SecurityEventSource {
+/** An event as its record has it, not validated. */
+export interface EventData {
   readonly service: Service;
-  readonly words: EventWords;
-  /** Address of the actor, if it is known. */
-  readonly ip: LogActor['ip'] | undefined;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** The actor, if the address is known. */
+  readonly actor: LogActor | undefined;
   /** In channel B's format. */
   readonly occurredAt: string;
+}
+
+/** Returns a required text. @throws SecurityEventError `ERR_INVALID_MESSAGE` */
+export function requiredText({ payload }: EventData, key: string): string {
+  const value = Object.hasOwn(payload, key) ? payload[key] : undefined;
+  if (typeof value === 'string') return value;
+  const issues = [{ path: ['payload', key], message: 'expected a string' }];
+  throw new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
+}
+
+export interface SecurityEventFields {
+  readonly terms: EventTerms;
   readonly id: string;
   /** Absolute. */
   readonly url: string;
@@ -29,21 +43,25 @@ export interface SecurityEventSource {
   readonly riskCoefficient?: number | undefined;
 }
 
-export function securityEvent(source: SecurityEventSource): SecurityEvent {
-  const { service, words, ip, occurredAt, id, url, riskCoefficient } = source;
-  return {
+export function securityEvent(
+  { service, actor, occurredAt }: EventData,
+  { terms, id, url, riskCoefficient }: SecurityEventFields,
+): SecurityEvent {
+  const ip = actor?.ip;
+  const event: SecurityEvent = {
     application_id: service.svc_id,
     application_name: service.name,
     environment: service.env,
     date_occurred: occurredAt,
-    event_category: words.category,
+    event_category: terms.category,
     event_id: id,
-    event_kind: words.kind,
+    event_kind: terms.kind,
     event_url: url,
-    humanized_description: ip === undefined ? words.title : `${words.title} from ${ip.address}`,
+    humanized_description: ip === undefined ? terms.title : `${terms.title} from ${ip.address}`,
     ips: ip === undefined ? [] : [resolvedIp(ip, occurredAt)],
-    ...(riskCoefficient === undefined ? {} : { risk_coefficient: riskCoefficient }),
   };
+  if (riskCoefficient !== undefined) event.risk_coefficient = riskCoefficient;
+  return event;
 }
 
 export type SecurityResponse = Extract<
@@ -51,18 +69,13 @@ export type SecurityResponse = Extract<
   { readonly message_type: 'security_response' }
 >['message'];
 
-export interface SecurityResponseSource {
-  readonly service: Service;
-  readonly playbook: { readonly name: string; readonly playbook_slug: string };
-  /** The actor to whom the playbook responded, if known. */
-  readonly actor: LogActor | undefined;
-}
-
-export function securityResponse({
-  service,
-  playbook,
-  actor,
-}: SecurityResponseSource): SecurityResponse {
+/** Throws like {@link requiredText}. */
+export function securityResponse(event: EventData): SecurityResponse {
+  const { service, actor } = event;
+  const playbook = {
+    name: requiredText(event, 'name'),
+    id: requiredText(event, 'playbook_slug'),
+  };
   const { identifiers } = actor ?? { identifiers: null };
   // Validation of the record reports a text or a list.
   const isKnown =
@@ -73,40 +86,40 @@ export function securityResponse({
       ips: actor === undefined ? [] : [{ ip_cidr: cidrOf(actor.ip) }],
       user_identifiers: isKnown ? [{ ...identifiers }] : [],
     },
-    playbook: { name: playbook.name, id: playbook.playbook_slug },
+    playbook,
   };
 }
 
 /** An account that an account takeover has compromised. */
 export type CompromisedAccount = NonNullable<Incident['new_compromised_accounts']>[number];
 
-export interface IncidentSource {
-  readonly applicationId: string;
-  readonly incidentId: string;
-  readonly status: Incident['incident_status'];
-  /** Times are in channel B's format. */
+export interface IncidentFields {
+  readonly messageType: string;
+  readonly isCreated: boolean;
+  /** In channel B's format. */
   readonly startedAt: string;
-  readonly updatedAt: string;
-  /** Addresses that no earlier message of this incident carried. */
+  /** Addresses and accounts that no earlier message of this incident carried. */
   readonly newIps: readonly LogActor['ip'][];
   readonly newAccounts: readonly CompromisedAccount[];
-  /** Only account takeovers list accounts. */
-  readonly messageType: string;
 }
 
-export function incidentMessage(source: IncidentSource): Incident {
-  const { newIps, newAccounts, updatedAt, messageType } = source;
-  const hasAccounts = messageType === 'account_takeover' && newAccounts.length > 0;
+/** Throws like {@link requiredText}. */
+export function incidentMessage(event: EventData, fields: IncidentFields): Incident {
+  const { service, occurredAt } = event;
+  const { messageType, isCreated, startedAt, newIps, newAccounts } = fields;
+  const hasAccounts = listsAccounts(messageType) && newAccounts.length > 0;
   return {
-    incident_thread: source.incidentId,
-    incident_status: source.status,
-    date_started: source.startedAt,
-    date_last_updated: updatedAt,
-    application_id: source.applicationId,
-    new_related_ips: newIps.map((ip) => relatedIp(ip, updatedAt)),
+    incident_thread: requiredText(event, 'incident_id'),
+    incident_status: isCreated ? 'created' : 'updated',
+    date_started: startedAt,
+    date_last_updated: occurredAt,
+    application_id: service.svc_id,
+    new_related_ips: newIps.map((ip) => relatedIp(ip, occurredAt)),
     ...(hasAccounts ? { new_compromised_accounts: [...newAccounts] } : {}),
   };
 }
+
+export const listsAccounts = (messageType: string): boolean => messageType === 'account_takeover';
 
 type ActorIp = LogActor['ip'];
 type Message<T extends WebhookMessageV2['message_type']> = Extract<

@@ -1,62 +1,62 @@
 /** Maps the vocabulary of records to that of messages: two tables, and the reporter's overrides. */
 import type { PULSE_GENRES, RULESETS } from '../contract/index.ts';
 
-/** The words of a security event for a ruleset or protection. */
-export interface EventWords {
+/** The terms of a security event for a ruleset or protection. */
+export interface EventTerms {
   /** `event_category` */
   readonly category: string;
   /** `event_kind` */
   readonly kind: string;
-  /** What happened, in words, for `humanized_description`. */
+  /** What happened, for `humanized_description`. */
   readonly title: string;
 }
 
 /** The message type of an incident. */
-export interface IncidentWords {
+export interface IncidentTerms {
   readonly message_type: string;
   /** The genre in v1, if it differs from the message type. */
   readonly pulse_genre?: string;
 }
 
-/** Words that a row does not have are those of the row that it overrides. */
-export type EventWordsTable = Readonly<Record<string, Partial<EventWords>>>;
+/** Missing terms are those of the row that it overrides. */
+export type EventVocabulary = Readonly<Record<string, Partial<EventTerms>>>;
 /** `null`: no message. */
-export type IncidentWordsTable = Readonly<Record<string, IncidentWords | null>>;
+export type IncidentVocabulary = Readonly<Record<string, IncidentTerms | null>>;
 
-const injection = (kind: string, title: string): EventWords => ({
+const injectionTerms = (kind: string, title: string): EventTerms => ({
   category: 'injection',
   kind,
   title,
 });
 
-const httpError = (kind: string, title: string): EventWords => ({
+const httpErrorTerms = (kind: string, title: string): EventTerms => ({
   category: 'http_error',
   kind,
   title,
 });
 
-/** Rulesets of attacks, and protections (D47). */
-export const EVENT_WORDS = {
-  sql_injection: injection('sql_injection', 'SQL injection'),
-  nosql_injection: injection('nosql_injection', 'NoSQL injection'),
-  shell_injection: injection('shell_injection', 'Shell injection'),
-  shellshock: injection('shellshock', 'Shellshock injection'),
-  xss: injection('xss', 'Cross-site scripting'),
-  lfi: injection('lfi', 'Local file inclusion'),
-  rfi: injection('lfi', 'Remote file inclusion'),
-  js_injection: injection('evaluation', 'JavaScript injection'),
-  java_injection: injection('evaluation', 'Java injection'),
-  php_eval: injection('evaluation', 'PHP code injection'),
-  eval: injection('evaluation', 'Code injection'),
-  security_scanner: httpError('bot_scanning', 'Security scanner'),
-  crs: httpError('scan', 'Suspicious requests'),
-  protocol: httpError('scan', 'HTTP protocol violation'),
-} as const satisfies Record<(typeof RULESETS)[number] | 'shellshock' | 'eval', EventWords>;
+/** Category, kind and title of attacks by ruleset, and of exploits by protection (D47). */
+export const EVENT_VOCABULARY = {
+  sql_injection: injectionTerms('sql_injection', 'SQL injection'),
+  nosql_injection: injectionTerms('nosql_injection', 'NoSQL injection'),
+  shell_injection: injectionTerms('shell_injection', 'Shell injection'),
+  shellshock: injectionTerms('shellshock', 'Shellshock injection'),
+  xss: injectionTerms('xss', 'Cross-site scripting'),
+  lfi: injectionTerms('lfi', 'Local file inclusion'),
+  rfi: injectionTerms('lfi', 'Remote file inclusion'),
+  js_injection: injectionTerms('evaluation', 'JavaScript injection'),
+  java_injection: injectionTerms('evaluation', 'Java injection'),
+  php_eval: injectionTerms('evaluation', 'PHP code injection'),
+  eval: injectionTerms('evaluation', 'Code injection'),
+  security_scanner: httpErrorTerms('bot_scanning', 'Security scanner'),
+  crs: httpErrorTerms('scan', 'Suspicious requests'),
+  protocol: httpErrorTerms('scan', 'HTTP protocol violation'),
+} as const satisfies Record<(typeof RULESETS)[number] | 'shellshock' | 'eval', EventTerms>;
 
 type PulseGenre = (typeof PULSE_GENRES)[number];
 
-/** An incident without a row, or with `null`, has no message (D48). */
-export const INCIDENT_WORDS = {
+/** Message type of each incident type. Without a row, or with `null`, there is no message (D48). */
+export const INCIDENT_VOCABULARY = {
   massive_sec_scan: { message_type: 'http_scan' },
   sql_injection: { message_type: 'injection_sql' },
   nosql_injection: { message_type: 'injection_nosql' },
@@ -78,22 +78,22 @@ export const INCIDENT_WORDS = {
   { readonly message_type: string; readonly pulse_genre?: PulseGenre } | null
 >;
 
-const EVENTS: ReadonlyMap<string, EventWords> = new Map(Object.entries(EVENT_WORDS));
-const INCIDENTS: ReadonlyMap<string, IncidentWords | null> = new Map(
-  Object.entries(INCIDENT_WORDS),
+const EVENTS: ReadonlyMap<string, EventTerms> = new Map(Object.entries(EVENT_VOCABULARY));
+const INCIDENTS: ReadonlyMap<string, IncidentTerms | null> = new Map(
+  Object.entries(INCIDENT_VOCABULARY),
 );
 
 /** Returns the row of a ruleset or protection; an unknown word is an injection of that kind. */
-export function eventWords(word: string, overrides: EventWordsTable = {}): EventWords {
-  const row = EVENTS.get(word) ?? injection(word, titleOf(word));
+export function findEventTerms(word: string, overrides: EventVocabulary = {}): EventTerms {
+  const row = EVENTS.get(word) ?? injectionTerms(word, titleOf(word));
   return Object.hasOwn(overrides, word) ? { ...row, ...overrides[word] } : row;
 }
 
 /** Returns the row of an incident type, or `undefined` if it has no message. */
-export function incidentWords(
+export function findIncidentTerms(
   type: string,
-  overrides: IncidentWordsTable = {},
-): IncidentWords | undefined {
+  overrides: IncidentVocabulary = {},
+): IncidentTerms | undefined {
   const row = Object.hasOwn(overrides, type) ? overrides[type] : INCIDENTS.get(type);
   return row ?? undefined;
 }

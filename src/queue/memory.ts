@@ -1,8 +1,7 @@
 /** A queue in the memory of this process. */
 import { readOptions } from '../option-rules.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { MemoryQueue } from './memory/memory-queue.ts';
-import type { QueueClock } from './memory/queue-time.ts';
+import { MemoryQueue, type QueueClock } from './memory/memory-queue.ts';
 import { MEMORY_OPTIONS, type MemoryQueueOptions } from './memory/store.ts';
 import type { MessageQueue } from './queue.ts';
 

@@ -31,15 +31,15 @@ export class Stored implements StoredMessage {
 export class Claimed implements ClaimedMessage {
   readonly sequence: number;
   readonly stored: StoredMessage;
-  readonly sends: number;
+  readonly retryCount: number;
   readonly ageMs: number;
-  readonly progress: Json | null;
+  readonly retryState: Json | null;
 
-  constructor({ sequence, stored, sends, ageMs, progress }: ClaimedMessage) {
+  constructor({ sequence, stored, retryCount, ageMs, retryState }: ClaimedMessage) {
     this.sequence = sequence;
     this.stored = stored;
-    this.sends = sends;
+    this.retryCount = retryCount;
     this.ageMs = ageMs;
-    this.progress = progress;
+    this.retryState = retryState;
   }
 }

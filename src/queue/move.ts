@@ -11,7 +11,7 @@ const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /** State of an application that no item describes. A sender overwrites it at its first request. */
 const INITIAL_STATE: ApplicationState = {
-  tier: 'healthy',
+  health: 'healthy',
   maxMessages: 1,
   maxBytes: 1024 * 1024,
   circuitBreaker: null,

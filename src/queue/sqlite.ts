@@ -2,13 +2,14 @@
 
 import type { DurableQueue } from './queue.ts';
 import { type SqliteIncidentStore, SqliteIncidents } from './sqlite/incidents.ts';
+import type { WallClock } from './sqlite/shared-file.ts';
 import {
   readIncidentsOptions,
   readQueueOptions,
   type SqliteIncidentsOptions,
   type SqliteQueueOptions,
 } from './sqlite/sqlite-options.ts';
-import { SqliteQueue, type WallClock } from './sqlite/sqlite-queue.ts';
+import { SqliteQueue } from './sqlite/sqlite-queue.ts';
 
 export type { DurableQueue } from './queue.ts';
 export type { SqliteIncidentStore } from './sqlite/incidents.ts';

@@ -1,5 +1,5 @@
 /**
- * Types of stored messages, dead letters and the ledger. They belong to the contract in queue.ts, which
+ * Types of stored messages, dead letters, the ledger and exported rows. They belong to the contract in queue.ts, which
  * exports them.
  */
 
@@ -30,7 +30,7 @@ export interface StoredMessage {
  * The health of a destination: `untried` until its first success or failure, then `healthy` or `failing`,
  * depending on its last request. Messages for a `closed` one are neither enqueued nor claimed.
  */
-export type Tier = 'untried' | 'healthy' | 'failing' | 'closed';
+export type Health = 'untried' | 'healthy' | 'failing' | 'closed';
 
 /** Why a message is not attempted again. */
 export type DeadReason =
@@ -51,7 +51,7 @@ export interface DeadLetter {
   readonly sizeBytes: number;
   readonly sends: number;
   readonly reason: DeadReason;
-  /** How its last attempt ended; `null` without one. */
+  /** How its last attempt ended; `null` if it died while it waited. */
   readonly lastAttempt: Json;
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
@@ -78,7 +78,7 @@ export type DiscardReason =
   /** It was the oldest dead letter of a queue without room for more. */
   | 'evicted'
   /** Its stored form was damaged. */
-  | 'lost';
+  | 'damaged';
 
 /** accepted = delivered + pending + dead + the sum of discarded. */
 export interface Ledger {
@@ -94,5 +94,20 @@ export interface QueueStats extends Ledger {
   readonly pendingBytes: number;
   /** Time for which the oldest claimable message has been due; 0 without one. */
   readonly oldestDueMs: number;
-  readonly applications: ReadonlyMap<string, Ledger & { readonly tier: Tier }>;
+  readonly applications: ReadonlyMap<string, Ledger & { readonly health: Health }>;
+}
+
+export type ItemKind = 'application' | 'message' | 'dead_letter';
+
+/**
+ * A row of a queue as JSON, which can be written to a file and read again. The other fields are its
+ * columns: those of the SQLite queue, with times in milliseconds since the epoch and `body` in base64.
+ */
+export interface QueueItem {
+  /** Identifies the queue that the item is from. */
+  readonly source: string;
+  readonly kind: ItemKind;
+  /** Rises within the kind. */
+  readonly id: number;
+  readonly [column: string]: string | number | null;
 }

@@ -13,35 +13,58 @@ export interface BodyReading {
   onRefused(listener: () => void): void;
 }
 
-export interface BodyBudgetLimits {
+/** A body that counts until `end` is called. */
+export interface OpenBody extends BodyReading {
+  readonly refusal: RefusalReason | undefined;
+  /** Releases its bytes, after the body was read or dropped. */
+  end(): void;
+}
+
+interface Limits {
   /** Bytes of all bodies together. */
   readonly maxBytes: number;
   /** Time for one body, in milliseconds. */
   readonly timeoutMs: number;
 }
 
+interface Entry {
+  readonly deadlineMs: number;
+  bytes: number;
+  refusal: RefusalReason | undefined;
+  drop: (() => void) | undefined;
+}
+
 export class BodyBudget {
-  readonly #limits: BodyBudgetLimits;
+  readonly #limits: Limits;
   readonly #clock: Clock;
   #bytes = 0;
   /** Oldest first. All have the same timeout, so the first is the next to time out. */
-  readonly #open = new Set<CountedReading>();
-  /** Ordered by first byte. */
-  readonly #withBytes = new Set<CountedReading>();
+  readonly #open = new Set<Entry>();
+  /** Ordered by first byte: finding the oldest must not take longer with many connections that send nothing. */
+  readonly #withBytes = new Set<Entry>();
   #isWatching = false;
 
-  constructor(limits: BodyBudgetLimits, clock: Clock) {
+  constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
   }
 
-  open(maxBodyBytes: number): CountedReading {
+  open(maxBodyBytes: number): OpenBody {
     const { timeoutMs } = this.#limits;
     const deadlineMs = this.#clock.monotonicMs() + timeoutMs;
-    const reading = new CountedReading(this, maxBodyBytes, deadlineMs);
-    this.#open.add(reading);
+    const entry: Entry = { deadlineMs, bytes: 0, refusal: undefined, drop: undefined };
+    this.#open.add(entry);
     this.#watch(timeoutMs);
-    return reading;
+    return {
+      take: (bytes) => this.#take(entry, bytes, maxBodyBytes),
+      onRefused: (listener) => {
+        entry.drop = listener;
+      },
+      get refusal() {
+        return entry.refusal;
+      },
+      end: () => this.#end(entry),
+    };
   }
 
   /** One timer for all bodies: a timer for each request would cost as much as its verification. */
@@ -53,75 +76,39 @@ export class BodyBudget {
       const now = this.#clock.monotonicMs();
       for (const first of this.#open) {
         if (first.deadlineMs > now) return this.#watch(first.deadlineMs - now);
-        first.refuse('body-late');
+        this.#refuse(first, 'body-late');
       }
     });
   }
 
   /**
-   * Counts bytes of a body. Above the limit it refuses the oldest bodies, so that senders which hold back
-   * their last bytes cannot block others.
+   * Counts bytes of a body. Above the limit of all bodies it refuses the oldest, so that senders which hold
+   * back their last bytes cannot block others.
    */
-  add(reading: CountedReading, bytes: number): void {
-    this.#withBytes.add(reading);
-    this.#bytes += bytes;
-    for (const oldest of this.#withBytes) {
-      if (this.#bytes <= this.#limits.maxBytes) return;
-      oldest.refuse('busy');
-    }
-  }
-
-  remove(reading: CountedReading, bytes: number): void {
-    this.#open.delete(reading);
-    if (this.#withBytes.delete(reading)) this.#bytes -= bytes;
-  }
-}
-
-export class CountedReading implements BodyReading {
-  readonly #budget: BodyBudget;
-  readonly #maxBytes: number;
-  readonly deadlineMs: number;
-  #bytes = 0;
-  #isEnded = false;
-  #refusal: RefusalReason | undefined;
-  #drop: (() => void) | undefined;
-
-  constructor(budget: BodyBudget, maxBytes: number, deadlineMs: number) {
-    this.#budget = budget;
-    this.#maxBytes = maxBytes;
-    this.deadlineMs = deadlineMs;
-  }
-
-  get refusal(): RefusalReason | undefined {
-    return this.#refusal;
-  }
-
-  take(bytes: number): boolean {
-    if (this.#isEnded) return false;
-    if (this.#bytes + bytes > this.#maxBytes) {
-      this.refuse('body-too-large');
+  #take(entry: Entry, bytes: number, maxBodyBytes: number): boolean {
+    if (!this.#open.has(entry)) return false;
+    if (entry.bytes + bytes > maxBodyBytes) {
+      this.#refuse(entry, 'body-too-large');
       return false;
     }
+    entry.bytes += bytes;
     this.#bytes += bytes;
-    this.#budget.add(this, bytes);
-    return !this.#isEnded;
+    this.#withBytes.add(entry);
+    for (const oldest of this.#withBytes) {
+      if (this.#bytes <= this.#limits.maxBytes) break;
+      this.#refuse(oldest, 'busy');
+    }
+    return this.#open.has(entry);
   }
 
-  onRefused(listener: () => void): void {
-    this.#drop = listener;
+  #refuse(entry: Entry, reason: RefusalReason): void {
+    entry.refusal = reason;
+    this.#end(entry);
+    entry.drop?.();
   }
 
-  /** Does nothing after the end. */
-  refuse(reason: RefusalReason): void {
-    if (this.#isEnded) return;
-    this.#refusal = reason;
-    this.end();
-    this.#drop?.();
-  }
-
-  /** Releases its bytes, after the body was read or dropped. */
-  end(): void {
-    this.#isEnded = true;
-    this.#budget.remove(this, this.#bytes);
+  #end(entry: Entry): void {
+    this.#withBytes.delete(entry);
+    if (this.#open.delete(entry)) this.#bytes -= entry.bytes;
   }
 }

@@ -1,7 +1,8 @@
 /** Remembers handled messages: a sender that got no response sends them again, with the same id. */
 import { createHash } from 'node:crypto';
-import { check, integer } from '../option-rules.ts';
+import { integer, type OptionsOf, option, readOptions } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
+import type { ReceivedMessage } from './parse-body.ts';
 
 /** Stores the ids of handled messages. For several processes, implement it with a shared database. */
 export interface DuplicateStore {
@@ -17,38 +18,14 @@ export interface MemoryDuplicateStore extends DuplicateStore {
   add(ids: readonly string[]): void;
 }
 
-export interface MemoryDuplicatesOptions {
+const OPTIONS = {
   /** Maximum number of ids; the oldest are dropped first. 1 to 10,000,000; default 100,000 (about 20 MB). */
-  readonly maxIds?: number;
+  maxIds: option<number>(integer(1, 10_000_000), 100_000),
   /** Time for which an id is kept, in milliseconds. At least 1; default 7 days: senders retry for three. */
-  readonly keptMs?: number;
-}
+  retentionMs: option<number>(integer(1, Number.MAX_SAFE_INTEGER), 7 * 86_400_000),
+} as const;
 
-const RULES = {
-  maxIds: integer(1, 10_000_000),
-  keptMs: integer(1, Number.MAX_SAFE_INTEGER),
-};
-
-const WEEK_MS = 7 * 86_400_000;
-
-/**
- * Creates a store of duplicates in the memory of this process, the default of a receiver.
- *
- * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
- */
-export function createMemoryDuplicates(
-  options: MemoryDuplicatesOptions = {},
-): MemoryDuplicateStore {
-  return makeMemoryDuplicates(options, systemClock);
-}
-
-export function makeMemoryDuplicates(
-  options: MemoryDuplicatesOptions,
-  clock: Pick<Clock, 'monotonicMs'>,
-): MemoryDuplicateStore {
-  const { maxIds = 100_000, keptMs = WEEK_MS } = check<MemoryDuplicatesOptions>(options, RULES);
-  return new MemoryDuplicates(clock, maxIds, keptMs);
-}
+export interface MemoryDuplicatesOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** A longer id is stored as its digest, since senders control the length. */
 const MAX_KEPT_LENGTH = 64;
@@ -56,38 +33,92 @@ const MAX_KEPT_LENGTH = 64;
 const kept = (id: string): string =>
   id.length <= MAX_KEPT_LENGTH ? id : createHash('sha256').update(id).digest('base64');
 
-class MemoryDuplicates implements MemoryDuplicateStore {
+/**
+ * Creates a store of duplicates in the memory of this process, the default of a receiver. The last argument
+ * is for tests.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
+ */
+export function createMemoryDuplicates(
+  options: MemoryDuplicatesOptions = {},
+  clock: Pick<Clock, 'monotonicMs'> = systemClock,
+): MemoryDuplicateStore {
+  const { maxIds, retentionMs } = readOptions(options, OPTIONS);
   /** When each was added, oldest first. */
-  readonly #addedAtMs = new Map<string, number>();
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #maxIds: number;
-  readonly #keptMs: number;
-
-  constructor(clock: Pick<Clock, 'monotonicMs'>, maxIds: number, keptMs: number) {
-    this.#clock = clock;
-    this.#maxIds = maxIds;
-    this.#keptMs = keptMs;
-  }
-
-  has(ids: readonly string[]): ReadonlySet<string> {
-    this.#forget();
-    return new Set(ids.filter((id) => this.#addedAtMs.has(kept(id))));
-  }
-
-  add(ids: readonly string[]): void {
-    const now = this.#clock.monotonicMs();
-    for (const id of ids.map(kept)) {
-      this.#addedAtMs.delete(id);
-      this.#addedAtMs.set(id, now);
+  const addedAtMs = new Map<string, number>();
+  const forget = (now: number): void => {
+    for (const [id, atMs] of addedAtMs) {
+      if (atMs > now - retentionMs && addedAtMs.size <= maxIds) return;
+      addedAtMs.delete(id);
     }
-    this.#forget();
+  };
+  return {
+    has: (ids) => {
+      forget(clock.monotonicMs());
+      return new Set(ids.filter((id) => addedAtMs.has(kept(id))));
+    },
+    add: (ids) => {
+      const now = clock.monotonicMs();
+      for (const id of ids.map(kept)) {
+        addedAtMs.delete(id);
+        addedAtMs.set(id, now);
+      }
+      forget(now);
+    },
+  };
+}
+
+/** Passes each message on once. A duplicate waits until the original is handled. */
+export class Deduplicator {
+  readonly #store: DuplicateStore;
+  /** Ids that are being handled, with a promise of the end, which never rejects. */
+  readonly #inProgress = new Map<string, Promise<void>>();
+
+  constructor(store: DuplicateStore) {
+    this.#store = store;
   }
 
-  #forget(): void {
-    const oldestMs = this.#clock.monotonicMs() - this.#keptMs;
-    for (const [id, addedAtMs] of this.#addedAtMs) {
-      if (addedAtMs > oldestMs && this.#addedAtMs.size <= this.#maxIds) return;
-      this.#addedAtMs.delete(id);
+  /**
+   * Resolves to the number of duplicates. Rejects if `handle` or the store fails; then the messages are new
+   * the next time.
+   */
+  async run(
+    messages: readonly ReceivedMessage[],
+    handle: (messages: readonly ReceivedMessage[]) => unknown,
+  ): Promise<number> {
+    const ids = [...new Set(messages.flatMap(({ id }) => id ?? []))];
+    // A message that is sent again while it is being handled is a duplicate only if that succeeds.
+    for (let others = this.#others(ids); others.length > 0; others = this.#others(ids)) {
+      await Promise.all(others);
+    }
+    // Synchronously after the check, so that no other call can begin with the same ids.
+    return await this.#mark(ids, async () => {
+      const known = await this.#store.has(ids);
+      const isNew = new Set(ids.filter((id) => !known.has(id)));
+      const fresh = messages.filter(({ id }) => id === null || isNew.delete(id));
+      if (fresh.length > 0) {
+        await handle(fresh);
+        await this.#store.add(fresh.flatMap(({ id }) => id ?? []));
+      }
+      return messages.length - fresh.length;
+    });
+  }
+
+  #others(ids: readonly string[]): Promise<void>[] {
+    return ids.flatMap((id) => this.#inProgress.get(id) ?? []);
+  }
+
+  /** Marks the ids as in progress until `work` ends. */
+  async #mark<T>(ids: readonly string[], work: () => Promise<T>): Promise<T> {
+    const running = work();
+    const ended = running.then(ignore, ignore);
+    for (const id of ids) this.#inProgress.set(id, ended);
+    try {
+      return await running;
+    } finally {
+      for (const id of ids) this.#inProgress.delete(id);
     }
   }
 }
+
+const ignore = (): void => {};

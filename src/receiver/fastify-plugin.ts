@@ -5,7 +5,7 @@ import {
   type NodeResponseLike,
   nodeRequest,
   writeAnswer,
-} from './node-request.ts';
+} from './node-handler.ts';
 import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** The used part of Fastify's request. */

@@ -1,6 +1,6 @@
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
-import { ignoreRejection } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/host-calls.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
 import { checkedReceiver, type WebhookReceiver, type WebhookRequest } from './webhook-receiver.ts';

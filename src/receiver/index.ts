@@ -19,8 +19,12 @@ export {
 } from './fastify-plugin.ts';
 export { type FetchHandlerOptions, fetchHandler } from './fetch-handler.ts';
 export { type FreshnessOptions, isFresh } from './is-fresh.ts';
-export { nodeHandler } from './node-handler.ts';
-export type { BodyStream, NodeRequestLike, NodeResponseLike } from './node-request.ts';
+export {
+  type BodyStream,
+  type NodeRequestLike,
+  type NodeResponseLike,
+  nodeHandler,
+} from './node-handler.ts';
 export {
   type KnownV2,
   type ParsedBody,

@@ -1,10 +1,159 @@
+/** The adapter for Node's HTTP servers, and its parts for frameworks on top of them. */
+import { SecurityEventError } from '../errors.ts';
+import { readProperty } from '../own-properties.ts';
+import { nextTurn } from '../runtime/yield-to-event-loop.ts';
+import type { BodyReading } from './body-budget.ts';
 import {
-  type NodeRequestLike,
-  type NodeResponseLike,
-  nodeRequest,
-  writeAnswer,
-} from './node-request.ts';
-import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
+  checkedReceiver,
+  type WebhookAnswer,
+  type WebhookReceiver,
+  type WebhookRequest,
+} from './webhook-receiver.ts';
+
+/** The used part of Node's streams. */
+export interface BodyStream {
+  readonly readableDidRead?: boolean;
+  readonly destroyed?: boolean;
+  on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
+  on(event: 'end' | 'close' | 'error', listener: () => void): unknown;
+  off(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
+  destroy(): unknown;
+}
+
+/** The used part of a request of node:http, node:http2 or Express. */
+export interface NodeRequestLike extends BodyStream {
+  readonly method?: string | undefined;
+  readonly httpVersionMajor?: number;
+  /** In HTTP/2, the only sign that the sender went away: the body just ends. */
+  readonly aborted?: boolean;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** The used part of a response. */
+export interface NodeResponseLike {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(text: string): unknown;
+  readonly headersSent?: boolean;
+  /** In HTTP/1: the connection is closed. */
+  readonly destroyed?: boolean;
+  /** In HTTP/2, instead of `destroyed`. */
+  readonly stream?: { readonly destroyed: boolean };
+}
+
+/** A refused body is read and dropped up to this many times its limit, so that the sender gets the response. */
+const DISCARDED_TIMES = 4;
+
+interface BodyLimit {
+  readonly maxBytes: number;
+  readonly reading: BodyReading;
+}
+
+/** Resolves to undefined if the body is refused; rejects if the sender goes away before the end. */
+function readStream(
+  stream: BodyStream,
+  { maxBytes, reading }: BodyLimit,
+): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    const gone = (): void => reject(senderWentAway());
+    // A destroyed stream emits no more events.
+    if (readProperty(stream, 'destroyed') === true) return gone();
+    let chunks: Uint8Array[] = [];
+    let bytes = 0;
+    reading.onRefused(() => {
+      chunks = [];
+      resolve(undefined);
+    });
+    const take = (chunk: Uint8Array): void => {
+      bytes += chunk.length;
+      if (reading.take(chunk.length)) chunks.push(chunk);
+      // Destroying the connection earlier would lose the response.
+      else if (bytes > maxBytes * DISCARDED_TIMES) stream.destroy();
+    };
+    stream.on('end', () => resolve(Buffer.concat(chunks)));
+    stream.on('error', gone);
+    stream.on('close', gone);
+    stream.on('data', take);
+  });
+}
+
+/** If an HTTP/2 sender goes away, the stream ends with a part of the body, or never. */
+async function readRequest(
+  request: NodeRequestLike,
+  stream: BodyStream,
+  limit: BodyLimit,
+): Promise<Buffer | undefined> {
+  if (isAborted(request)) throw senderWentAway();
+  const body = await readStream(stream, limit);
+  if (!isHttp2(request)) return body;
+  // Clients such as Node's end a cancelled body first; `aborted` is set after that.
+  await nextTurn();
+  if (isAborted(request)) throw senderWentAway();
+  return body;
+}
+
+const isAborted = (request: NodeRequestLike): boolean => readProperty(request, 'aborted') === true;
+
+const senderWentAway = (): Error => new Error('the sender went away');
+
+function headerOf(headers: NodeRequestLike['headers'], name: string): string | undefined {
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return typeof value === 'string' ? value : value?.join(', ');
+}
+
+/** `stream`: the body; `raw`: its bytes, if they were read already and kept. */
+export function nodeRequest(
+  request: NodeRequestLike,
+  stream: BodyStream,
+  raw?: string | Uint8Array,
+): WebhookRequest {
+  return {
+    method: request.method,
+    header: (name) => headerOf(request.headers, name),
+    readBody: async (maxBytes, reading) => {
+      if (raw !== undefined) {
+        const bytes = typeof raw === 'string' ? Buffer.from(raw) : raw;
+        return bytes.length > maxBytes ? undefined : bytes;
+      }
+      if (readProperty(stream, 'readableDidRead') === true)
+        throw new SecurityEventError('ERR_RAW_BODY_GONE');
+      return await readRequest(request, stream, { maxBytes, reading });
+    },
+  };
+}
+
+/** An unread body of unknown length: Node would read all of it to keep the connection. */
+const isUnannounced = (request: NodeRequestLike): boolean =>
+  readProperty(request, 'readableDidRead') !== true &&
+  headerOf(request.headers, 'transfer-encoding') !== undefined;
+
+function isGone(response: NodeResponseLike): boolean {
+  const stream = readProperty(response, 'stream') as NodeResponseLike['stream'];
+  return readProperty(response, 'destroyed') === true || stream?.destroyed === true;
+}
+
+const isHttp2 = (request: NodeRequestLike): boolean =>
+  readProperty(request, 'httpVersionMajor') === 2;
+
+/**
+ * Writes the response, and handles the messages in the next turn. Waiting for 'finish' or 'close' instead
+ * would wait forever if the sender has gone away.
+ */
+export function writeAnswer(
+  response: NodeResponseLike,
+  { status, headers, text, handle }: WebhookAnswer,
+  request: NodeRequestLike,
+): void {
+  if (handle !== undefined) void nextTurn().then(handle);
+  // Already answered, for example by a timeout of the host, or the sender is gone: writing would throw.
+  if (readProperty(response, 'headersSent') === true || isGone(response)) return;
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // Closes the connection instead of reading the rest of the body. HTTP/2 has no such header.
+  const isOpenEnded = status === 413 || status === 408 || isUnannounced(request);
+  if (isOpenEnded && !isHttp2(request)) response.setHeader('connection', 'close');
+  response.end(text);
+}
 
 /**
  * Creates a listener for node:http, node:https and the compatibility API of node:http2:

@@ -28,7 +28,7 @@ export const REFUSALS = {
   'message-invalid': refusal(400),
   /** Sent too long ago, or in the future: `toleranceMs`. */
   stale: refusal(401),
-  /** `maxInHandBytes` or `maxUnverifiedBytes` is exceeded. */
+  /** `maxHandlingBytes` or `maxUnverifiedBytes` is exceeded. */
   busy: refusal(503, { 'retry-after': '5' }),
   /** `onMessages`, `secret` or the store of duplicates failed; `onError` has the error. */
   failed: refusal(500),

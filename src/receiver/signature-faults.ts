@@ -2,45 +2,44 @@
 
 export const SIGNATURE_FAULTS = {
   'header-missing':
-    'There is no X-Svc-Integrity header: the request is not from the sender, or something on the way took the header off.',
+    'The request has no X-Svc-Integrity header. Either another program sent it, or a proxy removed the header.',
   'header-malformed':
-    'The header is not 64 hex digits: something on the way changed it, or it is of another header.',
+    'The header is not 64 hex digits. Either a proxy changed it, or you read another header.',
   'header-other-hash':
-    'The header has the length of another hash than SHA-256: the sender signs with another algorithm.',
-  'header-upper-case': 'The header is in upper case: compare it in lower case.',
-  'header-prefix': 'The header has a prefix such as `sha256=`: compare what stands behind it.',
-  'header-base64': 'The header is in base64: it must be 64 hex digits.',
-  'header-whitespace': 'The header has whitespace around it: take it off.',
+    'The header has the length of another hash than SHA-256. The sender uses another algorithm.',
+  'header-upper-case': 'The header is in upper case. Convert it to lower case before you compare.',
+  'header-prefix': 'The header has a prefix such as `sha256=`. Compare only the part after it.',
+  'header-base64': 'The header is base64 instead of 64 hex digits.',
+  'header-whitespace': 'The header has whitespace around it. Trim it.',
   'body-missing':
-    'There is no body: something read it before. Verify before any body parser, or keep the raw bytes.',
+    'The body is empty, probably because a parser has read it. Verify before any body parser, or keep the raw bytes.',
   'body-parsed':
-    'The body was parsed: what was signed are the bytes as they came in. Verify before any body parser, or keep the raw bytes.',
+    'The body was parsed, but the signature is over the received bytes. Verify before any body parser, or keep the raw bytes.',
   'body-reserialised':
-    'The body was parsed and serialised anew, in another spelling than it was sent. Verify the raw bytes.',
+    'The body was parsed and serialised again, which changed its bytes. Verify the raw bytes.',
   'body-charset':
-    'The body was decoded in another charset than UTF-8. Keep it as bytes, and decode it after verifying.',
+    'The body was decoded with another charset than UTF-8. Verify the bytes, and decode them afterwards.',
   'body-byte-order-mark': 'A byte order mark was added to the body. Verify the raw bytes.',
-  'body-line-end':
-    'Line ends at the end of the body were added or taken off. Verify the raw bytes.',
+  'body-line-end': 'The line ends at the end of the body were changed. Verify the raw bytes.',
   'body-base64':
-    'The body is in base64, as some gateways hand it on. Decode it to bytes before verifying.',
+    'The body is base64, as some gateways pass it on. Decode it to bytes before you verify.',
   'body-json-text':
-    'The body is a JSON text within a JSON string: it was serialised twice. Verify the raw bytes.',
-  'body-compressed': 'The body is compressed: decompress it before verifying.',
+    'The body is JSON text inside a JSON string: it was serialised twice. Verify the raw bytes.',
+  'body-compressed': 'The body is compressed. Decompress it before you verify.',
   'body-changed':
-    'The body is not what was sent: something read and wrote it anew, or the secret is another. Verify the raw bytes.',
-  'secret-missing': 'The secret is empty: see where it is read from.',
+    'Either the body was changed after it was signed, or the secret is wrong. Verify the raw bytes.',
+  'secret-missing': 'The secret is empty. Check where you read it from.',
   'secret-whitespace':
-    'The secret has whitespace or a line end around it, as from a file or an environment variable: take it off.',
+    'The secret has whitespace or a line end around it, for example from a file or an environment variable. Trim it.',
   'secret-quotes':
-    'The secret has quotation marks around it, as from a settings file: take them off.',
+    'The secret has quotation marks around it, for example from a settings file. Remove them.',
   'secret-hex-decoded':
-    'The secret was decoded from hex: it is used as text, so that its UTF-8 bytes are the key.',
+    'The secret was decoded from hex. Use its text: the key is the UTF-8 bytes of the text.',
   'secret-base64-decoded':
-    'The secret was decoded from base64: it is used as text, so that its UTF-8 bytes are the key.',
-  'secret-case': 'The secret is in another case than the one that signs.',
+    'The secret was decoded from base64. Use its text: the key is the UTF-8 bytes of the text.',
+  'secret-case': 'The secret has another case than the secret that signs.',
   'other-secret':
-    'The body looks as it was sent, so the secret is another: that of another application or environment, or one before or after its rotation.',
+    'The body seems unchanged, so the secret is wrong: it belongs to another application or environment, or was rotated.',
 } as const satisfies Record<string, string>;
 
 export type SignatureFault = keyof typeof SIGNATURE_FAULTS;

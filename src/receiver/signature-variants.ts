@@ -1,15 +1,15 @@
-/** Undoes each mistake: computes what the body, the header and the key may have been before it. */
+/** Reverts known mistakes: computes what the body, the header and the key may have been before it. */
 import { gunzipSync } from 'node:zlib';
 import type { SignatureFault } from './signature-faults.ts';
 
-/** Candidate bytes, and the faults that are undone in them. */
+/** Candidate bytes, and the faults that were reverted in them. */
 export interface Variant {
   readonly value: Buffer;
   readonly faults: readonly SignatureFault[];
 }
 
-/** Returns what bytes may have been before one mistake, or undefined if it cannot have happened. */
-export type Undoing = readonly [
+/** A fault, and what bytes may have been before it; undefined if it cannot have happened. */
+export type Mistake = readonly [
   SignatureFault,
   (bytes: Buffer) => Buffer | readonly Buffer[] | undefined,
 ];
@@ -26,7 +26,7 @@ const startsWith = (bytes: Buffer, start: Buffer): boolean =>
 const BASE64 = /^[A-Za-z0-9+/\s]+(?:=\s*){0,2}$/;
 const LINE_ENDS: readonly (number | undefined)[] = [0x0a, 0x0d];
 
-export const BODY_UNDOINGS: readonly Undoing[] = [
+export const BODY_MISTAKES: readonly Mistake[] = [
   [
     'body-byte-order-mark',
     (bytes) =>
@@ -120,7 +120,7 @@ function bytesOf(value: unknown): Buffer | undefined {
 
 const QUOTED = /^(["'`])(.*)\1$/s;
 
-export const KEY_UNDOINGS: readonly Undoing[] = [
+export const KEY_MISTAKES: readonly Mistake[] = [
   [
     'secret-whitespace',
     (key) => {

@@ -4,11 +4,10 @@ import { invalidOption } from '../option-rules.ts';
 import { readProperty } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
-import { ignoreRejection } from '../runtime/ignore-rejection.ts';
-import { isPromiseLike } from '../runtime/is-promise-like.ts';
+import { ignoreRejection, isPromiseLike, tryCall } from '../runtime/host-calls.ts';
 import { verify } from '../webhook/signature.ts';
 import { BodyBudget, type BodyReading } from './body-budget.ts';
-import { Deduplicator } from './deduplicator.ts';
+import { Deduplicator } from './duplicates.ts';
 import { isFresh } from './is-fresh.ts';
 import { type ParsedBody, parseBody, type ReceivedMessage } from './parse-body.ts';
 import { type ReceiverOptions, readReceiverOptions, type Settings } from './receiver-options.ts';
@@ -35,7 +34,7 @@ export interface WebhookAnswer {
   readonly text: string;
   /**
    * Handles the messages, with `answer: 'received'`. An adapter must call it after the response, even if
-   * that failed: until then the body counts for `maxInHandBytes`, and `idle` waits. Never rejects.
+   * that failed: until then the body counts for `maxHandlingBytes`, and `idle` waits. Never rejects.
    */
   readonly handle?: (() => Promise<void>) | undefined;
 }
@@ -111,7 +110,7 @@ class Receiver implements WebhookReceiver {
   }
 
   #isBusy(): boolean {
-    return this.#pendingBytes >= this.#settings.maxInHandBytes;
+    return this.#pendingBytes >= this.#settings.maxHandlingBytes;
   }
 
   #secrets(): readonly string[] | Promise<readonly string[] | undefined> {
@@ -236,10 +235,4 @@ function tryParse(body: Uint8Array): ParsedBody | undefined {
 }
 
 /** Errors of the host's listeners must not change the response. */
-function ignoringErrors(call: () => unknown): void {
-  try {
-    ignoreRejection(call());
-  } catch {
-    // Ignored on purpose.
-  }
-}
+const ignoringErrors = (call: () => unknown): void => tryCall(() => ignoreRejection(call()));

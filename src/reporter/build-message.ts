@@ -1,45 +1,34 @@
 /** Builds the message of an event, or returns why it has none. */
-import type { LogActor } from '../contract/index.ts';
-import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import {
-  type SecurityEvent,
+  type EventData,
+  requiredText,
   type Service,
   securityEvent,
   securityResponse,
 } from '../projection/event-messages.ts';
 import {
-  type EventWords,
-  type EventWordsTable,
-  eventWords,
-  type IncidentWords,
-  type IncidentWordsTable,
-  incidentWords,
+  type EventVocabulary,
+  findEventTerms,
+  findIncidentTerms,
+  type IncidentTerms,
+  type IncidentVocabulary,
 } from '../projection/vocabulary-map.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
-import { knownActor, type ReadEvent } from './build-record.ts';
+import type { ReportedEvent } from './build-record.ts';
+import { isObject, knownActor } from './event-context.ts';
 import type { EventKind, MessageOverride } from './event-input.ts';
 
 /** The same for all events of a reporter. */
 export interface MessageRules {
   readonly service: Service;
-  readonly eventWords: EventWordsTable;
-  readonly incidentWords: IncidentWordsTable;
+  readonly eventVocabulary: EventVocabulary;
+  readonly incidentVocabulary: IncidentVocabulary;
   /** Returns the absolute URL of an event or incident. Default: `urn:uuid:<id>`. */
   readonly urlOf: (id: string) => string;
   /** Whether the reporter has an `eventUrl`. */
   readonly hasUrls: boolean;
   readonly newId: () => string;
-}
-
-/** The parts of an event that its message needs; plain data. */
-export interface MessageSource {
-  readonly kind: EventKind;
-  readonly payload: Readonly<Record<string, unknown>>;
-  readonly actor: LogActor | undefined;
-  /** In channel B's format. */
-  readonly occurredAt: string;
-  readonly override: MessageOverride;
 }
 
 export interface DraftMessage {
@@ -53,44 +42,56 @@ export interface DraftMessage {
 export type MessageSkip =
   /** logins, signups and custom events, unless the caller gives a message */
   | 'log-only'
-  /** an incident whose type has no message type, or the caller's message for a log-only event, without
-   * a `message_type` in the call */
+  /** neither the call nor the vocabulary gives a message type */
   | 'no-message-type'
   /** `webhook: false` */
   | 'not-wanted';
 
-/** Builds the message of every kind except incidents: see IncidentPipeline. Throws like {@link textIn}. */
+const MESSAGE_TYPES: ReadonlyMap<EventKind, string> = new Map([
+  ['attack', 'security_event'],
+  ['vulnerabilityExploit', 'security_event'],
+  ['playbookTrigger', 'security_response'],
+]);
+
+/** Builds the message of every kind except incidents: see IncidentPipeline. Throws like {@link requiredText}. */
 export function buildMessage(
-  event: ReadEvent,
+  event: ReportedEvent,
   override: MessageOverride,
   rules: MessageRules,
 ): DraftMessage | MessageSkip {
-  const { kind } = event.call;
-  const source = messageSource(event, override);
-  if (override.message !== undefined) return draft(source, override.message, rules);
-  switch (kind) {
-    case 'attack':
-    case 'vulnerabilityExploit':
-      return draft(source, securityEventFor(source, rules), rules);
-    case 'playbookTrigger':
-      return draft(source, responseFor(source, rules), rules);
-    default:
-      return 'log-only';
-  }
+  const type = MESSAGE_TYPES.get(event.call.kind);
+  if (override.message === undefined && type === undefined) return 'log-only';
+  const message_type = override.message_type ?? type;
+  if (message_type === undefined) return 'no-message-type';
+  const message = override.message ?? contentOf(event, override, rules);
+  const draft = { message_id: override.message_id ?? rules.newId(), message_type, message };
+  return override.v1 === undefined ? draft : { ...draft, v1: override.v1 };
 }
 
-export function messageSource(
-  { call, draft: record, shared }: ReadEvent,
-  override: MessageOverride,
-): MessageSource {
-  const { payload } = record;
-  const isObject = typeof payload === 'object' && payload !== null && !Array.isArray(payload);
+function contentOf(event: ReportedEvent, override: MessageOverride, rules: MessageRules): object {
+  const { kind: eventKind } = event.call;
+  const data = eventData(event, rules.service);
+  if (eventKind === 'playbookTrigger') return securityResponse(data);
+  const word = requiredText(data, eventKind === 'attack' ? 'ruleset' : 'protection');
+  const row = findEventTerms(word, rules.eventVocabulary);
+  const { category = row.category, kind = row.kind, title = row.title } = override;
+  const id = rules.newId();
+  return securityEvent(data, {
+    terms: { category, kind, title },
+    id,
+    url: rules.urlOf(id),
+    riskCoefficient: override.risk_coefficient,
+  });
+}
+
+export function eventData({ draft, shared }: ReportedEvent, service: Service): EventData {
+  const { payload, context, detected_at } = draft;
   return {
-    kind: call.kind,
-    payload: isObject ? payload : {},
-    actor: shared === undefined ? knownActor(record.context) : shared.actor,
-    occurredAt: messageTime(record.detected_at),
-    override,
+    service,
+    // Validation of the record reports a payload that is no object.
+    payload: isObject(payload) ? payload : {},
+    actor: shared === undefined ? knownActor(context) : shared.actor,
+    occurredAt: messageTime(detected_at),
   };
 }
 
@@ -104,64 +105,13 @@ function messageTime(detectedAt: string): string {
   return Number.isNaN(atMs) ? detectedAt : formatTimestamp(atMs);
 }
 
-const MESSAGE_TYPES: ReadonlyMap<EventKind, string> = new Map([
-  ['attack', 'security_event'],
-  ['vulnerabilityExploit', 'security_event'],
-  ['playbookTrigger', 'security_response'],
-]);
-
-function draft(
-  { kind, override }: MessageSource,
-  message: object,
-  { newId }: MessageRules,
-): DraftMessage | MessageSkip {
-  const message_type = override.message_type ?? MESSAGE_TYPES.get(kind);
-  if (message_type === undefined) return 'no-message-type';
-  const { message_id = newId(), v1 } = override;
-  return { message_id, message_type, message, ...(v1 === undefined ? {} : { v1 }) };
-}
-
-function securityEventFor(event: MessageSource, rules: MessageRules): SecurityEvent {
-  const { payload, actor, occurredAt, override } = event;
-  const word = textIn(payload, event.kind === 'attack' ? 'ruleset' : 'protection');
-  const row = eventWords(word, rules.eventWords);
-  const { category = row.category, kind = row.kind, title = row.title } = override;
-  const words: EventWords = { category, kind, title };
-  const id = rules.newId();
-  const { service } = rules;
-  return securityEvent({
-    service,
-    words,
-    ip: actor?.ip,
-    occurredAt,
-    id,
-    url: rules.urlOf(id),
-    riskCoefficient: override.risk_coefficient,
-  });
-}
-
-function responseFor({ payload, actor }: MessageSource, { service }: MessageRules): object {
-  const name = textIn(payload, 'name');
-  const playbook = { name, playbook_slug: textIn(payload, 'playbook_slug') };
-  return securityResponse({ service, playbook, actor });
-}
-
-/** Returns a required text. @throws SecurityEventError `ERR_INVALID_MESSAGE` */
-export function textIn(payload: MessageSource['payload'], key: string): string {
-  const value = Object.hasOwn(payload, key) ? payload[key] : undefined;
-  if (typeof value === 'string') return value;
-  const message = 'expected a string';
-  throw new SecurityEventError('ERR_INVALID_MESSAGE', {
-    issues: [{ path: ['payload', key], message }],
-  });
-}
-
-/** Returns the message type of an incident, or undefined if it has no message. Throws like {@link textIn}. */
-export function incidentWordsFor(
-  { payload, override }: MessageSource,
+/** Returns an incident's message type and v1 genre, or undefined if it has no message. Throws like {@link requiredText}. */
+export function incidentTermsFor(
+  event: EventData,
+  override: MessageOverride,
   rules: MessageRules,
-): IncidentWords | undefined {
-  const row = incidentWords(textIn(payload, 'incident_type'), rules.incidentWords);
+): IncidentTerms | undefined {
+  const row = findIncidentTerms(requiredText(event, 'incident_type'), rules.incidentVocabulary);
   const message_type = override.message_type ?? row?.message_type;
   if (message_type === undefined) return undefined;
   const pulse_genre = override.pulse_genre ?? (row && ownProperties(row).pulse_genre);

@@ -1,22 +1,23 @@
 /** `createReporter`: creates a reporter with its writer and sender. */
 import { createWebhookSender } from '../delivery/create-sender.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
+import { RecordValidator } from '../log/validate-record.ts';
 import { RecordWriter } from '../log/writer.ts';
-import { settingsOf } from '../log/writer-options.ts';
+import { readWriterOptions } from '../log/writer-options.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
+import { ignoreRejection } from '../runtime/host-calls.ts';
 import { newId } from '../runtime/id.ts';
-import { ignoreRejection } from '../runtime/ignore-rejection.ts';
-import type { MessageRules } from './build-message.ts';
-import { Channels } from './channels.ts';
+import { buildMessage, type MessageRules } from './build-message.ts';
+import { buildRecord, type EventCall, NO_CONTEXT } from './build-record.ts';
+import { contextOfEvent } from './event-context.ts';
 import { EventPipeline } from './event-pipeline.ts';
 import { IncidentPipeline } from './incident-pipeline.ts';
 import { IncidentReports } from './incident-reports.ts';
 import { LogChannel, type LogOutput } from './log-channel.ts';
-import { type MessageSink, NO_RESULTS, NOTHING_FLUSHED, senderSink } from './message-sink.ts';
-import { EventReceipt, type Receipt } from './receipt.ts';
+import { type MessageSink, senderSink } from './message-sink.ts';
+import { settledReceipt } from './receipt.ts';
 import { Rejections } from './rejections.ts';
-import type { Reporter } from './reporter.ts';
-import { ReporterMethods } from './reporter.ts';
+import { type Reporter, ReporterMethods } from './reporter.ts';
 import {
   type CheckedOptions,
   isSender,
@@ -26,8 +27,7 @@ import {
   urlFrom,
 } from './reporter-options.ts';
 import { ReporterCounters } from './reporter-stats.ts';
-import { SendBatcher } from './send-batcher.ts';
-import { RecordValidator } from './validate-record.ts';
+import { WebhookChannel } from './webhook-channel.ts';
 
 /**
  * Creates the reporter of an application: see {@link Reporter}.
@@ -46,114 +46,116 @@ export interface ReporterSystem {
 }
 
 export function makeReporter(options: ReporterOptions, system: ReporterSystem): Reporter {
-  const given = readReporterOptions(options);
-  if (given.enabled === false) return createDisabledReporter();
-  const counters = new ReporterCounters();
-  const rejections = new Rejections(counters, given.onRejected);
-  const { log, sink } = channelsOf(given, system.clock);
-  const channels = new Channels({
-    validator: new RecordValidator(given.dialect ?? 'open'),
-    log,
-    batcher: sink && new SendBatcher(sink),
-    counters,
-    rejections,
-  });
   const { clock } = system;
-  const { enrichment } = given;
-  const shared = {
-    rules: rulesOf(given, system.newId),
-    channels,
-    counters,
-    rejections,
-    enrichment,
-    clock,
-  };
-  const reports = new IncidentReports(given.incidents ?? createMemoryIncidents());
+  const checked = readReporterOptions(options);
+  const { enrichment, strict: isStrict } = checked;
+  const counters = new ReporterCounters();
+  if (!checked.enabled) return new ReporterMethods({ ...DISABLED, counters, clock });
+  const rejections = new Rejections(counters, checked.onRejected);
+  const { output, sink } = openChannels(checked, clock);
+  const validator = new RecordValidator(checked.dialect);
+  const log = output && new LogChannel({ output, validator, counters, rejections });
+  const webhook = sink && new WebhookChannel({ sink, counters, rejections });
+  const rules = rulesOf(checked, system.newId);
+  compileSteps(validator, rules);
+  const shared = { rules, log, webhook, counters, rejections, enrichment, clock };
+  const reports = new IncidentReports(checked.incidents ?? createMemoryIncidents());
   const pipeline = new EventPipeline({
     ...shared,
     incidents: new IncidentPipeline({ ...shared, reports }),
-    request: given.context,
-    beforeSend: given.beforeSend,
-    isStrict: given.strict ?? false,
-    hasSuffix: given.suffix ?? false,
+    request: checked.context,
+    beforeSend: checked.beforeSend,
+    hasSuffix: checked.suffix,
   });
-  return new ReporterMethods({
-    pipeline,
-    channels,
-    counters,
-    logChannel: new LogChannel(log),
-    sink,
-    clock,
-  });
+  return new ReporterMethods({ pipeline, counters, log, webhook, clock, isStrict });
 }
 
+/** An event that only {@link compileSteps} builds. */
+const FIRST_CALL: EventCall = {
+  kind: 'attack',
+  payload: { ruleset: 'crs' },
+  givenContext: NO_CONTEXT,
+  context: { actor: { ip: '192.0.2.1' } },
+  module: undefined,
+};
+
+const epoch = (): string => new Date(0).toISOString();
+
+/** Builds a record and a message that nothing uses, so that the first event of a request need not wait for the compiler. */
+function compileSteps(validator: RecordValidator, rules: MessageRules): void {
+  try {
+    const call = FIRST_CALL;
+    const { context: given, payload } = call;
+    const context = contextOfEvent(given, {}, undefined);
+    const draft = buildRecord({ call, context, service: rules.service, payload, now: epoch });
+    validator.serialize(draft);
+    const event = { call, draft, shared: undefined, override: {} };
+    buildMessage(event, {}, { ...rules, newId: () => '' });
+  } catch {
+    // A prototype is polluted: the first event that needs the steps compiles them.
+  }
+}
+
+const SKIPPED = {
+  receipt: settledReceipt({ outcome: 'skipped', reason: 'disabled' }),
+  fault: undefined,
+} as const;
+
+/** Skips every event without reading it. */
+const DISABLED = {
+  pipeline: { report: () => SKIPPED, answered: async () => {}, close: () => {} },
+  log: undefined,
+  webhook: undefined,
+  isStrict: false,
+} as const;
+
 function rulesOf(
-  { service, eventWords, incidentWords, eventUrl }: CheckedOptions,
+  { service, eventVocabulary, incidentVocabulary, eventUrl }: CheckedOptions,
   makeId: () => string,
 ): MessageRules {
   return {
     service,
-    eventWords,
-    incidentWords,
+    eventVocabulary,
+    incidentVocabulary,
     urlOf: (id) => (eventUrl === undefined ? `urn:uuid:${id}` : urlFrom(eventUrl, id)),
     hasUrls: eventUrl !== undefined,
     newId: makeId,
   };
 }
 
+interface OpenedChannels {
+  readonly output: LogOutput | undefined;
+  readonly sink: MessageSink | undefined;
+}
+
 /** Opens both channels or none: no log file stays open if the reporter cannot be created. */
-function channelsOf(
-  given: CheckedOptions,
-  clock: Clock,
-): { readonly log: LogOutput | undefined; readonly sink: MessageSink | undefined } {
-  const log = writerOf(given, clock);
+function openChannels(options: CheckedOptions, clock: Clock): OpenedChannels {
+  const output = openLog(options, clock);
   try {
-    return { log, sink: sinkOf(given) };
+    return { output, sink: openSink(options) };
   } catch (error) {
-    ignoreRejection(log?.own?.close());
+    if (output?.isOwned === true) ignoreRejection(output.writer.close());
     throw error;
   }
 }
 
-function writerOf(
-  { log = {}, platform = 'auto', activeSpan }: CheckedOptions,
+function openLog(
+  { log = {}, platform, activeSpan }: CheckedOptions,
   clock: Clock,
 ): LogOutput | undefined {
   if (log === false) return undefined;
-  if (isWriter(log)) return { writer: log };
+  if (isWriter(log)) return { isOwned: false, writer: log };
   const span = activeSpan === undefined ? {} : { activeSpan };
-  const settings = settingsOf<'open'>({ ...log, ...span, platform, dialect: 'open' });
-  const own = new RecordWriter<'open'>(settings, clock);
-  return { writer: own, own, writesLater: !settings.sync };
+  const settings = readWriterOptions<'open'>({ ...log, ...span, platform, dialect: 'open' });
+  return { isOwned: true, writer: new RecordWriter<'open'>(settings, clock) };
 }
 
-function sinkOf({ webhook, service }: CheckedOptions): MessageSink | undefined {
+function openSink({ webhook, service }: CheckedOptions): MessageSink | undefined {
   if (webhook === undefined) return undefined;
   if (isSender(webhook)) return senderSink(webhook, false);
   const { svc_id: id, name, env: environment } = service;
   const application = { id, name, environment };
-  const isOne = !Object.hasOwn(webhook, 'settings');
-  const options = isOne ? { application, ...webhook } : webhook;
+  const hasOneDestination = !Object.hasOwn(webhook, 'settings');
+  const options = hasOneDestination ? { application, ...webhook } : webhook;
   return senderSink(createWebhookSender<'open'>({ dialect: 'open', ...options }), true);
-}
-
-function createDisabledReporter(): Reporter {
-  const receipt = new EventReceipt({ outcome: 'skipped', reason: 'disabled' });
-  const skip = (): Receipt => receipt;
-  const counters = new ReporterCounters();
-  const reporter: Reporter = {
-    attack: skip,
-    vulnerabilityExploit: skip,
-    incident: skip,
-    playbookTrigger: skip,
-    userLogin: skip,
-    userSignup: skip,
-    customEvent: skip,
-    with: () => reporter,
-    stats: () => counters.snapshot(),
-    flush: async () => NOTHING_FLUSHED,
-    close: async () => ({ ...NO_RESULTS, returned: [], left: 0 }),
-    [Symbol.asyncDispose]: async () => {},
-  };
-  return reporter;
 }

@@ -1,14 +1,15 @@
 /** Builds the context of a record: the call's, completed from the current request. */
+import { isIP } from 'node:net';
 import { normaliseAddress } from '../address/normalise.ts';
 import { describeNormal } from '../capture/enrichment/describe-address.ts';
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { RequestContext } from '../capture/request/request-scope.ts';
-import type { LogActor } from '../contract/index.ts';
+import type { JsonObject, LogActor } from '../contract/index.ts';
 import { definedProperties, ownProperties } from '../own-properties.ts';
 import type { ActorInput, EventContext } from './event-input.ts';
 
 /** Not validated yet. */
-export interface RawContext {
+export interface UnvalidatedContext {
   readonly actor?: object;
   readonly http?: object;
 }
@@ -21,7 +22,7 @@ export function contextOfEvent(
   { actor, http }: EventContext,
   request: RequestContext,
   enrichment: Enrichment | undefined,
-): RawContext {
+): UnvalidatedContext {
   const known = actor === undefined ? request.actor : merged(actor, request.actor, enrichment);
   const exchange = http ?? request.http;
   return {
@@ -37,9 +38,13 @@ function merged(
 ): object {
   // Validation reports a value that is no object.
   if (typeof actor !== 'object' || actor === null) return actor;
-  const { ip: given = known?.ip, ...rest } = ownProperties(actor);
+  const { ip: given, ...rest } = ownProperties(actor);
+  const normal = typeof given === 'string' ? normaliseAddress(given) : undefined;
+  const facts = typeof given === 'string' ? { address: given } : given;
   const ip =
-    typeof given === 'string' ? (described(given, enrichment) ?? { address: given }) : given;
+    normal === undefined
+      ? withNormalAddress(facts ?? known?.ip)
+      : describeNormal(normal, enrichment);
   // Another address is another actor, not the user of this request.
   const user = ip?.address === known?.ip.address ? known : undefined;
   return {
@@ -50,11 +55,38 @@ function merged(
   };
 }
 
+/** Normalises the address of facts, and sets its version. Validation reports facts that are not usable. */
+export function withNormalAddress<T extends { readonly address: string } | undefined>(facts: T): T {
+  if (typeof facts !== 'object' || facts === null) return facts;
+  const { address, metadata, ...rest } = ownProperties<Partial<LogActor['ip']>>(facts);
+  const normal = typeof address === 'string' ? normaliseAddress(address) : undefined;
+  if (normal === undefined || typeof metadata !== 'object' || metadata === null) return facts;
+  const version = normal.includes(':') ? 6 : 4;
+  return { ...rest, address: normal, metadata: { ...metadata, version } } as unknown as T;
+}
+
 /** Returns `undefined` for text that is no address. */
-export function described(
+export function describedAddress(
   address: string,
   enrichment: Enrichment | undefined,
 ): LogActor['ip'] | undefined {
   const normal = normaliseAddress(address);
   return normal === undefined ? undefined : describeNormal(normal, enrichment);
+}
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Returns the actor if its address and the facts about it are usable for a message. Otherwise the
+ * message has no actor, and validation of the record reports the fault.
+ */
+export function knownActor(context: JsonObject): LogActor | undefined {
+  const actor = Object.hasOwn(context, 'actor') ? context['actor'] : undefined;
+  if (!isObject(actor)) return undefined;
+  const { ip } = actor;
+  const isKnown = isObject(ip) && isObject(ip['metadata']) && isObject(ip['geo']);
+  const address = isKnown ? ip['address'] : undefined;
+  const isActor = typeof address === 'string' && isIP(address) > 0;
+  return isActor ? (actor as unknown as LogActor) : undefined;
 }

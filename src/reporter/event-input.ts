@@ -1,7 +1,7 @@
 /** The arguments of a reporter's methods. The request scope supplies the rest. */
 import type { Contract, Frozen, LogActor, LogHttp } from '../contract/index.ts';
 import type { CompromisedAccount } from '../projection/event-messages.ts';
-import type { EventWords, IncidentWords } from '../projection/vocabulary-map.ts';
+import type { EventTerms, IncidentTerms } from '../projection/vocabulary-map.ts';
 
 type OpenRecord = Contract<'open'>['LogRecord']['_zod']['input'];
 type PayloadOf<N extends OpenRecord['event_name']> = Extract<
@@ -43,7 +43,7 @@ export interface ActorInput {
 }
 
 /** Overrides parts of the message that the vocabulary tables produce. */
-export interface MessageOverride extends Partial<EventWords>, Partial<IncidentWords> {
+export interface MessageOverride extends Partial<EventTerms>, Partial<IncidentTerms> {
   /** Default: a UUID v7. */
   readonly message_id?: string;
   /** Rating of an attack or exploit, an integer from 0 to 100. Default: none. */
@@ -62,7 +62,7 @@ export interface EventContext {
   readonly http?: Frozen<LogHttp>;
   /** ISO 8601 with an offset, or a Date. Default: now. */
   readonly detected_at?: string | Date;
-  /** The detector. Applications choose by it which messages they get. */
+  /** The detector. An application's settings can choose the modules whose messages it gets. */
   readonly module?: string;
   /** `false`: no message is sent. */
   readonly webhook?: MessageOverride | false;

@@ -5,34 +5,37 @@ import {
   type RequestContext,
   type RequestScope,
 } from '../capture/request/request-scope.ts';
-import { copyJson } from '../contract/json-value.ts';
+import { copyJson, type JsonObject } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { ignoreRejection } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/host-calls.ts';
 import { isOwnWork } from '../runtime/untraced.ts';
-import { buildMessage, type DraftMessage, type MessageRules } from './build-message.ts';
+import {
+  buildMessage,
+  type DraftMessage,
+  type MessageRules,
+  type MessageSkip,
+} from './build-message.ts';
 import {
   buildRecord,
-  buildSharedRecord,
+  copyRecord,
   type EventCall,
-  EventTime,
   NO_CONTEXT,
-  plainRecord,
-  type ReadEvent,
   type RecordDraft,
+  type ReportedEvent,
   recordPayload,
-  SharedContexts,
   withSuffix,
 } from './build-record.ts';
-import type { Channels } from './channels.ts';
-import { contextOfEvent } from './event-context.ts';
+import { contextOfEvent, isObject } from './event-context.ts';
 import type { EventContext, MessageOverride } from './event-input.ts';
 import type { IncidentPipeline } from './incident-pipeline.ts';
-import type { SkippedReason } from './receipt.ts';
-import { EventReceipt, type Receipt, type Reported } from './receipt.ts';
+import type { LogChannel } from './log-channel.ts';
+import { EventReceipt, type ReportResult, type SkippedReason, settledReceipt } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
+import { SharedContexts } from './shared-context.ts';
+import type { WebhookChannel } from './webhook-channel.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
 /** Redacts an event, or drops it: see the reporter's options. */
@@ -40,9 +43,20 @@ export type BeforeSend =
   | ((record: RecordDraft) => object | null | undefined)
   | ((record: RecordDraft) => void);
 
+/** How events are written and sent: incidents ask their store first. */
+interface Route<Message> {
+  /** Returns the record, the error that rejected it, or undefined if there is none. Never throws. */
+  write(event: ReportedEvent): JsonObject | SecurityEventError | undefined;
+  /** Throws for an invalid event. */
+  buildMessage(event: ReportedEvent, override: MessageOverride): Message | MessageSkip;
+  /** Settles the receipt. Never throws. */
+  send(event: ReportedEvent, message: Message, receipt: EventReceipt): void;
+}
+
 export interface PipelineParts {
   readonly rules: MessageRules;
-  readonly channels: Channels;
+  readonly log: LogChannel | undefined;
+  readonly webhook: WebhookChannel | undefined;
   readonly incidents: IncidentPipeline;
   readonly counters: ReporterCounters;
   readonly rejections: Rejections;
@@ -51,20 +65,24 @@ export interface PipelineParts {
   readonly request: (() => RequestContext | undefined) | undefined;
   readonly enrichment: Enrichment | undefined;
   readonly beforeSend: BeforeSend | undefined;
-  /** For development: a call throws the error of its event. */
-  readonly isStrict: boolean;
   /** Whether the names of exploits end with their protection. */
   readonly hasSuffix: boolean;
 }
 
 export class EventPipeline {
   readonly #parts: PipelineParts;
+  readonly #plainRoute: Route<DraftMessage>;
   readonly #contexts: SharedContexts | undefined;
   #isClosed = false;
-  #time: EventTime | undefined;
+  #time: { readonly ms: number; readonly iso: string } | undefined;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
+    this.#plainRoute = {
+      write: (event) => parts.log?.write(event),
+      buildMessage: (event, override) => buildMessage(event, override, parts.rules),
+      send: (event, message, receipt) => parts.webhook?.send(event, message, receipt),
+    };
     // Nothing can be shared if the host may change records or return another context each time.
     const isShared = parts.request === undefined && parts.beforeSend === undefined;
     if (isShared && !parts.hasSuffix) this.#contexts = new SharedContexts(parts.rules.service);
@@ -75,60 +93,67 @@ export class EventPipeline {
     this.#isClosed = true;
   }
 
-  report(call: EventCall): Receipt {
-    const { receipt, fault } = this.#report(call);
-    if (this.#parts.isStrict && fault !== undefined) throw fault;
-    return receipt;
-  }
-
-  #report(call: EventCall): Reported {
-    const { counters, channels, incidents } = this.#parts;
+  report(call: EventCall): ReportResult {
+    const { counters, incidents } = this.#parts;
     counters.reported(call.kind);
     // Events caused by our own requests would loop.
     if (isOwnWork()) {
       counters.count('ownWork');
-      return { receipt: skippedReceipt('own-work'), fault: undefined };
+      return skipped('own-work');
     }
-    let event: ReadEvent | undefined;
+    let event: ReportedEvent | undefined;
     try {
       if (this.#isClosed) throw new SecurityEventError('ERR_REPORTER_CLOSED', { input: call });
       event = this.#read(call);
     } catch (thrown) {
-      const fault = channels.refuse(call, thrown);
-      return { receipt: rejectedReceipt(fault), fault };
+      return this.#rejectOnBoth(call, thrown);
     }
     if (event === undefined) {
       counters.count('dropped');
-      return { receipt: skippedReceipt('dropped'), fault: undefined };
+      return skipped('dropped');
     }
-    return call.kind === 'incident' ? incidents.report(event) : this.#reportBoth(event);
+    return call.kind === 'incident'
+      ? this.#reportBy(incidents, event)
+      : this.#reportBy(this.#plainRoute, event);
+  }
+
+  /** Resolves when the sender has answered for everything reported so far, and the incident store too. */
+  async answered(): Promise<void> {
+    const { incidents, webhook } = this.#parts;
+    await Promise.all([incidents.answered(), webhook?.answered()]);
+  }
+
+  #rejectOnBoth(call: EventCall, thrown: unknown): ReportResult {
+    const { log, webhook, rejections } = this.#parts;
+    const fault = wrapHostError(thrown, 'ERR_INVALID_RECORD', { detail: READ_THREW, input: call });
+    if (log !== undefined) rejections.add('log', call, fault);
+    if (webhook !== undefined) rejections.add('webhook', call, fault);
+    return { receipt: settledReceipt({ outcome: 'rejected', reason: fault.code }), fault };
   }
 
   /** Returns undefined when `beforeSend` drops the event. */
-  #read(given: EventCall): ReadEvent | undefined {
+  #read(unread: EventCall): ReportedEvent | undefined {
     const { rules, clock, enrichment, beforeSend, hasSuffix } = this.#parts;
-    const call = withOwnContext(given);
-    const now = this.#now(clock.now());
+    const call = withOwnContext(unread);
     const scope = this.#parts.request === undefined ? currentScope() : undefined;
     const request = this.#request(scope);
     const payload = recordPayload(call);
-    const message = messageOverride(call.context);
-    const shared = overridesRecord(call.context) ? undefined : this.#contexts?.of(request, scope);
-    if (shared !== undefined) {
-      const draft = buildSharedRecord({ call, context: shared.value, now, payload });
-      if (draft !== undefined) return { call, draft, shared, message };
-    }
-    const parts = contextOfEvent(call.context, ownProperties(request), enrichment);
-    const context = { ...parts, service: rules.service };
-    const built = buildRecord({ call, context, now, payload });
+    const override = messageOverride(call.context);
+    const shared = overridesActorOrHttp(call.context)
+      ? undefined
+      : this.#contexts?.find(request, scope);
+    const context = shared ?? contextOfEvent(call.context, ownProperties(request), enrichment);
+    const now = (): string => this.#isoTime(clock.now());
+    const built = buildRecord({ call, context, service: rules.service, payload, now });
     const draft = beforeSend === undefined ? built : redacted(beforeSend, built);
     if (draft === undefined) return undefined;
-    return { call, draft: hasSuffix ? withSuffix(draft) : draft, shared: undefined, message };
+    return { call, draft: hasSuffix ? withSuffix(draft) : draft, shared, override };
   }
 
-  #now(ms: number): EventTime {
-    if (this.#time?.ms !== ms) this.#time = new EventTime(ms);
-    return this.#time;
+  /** Events of the same millisecond share the text. Throws a RangeError for a time that no record can have. */
+  #isoTime(ms: number): string {
+    if (this.#time?.ms !== ms) this.#time = { ms, iso: new Date(ms).toISOString() };
+    return this.#time.iso;
   }
 
   /** If the host's function throws, the event has no request. */
@@ -144,49 +169,55 @@ export class EventPipeline {
     }
   }
 
-  #reportBoth(event: ReadEvent): Reported {
-    const { channels } = this.#parts;
-    const record = channels.write(event);
-    const message = this.#message(event);
-    const isWritten = !(record instanceof Error);
-    const written = isWritten ? record : undefined;
-    const fault = isWritten ? undefined : record;
+  #reportBy<Message extends { readonly message_id: string }>(
+    route: Route<Message>,
+    event: ReportedEvent,
+  ): ReportResult {
+    const written = route.write(event);
+    const [record, fault] = written instanceof Error ? [undefined, written] : [written, undefined];
+    const message = this.#message(route, event);
     if (message instanceof SecurityEventError) {
-      const receipt = new EventReceipt({ outcome: 'rejected', reason: message.code }, written);
+      const receipt = settledReceipt({ outcome: 'rejected', reason: message.code }, record);
       return { receipt, fault: fault ?? message };
     }
     if (typeof message === 'string') {
-      channels.skipped(message);
-      return { receipt: new EventReceipt({ outcome: 'skipped', reason: message }, written), fault };
+      return { receipt: settledReceipt(this.#parts.counters.skipped(message), record), fault };
     }
-    const settlement = channels.send(event, message);
-    return { receipt: new EventReceipt(settlement, written, message.message_id), fault };
+    const receipt = new EventReceipt(record, message.message_id);
+    route.send(event, message, receipt);
+    return { receipt, fault };
   }
 
-  /** Returns the message, the reason why there is none, or the error. */
-  #message(event: ReadEvent): DraftMessage | SkippedReason | SecurityEventError {
-    const { rules, channels, rejections } = this.#parts;
-    if (!channels.hasSink) return 'no-webhook';
-    if (event.message === false) return 'not-wanted';
+  /** Returns the message, the reason why there is none, or the error that rejected it. */
+  #message<Message>(
+    route: Route<Message>,
+    event: ReportedEvent,
+  ): Message | SkippedReason | SecurityEventError {
+    const { webhook, rejections } = this.#parts;
+    const { call, override } = event;
+    if (webhook === undefined) return 'no-webhook';
+    if (override === false) return 'not-wanted';
     try {
-      return buildMessage(event, event.message, rules);
+      if (override instanceof SecurityEventError) throw override;
+      return route.buildMessage(event, override);
     } catch (thrown) {
-      const error = wrapHostError(thrown, 'ERR_INVALID_MESSAGE', {
-        detail: 'reading the event threw',
-      });
-      return rejections.add('webhook', event.call, error);
+      const error = wrapHostError(thrown, 'ERR_INVALID_MESSAGE', { detail: READ_THREW });
+      return rejections.add('webhook', call, error);
     }
   }
 }
+
+/** A getter or a proxy of the caller threw. */
+const READ_THREW = 'reading the event threw';
 
 const NO_REQUEST: RequestContext = Object.freeze({});
 
 /** Copies the own keys of the context. Runs getters, which may throw. */
 const withOwnContext = (call: EventCall): EventCall =>
-  call.given === NO_CONTEXT ? call : { ...call, context: ownProperties(call.given) };
+  call.givenContext === NO_CONTEXT ? call : { ...call, context: ownProperties(call.givenContext) };
 
-const overridesRecord = ({ actor, http, detected_at }: EventContext): boolean =>
-  actor !== undefined || http !== undefined || detected_at !== undefined;
+const overridesActorOrHttp = ({ actor, http }: EventContext): boolean =>
+  actor !== undefined || http !== undefined;
 
 /**
  * Returns the record that `beforeSend` returns or has changed, or undefined if it drops the event.
@@ -203,25 +234,27 @@ function redacted(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | und
   }
   if (changed === null) return undefined;
   // If it returns undefined, it may have changed the draft in place.
-  return plainRecord(changed ?? draft) as RecordDraft;
+  return copyRecord(changed ?? draft) as RecordDraft;
 }
 
-const skippedReceipt = (reason: SkippedReason): Receipt =>
-  new EventReceipt({ outcome: 'skipped', reason });
-
-const rejectedReceipt = ({ code: reason }: SecurityEventError): Receipt =>
-  new EventReceipt({ outcome: 'rejected', reason });
+const skipped = (reason: SkippedReason): ReportResult => ({
+  receipt: settledReceipt({ outcome: 'skipped', reason }),
+  fault: undefined,
+});
 
 const NO_OVERRIDE: MessageOverride = Object.freeze(ownProperties({}));
 
-/** @throws SecurityEventError `ERR_INVALID_MESSAGE`, and what a getter throws. */
-function messageOverride({ webhook }: EventContext): MessageOverride | false {
+/** Copies the overrides before host code runs again. Returns an error if they are not a JSON object. */
+function messageOverride({ webhook }: EventContext): MessageOverride | false | SecurityEventError {
   if (webhook === undefined) return NO_OVERRIDE;
   if (webhook === false) return false;
-  const copy = copyJson(webhook);
-  const isObject = copy.ok && typeof copy.value === 'object' && copy.value !== null;
-  if (copy.ok && isObject && !Array.isArray(copy.value)) return ownProperties(copy.value);
-  const fault = copy.ok ? { path: [], message: 'expected false or an object' } : copy;
-  const issues = [{ path: ['webhook', ...fault.path], message: fault.message }];
-  throw new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
+  try {
+    const copy = copyJson(webhook);
+    if (copy.ok && isObject(copy.value)) return ownProperties(copy.value);
+    const fault = copy.ok ? { path: [], message: 'expected false or an object' } : copy;
+    const issues = [{ path: ['webhook', ...fault.path], message: fault.message }];
+    return new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
+  } catch (thrown) {
+    return wrapHostError(thrown, 'ERR_INVALID_MESSAGE', { detail: READ_THREW });
+  }
 }

@@ -2,200 +2,179 @@
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import type { IncidentChanges, IncidentReport } from '../incident/incident-store.ts';
+import type {
+  IncidentChanges,
+  IncidentChannel,
+  IncidentReport,
+} from '../incident/incident-store.ts';
 import { ownProperties } from '../own-properties.ts';
-import { incidentMessage } from '../projection/event-messages.ts';
-import type { IncidentWords } from '../projection/vocabulary-map.ts';
+import {
+  type EventData,
+  incidentMessage,
+  listsAccounts,
+  requiredText,
+} from '../projection/event-messages.ts';
+import type { IncidentTerms } from '../projection/vocabulary-map.ts';
+import { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import {
   type DraftMessage,
-  incidentWordsFor,
+  eventData,
+  incidentTermsFor,
   type MessageRules,
-  type MessageSource,
-  messageSource,
-  textIn,
+  type MessageSkip,
 } from './build-message.ts';
-import type { ReadEvent } from './build-record.ts';
-import type { Channels } from './channels.ts';
-import { described } from './event-context.ts';
+import type { ReportedEvent } from './build-record.ts';
+import { isObject } from './event-context.ts';
+import type { MessageOverride } from './event-input.ts';
 import { type IncidentReports, storeFailed } from './incident-reports.ts';
-import type { Settlement } from './receipt.ts';
-import { EventReceipt, MessageSettlement, type Reported } from './receipt.ts';
+import type { LogChannel } from './log-channel.ts';
+import type { EventReceipt } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import {
-  nameOfAccount,
-  namesIn,
-  namesOf,
+  accountKey,
+  keysInMessage,
+  keysOf,
   type Related,
-  type RelatedNames,
-  RelatedReader,
+  type RelatedKeys,
+  readRelated,
 } from './related.ts';
-import { wrapHostError } from './wrap-host-error.ts';
+import type { WebhookChannel } from './webhook-channel.ts';
 
 export interface IncidentParts {
   readonly rules: MessageRules;
-  readonly channels: Channels;
+  readonly log: LogChannel | undefined;
+  readonly webhook: WebhookChannel | undefined;
   readonly rejections: Rejections;
   readonly reports: IncidentReports;
   readonly enrichment: Enrichment | undefined;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** The message of an incident, without its new addresses and accounts. */
+/** A message that is not complete: the incident store knows its status, new addresses and accounts. */
 interface IncidentDraft {
-  readonly event: MessageSource;
-  readonly words: IncidentWords;
+  readonly message_id: string;
+  readonly data: EventData;
+  readonly override: MessageOverride;
+  readonly terms: IncidentTerms;
   readonly related: Related;
-  /** Names of the addresses and accounts that it may carry. */
-  readonly names: RelatedNames;
-  readonly messageId: string;
+  /** Keys of the addresses and accounts that the message may carry. */
+  readonly keys: RelatedKeys;
 }
-
-interface WrittenIncident {
-  record: JsonObject | undefined;
-  fault: Error | undefined;
-}
-
-interface SentIncident {
-  readonly messageId: string | undefined;
-  readonly settlement: MessageSettlement | Settlement;
-  readonly fault: Error | undefined;
-}
-
-const notSent = (settlement: Settlement, fault?: Error): SentIncident => ({
-  messageId: undefined,
-  settlement,
-  fault,
-});
 
 export class IncidentPipeline {
   readonly #parts: IncidentParts;
-  readonly #related: RelatedReader;
+  readonly #inProgress = new CallsInProgress();
 
   constructor(parts: IncidentParts) {
     this.#parts = parts;
-    this.#related = new RelatedReader((address) => described(address, parts.enrichment));
   }
 
-  report(event: ReadEvent): Reported {
-    const { record, fault } = this.#write(event);
-    const { messageId, settlement, fault: other } = this.#send(event);
-    const receipt = new EventReceipt(settlement, record, messageId);
-    return { receipt, fault: fault ?? other };
-  }
-
-  /** Returns the record if it was written at once. */
-  #write(event: ReadEvent): WrittenIncident {
-    const { channels, reports, rejections } = this.#parts;
-    const { call, draft } = event;
-    const written: WrittenIncident = { record: undefined, fault: undefined };
+  /** Returns the record, the error that rejected it, or undefined if it is written later, or never. */
+  write(event: ReportedEvent): JsonObject | SecurityEventError | undefined {
+    const { log, reports, rejections } = this.#parts;
     // Without a log there is nothing to record in the store.
-    if (!channels.hasWriter) return written;
+    if (log === undefined) return undefined;
+    let written: JsonObject | SecurityEventError | undefined;
     const write = ({ isFirst }: IncidentChanges): boolean => {
-      const { event_type = isFirst ? 'create' : 'update' } = ownProperties(draft.payload);
-      // Validation reports a payload that is no object. Spreading a text would give a key per character.
-      const payload = isPayload(draft.payload) ? { ...draft.payload, event_type } : draft.payload;
-      const record = channels.write({ ...event, draft: { ...draft, payload } });
-      if (record instanceof Error) written.fault = record;
-      else if (record !== undefined) written.record = record;
-      return written.record !== undefined;
+      written = log.write(withEventType(event, isFirst ? 'create' : 'update'));
+      return !(written instanceof Error);
     };
+    const reject = (error: unknown): SecurityEventError =>
+      rejections.add('log', event.call, storeFailed(error));
     try {
-      const later = reports.run(this.#report(event, 'log', NO_NAMES), write);
-      if (later === undefined) return written;
-      void channels.track(later.catch((error) => rejections.add('log', call, storeFailed(error))));
+      const later = reports.report(this.#storeEntry(event, 'log', NO_KEYS), write);
+      if (later !== undefined) void this.#track(later.catch(reject));
+      return written;
     } catch (error) {
-      written.fault = rejections.add('log', call, storeFailed(error));
+      const fault = reject(error);
+      return written instanceof Error ? written : fault;
     }
-    return written;
   }
 
-  #send(event: ReadEvent): SentIncident {
-    const { channels, rejections } = this.#parts;
-    const { call, message: override } = event;
-    if (!channels.hasSink) return notSent(channels.skipped('no-webhook'));
-    if (override === false) return notSent(channels.skipped('not-wanted'));
-    try {
-      const source = messageSource(event, override);
-      // Without an id there is no incident to create.
-      textIn(source.payload, 'incident_id');
-      checkEventType(source.payload);
-      const words = incidentWordsFor(source, this.#parts.rules);
-      if (words === undefined) return notSent(channels.skipped('no-message-type'));
-      const messageId = override.message_id ?? this.#parts.rules.newId();
-      const related = this.#related.read(call.payload, source.actor);
-      const names = carried(words, related, override.message);
-      const message = { event: source, words, related, names, messageId };
-      const settlement = new MessageSettlement();
-      void this.#sendInOrder(event, message, settlement);
-      return { messageId, settlement, fault: undefined };
-    } catch (thrown) {
-      const detail = 'reading the event threw';
-      const error = wrapHostError(thrown, 'ERR_INVALID_MESSAGE', { detail });
-      const fault = rejections.add('webhook', call, error);
-      return notSent({ outcome: 'rejected', reason: fault.code }, fault);
-    }
+  buildMessage(event: ReportedEvent, override: MessageOverride): IncidentDraft | MessageSkip {
+    const { rules, enrichment } = this.#parts;
+    const data = eventData(event, rules.service);
+    // Without an id there is no incident to create.
+    requiredText(data, 'incident_id');
+    checkEventType(data.payload);
+    const terms = incidentTermsFor(data, override, rules);
+    if (terms === undefined) return 'no-message-type';
+    const message_id = override.message_id ?? rules.newId();
+    const related = readRelated(event.call.payload, data.actor, enrichment);
+    const keys = keysToCarry(terms, related, override.message);
+    return { message_id, data, override, terms, related, keys };
+  }
+
+  send(event: ReportedEvent, draft: IncidentDraft, receipt: EventReceipt): void {
+    void this.#track(this.#sendInOrder(event, draft, receipt));
   }
 
   /** Never rejects. */
   async #sendInOrder(
-    event: ReadEvent,
+    event: ReportedEvent,
     draft: IncidentDraft,
-    settlement: MessageSettlement,
+    receipt: EventReceipt,
   ): Promise<void> {
-    const { channels, reports, rejections } = this.#parts;
-    let sent: MessageSettlement | undefined;
+    const { webhook, reports } = this.#parts;
+    if (webhook === undefined) return;
+    let isSent = false;
     const send = async (changes: IncidentChanges): Promise<boolean> => {
-      sent = channels.send(event, this.#message(draft, changes));
-      return sent.accepted;
+      const message = this.#message(draft, changes);
+      isSent = true;
+      webhook.send(event, message, receipt);
+      return receipt.accepted;
     };
     try {
-      const report = this.#report(event, 'webhook', draft.names);
-      await channels.track(reports.runInOrder(report, send));
+      const entry = this.#storeEntry(event, 'webhook', draft.keys);
+      await reports.reportInOrder(entry, send);
     } catch (thrown) {
-      const { code: reason } = rejections.add('webhook', event.call, storeFailed(thrown));
-      if (sent === undefined) settlement.settle({ outcome: 'rejected', reason });
+      const result = webhook.rejected(event.call, storeFailed(thrown));
+      if (!isSent) receipt.settle(result);
     }
-    if (sent !== undefined) await settlement.follow(sent);
   }
 
-  #message(
-    { event, words, related, messageId }: IncidentDraft,
-    changes: IncidentChanges,
-  ): DraftMessage {
-    const { override, occurredAt, payload } = event;
-    const { service, urlOf, hasUrls } = this.#parts.rules;
-    const id = textIn(payload, 'incident_id');
-    const isNew = new Set([...changes.newAddresses, ...changes.newAccounts]);
-    const { event_type } = ownProperties(payload);
-    const isCreated = event_type === undefined ? changes.isFirst : event_type === 'create';
-    const message = override.message ?? {
-      ...incidentMessage({
-        applicationId: service.svc_id,
-        incidentId: id,
-        status: isCreated ? 'created' : 'updated',
+  async #track(work: Promise<unknown>): Promise<void> {
+    const call = this.#inProgress.begin();
+    await work;
+    this.#inProgress.end(call);
+  }
+
+  /** Resolves when everything reported so far is written and has an answer of the sender. */
+  answered(): Promise<void> {
+    return this.#inProgress.over();
+  }
+
+  #message(draft: IncidentDraft, changes: IncidentChanges): DraftMessage {
+    const { message_id, data, override, terms, related } = draft;
+    const { urlOf, hasUrls } = this.#parts.rules;
+    const { message_type } = terms;
+    const newKeys = new Set([...changes.newAddresses, ...changes.newAccounts]);
+    const { event_type } = ownProperties(data.payload);
+    const message =
+      override.message ??
+      incidentMessage(data, {
+        messageType: message_type,
+        isCreated: event_type === undefined ? changes.isFirst : event_type === 'create',
         startedAt: formatTimestamp(changes.startedAt),
-        updatedAt: occurredAt,
-        newIps: related.ips.filter(({ address }) => isNew.delete(address)),
-        newAccounts: related.accounts.filter((account) => isNew.delete(nameOfAccount(account))),
-        messageType: words.message_type,
-      }),
-    };
+        newIps: related.ips.filter(({ address }) => newKeys.has(address)),
+        newAccounts: related.accounts.filter((account) => newKeys.has(accountKey(account))),
+      });
     // Hints for format v1.
     const v1 = {
-      ...(words.pulse_genre === undefined ? {} : { pulse_genre: words.pulse_genre }),
-      ...(hasUrls ? { url: urlOf(id) } : {}),
+      ...(terms.pulse_genre === undefined ? {} : { pulse_genre: terms.pulse_genre }),
+      ...(hasUrls ? { url: urlOf(requiredText(data, 'incident_id')) } : {}),
       ...override.v1,
     };
-    const hints = Object.keys(v1).length === 0 ? {} : { v1 };
-    return { message_id: messageId, message_type: words.message_type, message, ...hints };
+    return { message_id, message_type, message, ...(Object.keys(v1).length === 0 ? {} : { v1 }) };
   }
 
-  #report(
-    { draft }: ReadEvent,
-    channel: IncidentReport['channel'],
-    names: RelatedNames,
+  /** Returns what the incident store records. */
+  #storeEntry(
+    { draft }: ReportedEvent,
+    channel: IncidentChannel,
+    keys: RelatedKeys,
   ): IncidentReport {
     const { rules, clock } = this.#parts;
     const at = Date.parse(draft.detected_at);
@@ -204,28 +183,34 @@ export class IncidentPipeline {
       incidentId: JSON.stringify(ownProperties(draft.payload)['incident_id']) ?? '',
       channel,
       at: Number.isNaN(at) ? clock.now() : at,
-      ...names,
+      ...keys,
     };
   }
 }
 
-const NO_NAMES: RelatedNames = { addresses: [], accounts: [] };
+const NO_KEYS: RelatedKeys = { addresses: [], accounts: [] };
 
-/** Only account takeovers list accounts. The caller's own message is not changed. */
-function carried(
-  { message_type }: IncidentWords,
-  related: Related,
-  message: object | undefined,
-): RelatedNames {
-  if (message !== undefined) return namesIn(message);
-  const names = namesOf(related);
-  return message_type === 'account_takeover' ? names : { ...names, accounts: [] };
+/** Sets the event type, unless the caller did. Validation reports a payload that is no object. */
+function withEventType(event: ReportedEvent, type: 'create' | 'update'): ReportedEvent {
+  const { payload } = event.draft;
+  if (!isObject(payload)) return event;
+  const { event_type = type } = ownProperties(payload);
+  return { ...event, draft: { ...event.draft, payload: { ...payload, event_type } } };
 }
 
-const isPayload = (payload: unknown): boolean => typeof payload === 'object' && payload !== null;
+/** Returns the keys in the caller's own message, or else those of the related lists that its type carries. */
+function keysToCarry(
+  { message_type }: IncidentTerms,
+  related: Related,
+  message: object | undefined,
+): RelatedKeys {
+  if (message !== undefined) return keysInMessage(message);
+  const keys = keysOf(related);
+  return listsAccounts(message_type) ? keys : { ...keys, accounts: [] };
+}
 
 /** A misspelt type would count as `update`. */
-function checkEventType(payload: MessageSource['payload']): void {
+function checkEventType(payload: EventData['payload']): void {
   const { event_type } = ownProperties(payload);
   if (event_type === undefined || event_type === 'create' || event_type === 'update') return;
   const issues = [{ path: ['payload', 'event_type'], message: 'expected create or update' }];

@@ -1,12 +1,12 @@
 /** Reports each incident in order, and retracts failed reports from the store. */
 import type { SecurityEventError } from '../errors.ts';
 import type { IncidentChanges, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
-import { isPromiseLike } from '../runtime/is-promise-like.ts';
+import { isPromiseLike } from '../runtime/host-calls.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
-/** Reports what is new about an incident. Returns false when the report failed. */
-export type ReportIncident<T extends boolean | Promise<boolean>> = (changes: IncidentChanges) => T;
+/** Writes or sends what is new about an incident. Returns false if that failed. */
+type Output<T extends boolean | Promise<boolean>> = (changes: IncidentChanges) => T;
 
 export class IncidentReports {
   readonly #store: IncidentStore;
@@ -21,81 +21,69 @@ export class IncidentReports {
 
   /**
    * Reports synchronously if the store is synchronous and no report of the incident is in progress, else
-   * in order. Throws or rejects with `ERR_QUEUE_FAILED` if the store fails, and with `ERR_QUEUE_FULL` if
-   * too many reports wait.
+   * in order. `write` must not throw. Throws or rejects with `ERR_QUEUE_FAILED` if the store fails, and with
+   * `ERR_QUEUE_FULL` if too many reports wait.
    */
-  run(report: IncidentReport, write: ReportIncident<boolean>): void | Promise<void> {
-    const key = keyOf(report);
-    if (this.#last.has(key)) return this.runInOrder(report, async (changes) => write(changes));
-    this.#inFlight[report.channel].checkRoom();
-    const changes = attempt(() => this.#store.record(report));
-    if (!isPromiseLike(changes)) return this.#reportNow(report, changes, write);
-    return this.#queued(report, async () => this.#settle(report, await answered(changes), write));
+  report(incident: IncidentReport, write: Output<boolean>): void | Promise<void> {
+    if (this.#last.has(keyOf(incident))) {
+      return this.reportInOrder(incident, async (changes) => write(changes));
+    }
+    this.#inFlight[incident.channel].checkLimit();
+    const recorded = this.#record(incident);
+    if (isPromiseLike(recorded)) {
+      return this.#inOrder(incident, async () =>
+        this.#reportOrRetract(incident, await fromStore(recorded), async (changes) =>
+          write(changes),
+        ),
+      );
+    }
+    if (write(recorded)) return undefined;
+    const retraction = this.#retract(incident, recorded);
+    // The next report of the incident waits for it.
+    return retraction && this.#inOrder(incident, () => fromStore(retraction));
   }
 
   /** Starts a report when the previous one of the same incident has succeeded or failed. */
-  runInOrder(report: IncidentReport, write: ReportIncident<Promise<boolean>>): Promise<void> {
-    return this.#queued(report, async () => {
-      const changes = await answered(attempt(() => this.#store.record(report)));
-      await this.#settle(report, changes, write);
-    });
+  reportInOrder(incident: IncidentReport, send: Output<Promise<boolean>>): Promise<void> {
+    return this.#inOrder(incident, async () =>
+      this.#reportOrRetract(incident, await fromStore(this.#record(incident)), send),
+    );
   }
 
-  #reportNow(
-    report: IncidentReport,
+  async #reportOrRetract(
+    incident: IncidentReport,
     changes: IncidentChanges,
-    write: ReportIncident<boolean>,
-  ): void | Promise<void> {
-    let isReported = false;
-    let end: Promise<void> | undefined;
-    try {
-      isReported = write(changes);
-    } finally {
-      end = this.#endNow(report, changes, isReported);
-    }
-    return end;
-  }
-
-  /** The next report of the incident waits for an asynchronous retraction. */
-  #endNow(
-    report: IncidentReport,
-    changes: IncidentChanges,
-    isReported: boolean,
-  ): Promise<void> | undefined {
-    const end = this.#end(report, changes, isReported);
-    if (end === undefined) return undefined;
-    const ended = this.#queued(report, () => answered(end));
-    // If the report threw, its caller gets that error instead.
-    ended.catch(ignore);
-    return ended;
-  }
-
-  async #settle(
-    report: IncidentReport,
-    changes: IncidentChanges,
-    write: ReportIncident<boolean | Promise<boolean>>,
+    send: Output<Promise<boolean>>,
   ): Promise<void> {
     let isReported = false;
     try {
-      isReported = await write(changes);
+      isReported = await send(changes);
     } finally {
-      await answered(this.#end(report, changes, isReported));
+      if (!isReported) await fromStore(this.#retract(incident, changes));
     }
   }
 
-  #end(
-    report: IncidentReport,
-    changes: IncidentChanges,
-    isReported: boolean,
-  ): void | Promise<void> {
-    if (!isReported) return attempt(() => this.#store.retract(report, changes));
+  #record(report: IncidentReport): IncidentChanges | Promise<IncidentChanges> {
+    try {
+      return this.#store.record(report);
+    } catch (error) {
+      throw storeFailed(error);
+    }
   }
 
-  #queued(report: IncidentReport, work: () => Promise<void>): Promise<void> {
-    return this.#inFlight[report.channel].during(() => this.#inOrder(keyOf(report), work));
+  #retract(report: IncidentReport, changes: IncidentChanges): void | Promise<void> {
+    try {
+      return this.#store.retract(report, changes);
+    } catch (error) {
+      throw storeFailed(error);
+    }
   }
 
-  async #inOrder(key: string, work: () => Promise<void>): Promise<void> {
+  /** Rejects, before `work` begins, if too many reports wait. */
+  async #inOrder(report: IncidentReport, work: () => Promise<void>): Promise<void> {
+    const inFlight = this.#inFlight[report.channel];
+    inFlight.enter();
+    const key = keyOf(report);
     const last = this.#last.get(key);
     const run = last === undefined ? work() : last.then(work);
     const end = run.catch(ignore);
@@ -104,6 +92,7 @@ export class IncidentReports {
       await run;
     } finally {
       if (this.#last.get(key) === end) this.#last.delete(key);
+      inFlight.leave();
     }
   }
 }
@@ -111,15 +100,7 @@ export class IncidentReports {
 const keyOf = ({ channel, applicationId, incidentId }: IncidentReport): string =>
   JSON.stringify([channel, applicationId, incidentId]);
 
-function attempt<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    throw storeFailed(error);
-  }
-}
-
-async function answered<T>(answer: T | Promise<T>): Promise<T> {
+async function fromStore<T>(answer: T | Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {

@@ -1,7 +1,14 @@
-/** The log of a reporter: flushes and closes its writer, and returns an error beside the other results. */
-import type { SecurityEventError } from '../errors.ts';
-import type { WriteReport } from '../log/write-counters.ts';
+/** Channel A of a reporter: validates records, writes them, and flushes and closes the log. */
+import type { JsonObject } from '../contract/index.ts';
+import { SecurityEventError } from '../errors.ts';
+import type { RecordValidator, ValidRecord } from '../log/validate-record.ts';
+import { writeFailed } from '../log/write-counters.ts';
 import type { LogWriter, RecordWriter } from '../log/writer.ts';
+import { ignoreRejection } from '../runtime/host-calls.ts';
+import { nextTurn } from '../runtime/yield-to-event-loop.ts';
+import type { ReportedEvent } from './build-record.ts';
+import type { Rejections } from './rejections.ts';
+import type { ReporterCounters } from './reporter-stats.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
 /** The part of a log writer that a reporter uses. */
@@ -10,45 +17,99 @@ export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
   close(): Promise<unknown>;
 }
 
-export interface LogOutput {
-  readonly writer: Writer;
-  /** The same writer, if the reporter created it and closes it. */
-  readonly own?: RecordWriter<'open'>;
-  /** Whether lines are written after `write` has returned. */
-  readonly writesLater?: boolean;
-}
-
 /** The error of the log, if it had one. Messages are flushed or closed regardless. */
 export interface LogResult {
   readonly logError?: SecurityEventError;
 }
 
+export type LogOutput =
+  | { readonly isOwned: true; readonly writer: RecordWriter<'open'> }
+  /** The caller's writer, which the reporter flushes but does not close. */
+  | { readonly isOwned: false; readonly writer: Writer };
+
+export interface LogParts {
+  readonly output: LogOutput;
+  readonly validator: RecordValidator;
+  readonly counters: ReporterCounters;
+  readonly rejections: Rejections;
+}
+
 export class LogChannel {
-  readonly #output: LogOutput | undefined;
+  readonly #parts: LogParts;
 
-  constructor(output: LogOutput | undefined) {
-    this.#output = output;
+  constructor(parts: LogParts) {
+    this.#parts = parts;
   }
 
-  /** Never rejects. */
-  flush(): Promise<LogResult> {
-    return this.#finish('flush');
-  }
-
-  /** Flushes the caller's writer but never closes it. Never rejects. */
-  close(): Promise<LogResult> {
-    return this.#finish(this.#output?.own === undefined ? 'flush' : 'close');
-  }
-
-  async #finish(method: 'flush' | 'close'): Promise<LogResult> {
-    if (this.#output === undefined) return {};
-    const { writer, own } = this.#output;
+  /** Returns the written record, or the error, which has been passed to `onRejected`. Never throws. */
+  write(event: ReportedEvent): JsonObject | SecurityEventError {
+    const { output, validator, counters, rejections } = this.#parts;
+    const { draft, shared, call } = event;
     try {
-      const report = await writer[method]();
-      const error = own === undefined ? undefined : (report as WriteReport).error;
-      return error === undefined ? {} : { logError: error };
+      let valid: ValidRecord;
+      if (output.isOwned) {
+        const serialized = validator.serialize(draft, shared?.json);
+        valid = serialized;
+        output.writer.writeSerialized(serialized, (cause) => this.#lost(event, serialized, cause));
+      } else {
+        valid = validator.validate(draft);
+        writeToHost(output.writer, valid.record);
+      }
+      counters.written(valid);
+      return valid.record;
     } catch (error) {
-      return { logError: wrapHostError(error, 'ERR_WRITE_FAILED') };
+      return rejections.add('log', call, wrapHostError(error, 'ERR_INVALID_RECORD'));
     }
+  }
+
+  /** Rejects an event whose line was lost after its call (`sync: false`). */
+  #lost({ call, draft }: ReportedEvent, valid: ValidRecord, cause: unknown): void {
+    const { counters, rejections } = this.#parts;
+    counters.notWritten(valid);
+    rejections.add('log', call, writeFailed(cause, draft));
+  }
+
+  /** Never rejects, and resolves at the latest with `limit`: a stalled pipe must not hold up the caller. */
+  flush(limit: Promise<void>): Promise<LogResult> {
+    const { output } = this.#parts;
+    if (output.isOwned) return logResult(output.writer.flush(), limit);
+    return logResult(flushHost(output.writer), limit);
+  }
+
+  /** Like `flush`, and closes the reporter's own writer, which limits that time itself. */
+  close(limit: Promise<void>): Promise<LogResult> {
+    const { output } = this.#parts;
+    return output.isOwned ? logResult(output.writer.close()) : this.flush(limit);
+  }
+}
+
+/** The record is a copy, since the writer may change it. */
+function writeToHost(writer: Writer, record: JsonObject): void {
+  try {
+    ignoreRejection(writer.write(record as never));
+  } catch (error) {
+    throw wrapHostError(error, 'ERR_WRITE_FAILED', { input: record });
+  }
+}
+
+async function flushHost(writer: Writer): Promise<{ readonly error?: SecurityEventError }> {
+  await writer.flush();
+  return {};
+}
+
+async function logResult(
+  finished: Promise<{ readonly error?: SecurityEventError }>,
+  limit?: Promise<void>,
+): Promise<LogResult> {
+  // Another turn of the event loop, in which a log without pending lines can finish.
+  const expired = limit?.then(nextTurn).then(() => {
+    const detail = 'the log was not flushed before the deadline';
+    throw new SecurityEventError('ERR_WRITE_FAILED', { detail });
+  });
+  try {
+    const { error } = await (expired === undefined ? finished : Promise.race([finished, expired]));
+    return error === undefined ? {} : { logError: error };
+  } catch (error) {
+    return { logError: wrapHostError(error, 'ERR_WRITE_FAILED') };
   }
 }

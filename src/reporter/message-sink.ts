@@ -10,7 +10,7 @@ import {
 } from '../delivery/sender.ts';
 import type { DraftMessage } from './build-message.ts';
 
-/** Accepted, and followed until it settles if the sender supports that; or skipped, with the reason. */
+/** Accepted, with its later result if the sender reports results; or skipped, with the reason. */
 export type SentMessage = Taken;
 
 export type SendBatch = (
@@ -19,15 +19,13 @@ export type SendBatch = (
 ) => Promise<readonly PromiseSettledResult<SentMessage>[]>;
 
 export interface MessageSink {
-  /** Rejects with the sender's error. */
-  send(message: DraftMessage, selection: SendSelection): Promise<SentMessage>;
   /**
    * Sends each message as if it were alone, and resolves to the results in the same order. The call begins
-   * before its messages are known. Absent for the host's own implementation of a sender.
+   * before its messages are known. Never rejects because of one message.
    */
-  readonly sendBatch?: SendBatch;
-  flush(signal?: AbortSignal): Promise<FlushResult>;
-  close(deadlineMs?: number): Promise<CloseResult>;
+  readonly send: SendBatch;
+  flush(signal: AbortSignal): Promise<FlushResult>;
+  close(deadlineMs: number): Promise<CloseResult>;
 }
 
 /** The result without any message. */
@@ -41,26 +39,28 @@ type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
 /** Adapts a webhook sender. `isOwned`: the reporter created it and closes it. */
 export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
   return {
-    // The host's own implementation reports no results. It gets copies, since it may change them.
-    send: async (message, selection) => {
+    // Calls the method on the sender itself, which may be a subclass or proxy of ours.
+    send: isFollowing(sender)
+      ? (messages, selection) => sender[SEND_EACH](messages, selection)
+      : sendSingly(sender),
+    flush: (signal) => sender.flush({ signal }),
+    close: async (deadlineMs) =>
+      isOwned ? sender.close({ deadlineMs }) : { ...NO_RESULTS, returned: [], remaining: 0 },
+  };
+}
+
+const isFollowing = (sender: Sender): sender is Sender & FollowingSender => SEND_EACH in sender;
+
+/** For the host's own implementation, which reports no results. It gets copies, since it may change them. */
+const sendSingly =
+  (sender: Sender): SendBatch =>
+  async (messages, selection) => {
+    const sendOne = async (message: DraftMessage): Promise<SentMessage> => {
       const { skipped } = await sender.send([message] as never, { ...selection });
       const [skip] = skipped;
       return skip === undefined
         ? { isAccepted: true, followed: undefined }
         : { isAccepted: false, reason: skip.reason };
-    },
-    ...(isFollowing(sender) ? following(sender) : {}),
-    flush: (signal) => sender.flush(signal === undefined ? {} : { signal }),
-    close: async (deadlineMs) => {
-      const options = deadlineMs === undefined ? {} : { deadlineMs };
-      return isOwned ? sender.close(options) : { ...NO_RESULTS, returned: [], left: 0 };
-    },
+    };
+    return await Promise.allSettled((await messages).map(sendOne));
   };
-}
-
-const isFollowing = (sender: object): sender is FollowingSender => SEND_EACH in sender;
-
-/** Calls the method on the sender itself, which may be a subclass or proxy of ours. */
-const following = (sender: FollowingSender) => ({
-  sendBatch: ((messages, selection) => sender[SEND_EACH](messages, selection)) as SendBatch,
-});

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import type { JsonObject } from '../contract/index.ts';
 import type { SkipReason } from '../delivery/sender.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
-import type { WrittenRecord } from '../log/record-serializer.ts';
+import type { WrittenRecord } from '../log/validate-record.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
 import type { MessageSkip } from './build-message.ts';
 import type { SentMessage } from './message-sink.ts';
@@ -38,58 +38,6 @@ export type Settlement =
   | { readonly outcome: 'skipped'; readonly reason: SkippedReason }
   | { readonly outcome: 'rejected'; readonly reason: SecurityEventErrorCode };
 
-type Accepted = Extract<SentMessage, { readonly isAccepted: true }>;
-
-/** Settles once. Promises are created on first use, since few hosts need them. */
-export class MessageSettlement {
-  #result: Settlement | Accepted | undefined;
-  #accepted: Promise<boolean> | undefined;
-  #resolve: ((isAccepted: boolean) => void) | undefined;
-
-  settle(result: Settlement | Accepted): void {
-    this.#result = result;
-    this.#resolve?.(isAccepted(result));
-  }
-
-  /** Settles as `other` does. */
-  async follow(other: MessageSettlement): Promise<void> {
-    await other.accepted;
-    this.settle(other.#result as Settlement | Accepted);
-  }
-
-  /** Whether the sender accepts the message. Never rejects. */
-  get accepted(): Promise<boolean> {
-    this.#accepted ??= new Promise((resolve) => {
-      if (this.#result !== undefined) resolve(isAccepted(this.#result));
-      else this.#resolve = resolve;
-    });
-    return this.#accepted;
-  }
-
-  /** How the message ends. Never rejects. */
-  async settled(): Promise<Settlement> {
-    if (this.#result === undefined) await this.accepted;
-    const result = this.#result as Settlement | Accepted;
-    if (!isAccepted(result)) return result;
-    // The result of a message that is not followed stays unknown.
-    const followed = Object.hasOwn(result, 'followed') ? result.followed : undefined;
-    return followed === undefined ? ACCEPTED : ((await followed.ended) as Settlement);
-  }
-}
-
-// Outside the class: the bundler renames a class that refers to itself in its own body.
-export function settledWith(result: Settlement): MessageSettlement {
-  const settlement = new MessageSettlement();
-  settlement.settle(result);
-  return settlement;
-}
-
-const ACCEPTED = { outcome: 'accepted' } as const;
-
-/** Only an own key counts: a polluted prototype gives every object an `isAccepted`. */
-const isAccepted = (result: Settlement | Accepted): result is Accepted =>
-  Object.hasOwn(result, 'isAccepted');
-
 export interface Receipt {
   /** The written record; `undefined` if there is none, or not yet (with an asynchronous incident store). */
   readonly record?: WrittenRecord<'open'>;
@@ -104,33 +52,71 @@ export interface Receipt {
 }
 
 /** The receipt of a call, and its error, which `strict: true` throws. */
-export interface Reported {
+export interface ReportResult {
   readonly receipt: Receipt;
   readonly fault: Error | undefined;
 }
 
+type Accepted = Extract<SentMessage, { readonly isAccepted: true }>;
+
+/** Its promises are created on first use, since few hosts need them. */
 export class EventReceipt implements Receipt {
   declare readonly record?: WrittenRecord<'open'>;
   declare readonly message_id?: string;
-  readonly #ending: Settlement | MessageSettlement;
+  #result: Settlement | Accepted | undefined;
+  #accepted: Promise<boolean> | undefined;
+  #resolveAccepted: ((isAccepted: boolean) => void) | undefined;
   #settled: Promise<Settlement> | undefined;
 
-  constructor(ending: Settlement | MessageSettlement, record?: JsonObject, messageId?: string) {
-    this.#ending = ending;
+  constructor(record?: JsonObject, messageId?: string) {
     if (record !== undefined) this.record = record as unknown as WrittenRecord<'open'>;
     if (messageId !== undefined) this.message_id = messageId;
   }
 
+  /** Must be called once, with the sender's acceptance or the reason why the message is not sent. */
+  settle(result: Settlement | Accepted): void {
+    this.#result = result;
+    this.#resolveAccepted?.(isAccepted(result));
+  }
+
+  /** Whether the sender accepts the message. Never rejects. */
+  get accepted(): Promise<boolean> {
+    this.#accepted ??= new Promise((resolve) => {
+      if (this.#result !== undefined) resolve(isAccepted(this.#result));
+      else this.#resolveAccepted = resolve;
+    });
+    return this.#accepted;
+  }
+
   get settled(): Promise<Settlement> {
-    const ending = this.#ending;
-    // Only an own key counts: a polluted prototype gives every object an `outcome`.
-    this.#settled ??= Object.hasOwn(ending, 'outcome')
-      ? Promise.resolve(ending as Settlement)
-      : (ending as MessageSettlement).settled();
+    this.#settled ??= this.#waitUntilSettled();
     return this.#settled;
   }
+
+  async #waitUntilSettled(): Promise<Settlement> {
+    if (this.#result === undefined) await this.accepted;
+    const result = this.#result as Settlement | Accepted;
+    if (!isAccepted(result)) return result;
+    // A host's own sender reports no results, so its messages stay `accepted`.
+    const followed = Object.hasOwn(result, 'followed') ? result.followed : undefined;
+    return followed === undefined ? ACCEPTED : ((await followed.ended) as Settlement);
+  }
+
   /** Prints as a plain object. */
   [inspect.custom](): object {
     return Object.assign({}, this);
   }
 }
+
+// Outside the class: the bundler renames a class that refers to itself in its own body.
+export function settledReceipt(result: Settlement, record?: JsonObject): EventReceipt {
+  const receipt = new EventReceipt(record);
+  receipt.settle(result);
+  return receipt;
+}
+
+const ACCEPTED = { outcome: 'accepted' } as const;
+
+/** Only an own key counts: a polluted prototype gives every object an `isAccepted`. */
+const isAccepted = (result: Settlement | Accepted): result is Accepted =>
+  Object.hasOwn(result, 'isAccepted');

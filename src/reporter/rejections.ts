@@ -1,7 +1,7 @@
 /** Passes rejected events to `onRejected`, publishes and counts them, so that none is lost silently. */
 import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventError } from '../errors.ts';
-import { ignoreRejection } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../runtime/host-calls.ts';
 import type { EventCall } from './build-record.ts';
 import type { EventContext, EventKind } from './event-input.ts';
 import type { RejectedChannel, ReporterCounters } from './reporter-stats.ts';
@@ -29,8 +29,9 @@ export const REJECTED_CHANNEL = 'security-event-delivery:rejected';
 export class Rejections {
   readonly #counters: ReporterCounters;
   readonly #onRejected: ((rejected: RejectedEvent) => void) | undefined;
+  readonly #rejected = { log: new WeakSet<EventCall>(), webhook: new WeakSet<EventCall>() };
   #isCalling = false;
-  readonly #subscribers = channel(REJECTED_CHANNEL);
+  readonly #diagnostics = channel(REJECTED_CHANNEL);
 
   constructor(
     counters: ReporterCounters,
@@ -40,18 +41,21 @@ export class Rejections {
     this.#onRejected = onRejected;
   }
 
-  /** Counts and reports a rejection. Returns the error. Never throws. */
-  add(rejectedBy: RejectedChannel, call: EventCall, error: SecurityEventError): SecurityEventError {
-    const { kind: method, payload, given: context } = call;
-    this.#counters.rejected(rejectedBy);
-    if (this.#subscribers.hasSubscribers) {
-      this.#subscribers.publish({ channel: rejectedBy, method, code: error.code });
+  /** Counts and reports a rejection: the first of an event on each channel. Returns the error. Never throws. */
+  add(by: RejectedChannel, call: EventCall, error: SecurityEventError): SecurityEventError {
+    // A rejected incident comes twice if the store then fails to retract it.
+    if (this.#rejected[by].has(call)) return error;
+    this.#rejected[by].add(call);
+    const { kind: method, payload, givenContext: context } = call;
+    this.#counters.rejected(by);
+    if (this.#diagnostics.hasSubscribers) {
+      this.#diagnostics.publish({ channel: by, method, code: error.code });
     }
     // `onRejected` may itself report an event that is rejected: count that one without another call.
     if (this.#isCalling) return error;
     this.#isCalling = true;
     try {
-      ignoreRejection(this.#onRejected?.({ channel: rejectedBy, method, payload, context, error }));
+      ignoreRejection(this.#onRejected?.({ channel: by, method, payload, context, error }));
     } catch {
       // An error of the host's function must not stop reporting.
     } finally {

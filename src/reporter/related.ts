@@ -1,100 +1,79 @@
 /** The related addresses and compromised accounts of an incident, which only its message carries. */
 import { normaliseAddress } from '../address/normalise.ts';
-import { EVENT_VERSION, type LogActor, type LogRecord } from '../contract/index.ts';
+import type { Enrichment } from '../capture/enrichment/enrichers.ts';
+import { addressFacts } from '../contract/context.ts';
+import type { LogActor } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { CompromisedAccount } from '../projection/event-messages.ts';
-import { RecordValidator } from './validate-record.ts';
+import { describedAddress, isObject, withNormalAddress } from './event-context.ts';
 
 export interface Related {
   readonly ips: readonly LogActor['ip'][];
   readonly accounts: readonly CompromisedAccount[];
 }
 
-type Describe = (address: string) => LogActor['ip'] | undefined;
-
-/** Copies the lists of a payload, with normalised addresses. Default of `related_ips`: the actor's address. */
-export class RelatedReader {
-  readonly #describe: Describe;
-  /** Channel B accepts IPv6 in every dialect. */
-  readonly #validator = new RecordValidator('open');
-
-  constructor(describe: Describe) {
-    this.#describe = describe;
-  }
-
-  /** @throws SecurityEventError `ERR_INVALID_MESSAGE`; its `path` begins with `payload`. */
-  read(payload: unknown, actor: LogActor | undefined): Related {
-    const { related_ips, compromised_accounts } = ownProperties(payload as Record<string, unknown>);
-    const ips = listOf('related_ips', related_ips)?.map((ip, index) => this.#ip(ip, index));
-    const accounts = listOf('compromised_accounts', compromised_accounts) ?? [];
-    return {
-      ips: ips ?? (actor === undefined ? [] : [normalised(actor.ip)]),
-      // Validated with the message.
-      accounts: accounts as unknown as CompromisedAccount[],
-    };
-  }
-
-  #ip(given: unknown, index: number): LogActor['ip'] {
+/**
+ * Copies the lists of a payload, each address and account once, with normalised addresses. Default of `related_ips`:
+ * the actor's address.
+ *
+ * @throws SecurityEventError `ERR_INVALID_MESSAGE`; its `path` begins with `payload`.
+ */
+export function readRelated(
+  payload: unknown,
+  actor: LogActor | undefined,
+  enrichment: Enrichment | undefined,
+): Related {
+  const { related_ips, compromised_accounts } = ownProperties(payload as Record<string, unknown>);
+  const given = listOf('related_ips', related_ips)?.map((ip, index) => {
     const at = ['related_ips', index];
-    if (typeof given === 'object' && given !== null) return normalised(this.#facts(given, at));
-    const known = typeof given === 'string' ? this.#describe(given) : undefined;
-    if (known !== undefined) return known;
+    if (isObject(ip)) return withNormalAddress(checkedFacts(ip, at));
+    const facts = typeof ip === 'string' ? describedAddress(ip, enrichment) : undefined;
+    if (facts !== undefined) return facts;
     throw invalid(at, [{ path: [], message: 'expected an IP address, or the facts of one' }]);
-  }
-
-  /** Validates the facts as those of a record's actor. */
-  #facts(given: object, at: readonly PropertyKey[]): LogActor['ip'] {
-    try {
-      const { context } = this.#validator.validate(recordOf(given)).record as unknown as LogRecord;
-      return (context.actor as LogActor).ip;
-    } catch (error) {
-      if (!(error instanceof SecurityEventError)) throw error;
-      const found = error.issues.map(({ path, message }) => ({
-        path: path.slice(IP_LEVEL),
-        message,
-      }));
-      throw invalid(at, found);
-    }
-  }
+  });
+  const ips = given ?? (actor === undefined ? [] : [withNormalAddress(actor.ip)]);
+  // Validated with the message.
+  const accounts = listOf('compromised_accounts', compromised_accounts) as
+    | CompromisedAccount[]
+    | undefined;
+  return {
+    ips: distinct(ips, ({ address }) => address),
+    accounts: distinct(accounts ?? [], accountKey),
+  };
 }
 
-/** A minimal record with this address. */
-const recordOf = (ip: unknown) => ({
-  context: {
-    actor: { identifiers: null, ip, svc_identifier: null },
-    service: { env: '', name: '', svc_id: '' },
-  },
-  detected_at: '1970-01-01T00:00:00Z',
-  event_name: 'svc.ev0.user_event.login',
-  event_version: EVENT_VERSION,
-  payload: { success: true },
-});
-
-const IP_LEVEL = ['context', 'actor', 'ip'].length;
-
-function normalised(ip: LogActor['ip']): LogActor['ip'] {
-  const address = normaliseAddress(ip.address) ?? ip.address;
-  const version = address.includes(':') ? 6 : 4;
-  return { ...ip, address, metadata: { ...ip.metadata, version } };
+/** Validates the facts as those of a record's actor. Channel B accepts IPv6 in every dialect. */
+function checkedFacts(given: object, at: readonly PropertyKey[]): LogActor['ip'] {
+  const { data, error } = addressFacts.safeParse(given);
+  if (data !== undefined) return data;
+  throw invalid(at, error.issues);
 }
 
-/** Names that identify each address and account within an incident. */
-export interface RelatedNames {
+/** Texts that identify the addresses and accounts of an incident. */
+export interface RelatedKeys {
   readonly addresses: readonly string[];
   readonly accounts: readonly string[];
 }
 
-export const namesOf = ({ ips, accounts }: Related): RelatedNames => ({
+export const keysOf = ({ ips, accounts }: Related): RelatedKeys => ({
   addresses: ips.map(({ address }) => address),
-  accounts: accounts.map(nameOfAccount),
+  accounts: accounts.map(accountKey),
 });
 
-export const nameOfAccount = (account: unknown): string => JSON.stringify(account);
+/** Equal for accounts with the same keys in another order. */
+export const accountKey = (account: unknown): string => JSON.stringify(withSortedKeys(account));
 
-/** Returns the names in the caller's own message, which is validated later. */
-export function namesIn(message: object): RelatedNames {
+function withSortedKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withSortedKeys);
+  const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, part]) => [key, withSortedKeys(part)]));
+}
+
+/** Returns the keys in the caller's own message, which is validated later. */
+export function keysInMessage(message: object): RelatedKeys {
   const { new_related_ips: ips, new_compromised_accounts: accounts } =
     ownProperties<IncidentLists>(message);
   const addresses = Array.isArray(ips)
@@ -102,7 +81,7 @@ export function namesIn(message: object): RelatedNames {
     : [];
   return {
     addresses: addresses.filter(isText).map((text) => normaliseAddress(text) ?? text),
-    accounts: Array.isArray(accounts) ? accounts.map(nameOfAccount) : [],
+    accounts: Array.isArray(accounts) ? accounts.map(accountKey) : [],
   };
 }
 
@@ -112,6 +91,15 @@ interface IncidentLists {
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** Keeps the first item with each key. */
+function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
+  const keys = new Set<string>();
+  return items.filter((item) => {
+    const { size } = keys;
+    return keys.add(keyOf(item)).size > size;
+  });
+}
 
 function listOf(name: string, given: unknown): unknown[] | undefined {
   if (given === undefined) return undefined;

@@ -1,77 +1,33 @@
-/** The options of `createReporter`, and their validation. */
+/** Every option of `createReporter`: one row gives its type, range, default and documentation. */
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { RequestContext } from '../capture/request/request-scope.ts';
 import type { Dialect } from '../contract/index.ts';
 import type { WebhookSenderOptions } from '../delivery/options.ts';
 import type { WebhookSender } from '../delivery/sender.ts';
 import type { IncidentStore } from '../incident/incident-store.ts';
-import type { LogWriterOptions } from '../log/writer-options.ts';
+import type { SpanReader } from '../log/active-span.ts';
+import { LOG_WRITER_OPTIONS, type LogWriterOptions } from '../log/writer-options.ts';
 import {
   A_FUNCTION,
-  ANYTHING,
   check,
+  checkedElsewhere,
   invalidOption,
+  type OptionsOf,
+  type OptionValues,
   object,
   oneOf,
-  type Rules,
+  option,
+  optional,
+  readOptions,
   usable,
 } from '../option-rules.ts';
-import { ownProperties, readProperty } from '../own-properties.ts';
+import { readProperty } from '../own-properties.ts';
 import type { Service } from '../projection/event-messages.ts';
-import type { EventWordsTable, IncidentWordsTable } from '../projection/vocabulary-map.ts';
+import type { EventVocabulary, IncidentVocabulary } from '../projection/vocabulary-map.ts';
 import type { BeforeSend } from './event-pipeline.ts';
 import type { Writer } from './log-channel.ts';
 import type { RejectedEvent } from './rejections.ts';
-import { readEventWords, readIncidentWords } from './word-tables.ts';
-
-export interface ReporterOptions {
-  /** The reporting service, for every record; on channel B its application. No text may be empty. */
-  readonly service: Service;
-  /**
-   * Channel A: options of the log writer, your own writer (which `close` leaves open), or `false` for
-   * none. Default: standard output, synchronously.
-   */
-  readonly log?: Pick<LogWriterOptions, 'destination' | 'sync' | 'maxBufferBytes'> | Writer | false;
-  /**
-   * Channel B: `{ url, secret }` for the service as the only application, the options of
-   * `createWebhookSender`, or your own sender (which `close` leaves open). Default: none.
-   */
-  readonly webhook?: WebhookSenderOptions<'open'> | Pick<WebhookSender, 'send' | 'flush' | 'close'>;
-  /** Adds attributes of the log platform to each line. Default `'auto'`: of the active tracer. */
-  readonly platform?: LogWriterOptions<'open'>['platform'];
-  /** Returns the ids of the active span, for a named platform. Default: reads the tracers' globals. */
-  readonly activeSpan?: LogWriterOptions['activeSpan'];
-  /** Dialect of records. Default `'open'`: an unknown word must not lose a detected attack. */
-  readonly dialect?: Dialect;
-  /** Called with each rejected event: see {@link RejectedEvent}. Default: only a diagnostics event. */
-  readonly onRejected?: (rejected: RejectedEvent) => void;
-  /**
-   * Called with each record before both channels. It may change the record or return another; `null`
-   * drops the event, and an error rejects it.
-   */
-  readonly beforeSend?: BeforeSend;
-  /** `false`: every method does nothing, and quickly. Default true. */
-  readonly enabled?: boolean;
-  /** For development and tests: throws the error of a rejected event. Default false. */
-  readonly strict?: boolean;
-  /** Returns the context of the current request. Default: reads it from the host adapters. */
-  readonly context?: () => RequestContext | undefined;
-  /** Adds facts about addresses that are given as text: see `createEnrichment`. */
-  readonly enrichment?: Enrichment;
-  /**
-   * Appends the protection to the name of an exploit's record:
-   * `svc.ev0.threat.vulnerability_exploit.lfi`. `beforeSend` gets the name without it. Default false.
-   */
-  readonly suffix?: boolean;
-  /** Overrides rows of the vocabulary of rulesets and protections, by word. */
-  readonly eventWords?: EventWordsTable;
-  /** Overrides rows of the vocabulary of incident types, by type; `null`: no message. */
-  readonly incidentWords?: IncidentWordsTable;
-  /** The URL of events and incidents, with `{id}` in it. Default `urn:uuid:{id}`. */
-  readonly eventUrl?: string;
-  /** Remembers reported incidents. Default: in memory, 100,000 incidents, 30 days each. */
-  readonly incidents?: IncidentStore;
-}
+import { readEventVocabulary, readIncidentVocabulary } from './vocabulary-options.ts';
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
@@ -79,28 +35,82 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
   isObject(value) && names.every((name) => typeof readProperty(value, name) === 'function');
 
-const RULES: Rules<keyof ReporterOptions> = {
-  service: object('an object with svc_id, name and env', () => true),
-  log: usable('an object, a writer or false', (value) => value === false || isObject(value)),
-  webhook: object('an object with url and secret, or a sender', () => true),
-  platform: usable('anything that a log writer takes', () => true),
-  activeSpan: A_FUNCTION,
-  dialect: oneOf('strict', 'open'),
-  onRejected: A_FUNCTION,
-  beforeSend: A_FUNCTION,
-  enabled: oneOf(true, false),
-  strict: oneOf(true, false),
-  context: A_FUNCTION,
-  enrichment: usable('what `createEnrichment` made', (value) => hasMethods(value, 'factsOf')),
-  suffix: oneOf(true, false),
-  // Checked in word-tables.ts.
-  eventWords: ANYTHING,
-  incidentWords: ANYTHING,
-  eventUrl: usable('an absolute URL with {id} in it', isTemplate),
-  incidents: usable('a store with record and retract', (value) =>
-    hasMethods(value, 'record', 'retract'),
+const ON_OR_OFF = oneOf(true, false);
+
+export const REPORTER_OPTIONS = {
+  /** The reporting service, in every record and message. Its texts must not be empty. */
+  service: optional<Service>(
+    object('an object with svc_id, name and env', () => true),
+    'required',
+  ),
+  /**
+   * Channel A: options of the log writer, your own writer (which `close` leaves open), or `false` for none. Default
+   * standard output, synchronously.
+   */
+  log: optional<Pick<LogWriterOptions, 'destination' | 'sync' | 'maxBufferBytes'> | Writer | false>(
+    usable('an object, a writer or false', (value) => value === false || isObject(value)),
+    'standard output, synchronously',
+  ),
+  /**
+   * Channel B: `{ url, secret }` for the service as the only application, the options of `createWebhookSender`, or
+   * your own sender (which `close` leaves open). Default none.
+   */
+  webhook: optional<WebhookSenderOptions<'open'> | Pick<WebhookSender, 'send' | 'flush' | 'close'>>(
+    object('an object with url and secret, or a sender', () => true),
+  ),
+  /** Attributes of the log platform in each line, as for a log writer. Default `'auto'`. */
+  platform: option<NonNullable<LogWriterOptions<'open'>['platform']>>(
+    LOG_WRITER_OPTIONS.platform,
+    'auto',
+  ),
+  /** Returns the ids of the active span, for a named platform. Default the globals of the tracers. */
+  activeSpan: optional<SpanReader>(A_FUNCTION, 'the globals of the tracers'),
+  /** Dialect of records. An unknown word must not lose a detected attack. Default `'open'`. */
+  dialect: option<Dialect>(oneOf('strict', 'open'), 'open'),
+  /** Called with each rejected event, which is also a diagnostics event: see `RejectedEvent`. Default none. */
+  onRejected: optional<(rejected: RejectedEvent) => void>(A_FUNCTION),
+  /**
+   * Called with each record before both channels. It may change the record or return another; `null` drops the
+   * event, and an error rejects it. Default none.
+   */
+  beforeSend: optional<BeforeSend>(A_FUNCTION),
+  /** With `false` every method does nothing, and quickly. Default `true`. */
+  enabled: option<boolean>(ON_OR_OFF, true),
+  /** For development and tests: throws the error of a rejected event. Default `false`. */
+  strict: option<boolean>(ON_OR_OFF, false),
+  /** Returns the context of the current request. Default the context of the host adapter. */
+  context: optional<() => RequestContext | undefined>(
+    A_FUNCTION,
+    'the context of the host adapter',
+  ),
+  /** Adds facts about addresses that are given as text: see `createEnrichment`. Default none. */
+  enrichment: optional<Enrichment>(
+    usable('what `createEnrichment` made', (value) => hasMethods(value, 'factsOf')),
+  ),
+  /**
+   * Appends the protection to the name of an exploit's record: `svc.ev0.threat.vulnerability_exploit.lfi`.
+   * `beforeSend` gets the name without it. Default `false`.
+   */
+  suffix: option<boolean>(ON_OR_OFF, false),
+  /** Category, kind and title of messages, by ruleset or protection. Overrides the built-in rows. Default none. */
+  eventVocabulary: optional<EventVocabulary>(checkedElsewhere('an object of rows')),
+  /** Message type by incident type; `null`: no message. Overrides the built-in rows. Default none. */
+  incidentVocabulary: optional<IncidentVocabulary>(checkedElsewhere('an object of rows')),
+  /** The URL of your page of an event or incident, with `{id}` in it. Default `urn:uuid:{id}`. */
+  eventUrl: optional<string>(
+    usable('an absolute URL with {id} in it', isTemplate),
+    '`urn:uuid:{id}`',
+  ),
+  /** Remembers reported incidents. Default in memory: 100,000 incidents, each for 30 days. */
+  incidents: optional<IncidentStore>(
+    usable('a store with record and retract', (value) => hasMethods(value, 'record', 'retract')),
+    'in memory: 100,000 incidents, each for 30 days',
   ),
 };
+
+type Given = OptionsOf<typeof REPORTER_OPTIONS>;
+
+export interface ReporterOptions extends Omit<Given, 'service'>, Required<Pick<Given, 'service'>> {}
 
 const SERVICE_RULES = {
   svc_id: usable('a non-empty string', isText),
@@ -121,27 +131,32 @@ export const urlFrom = (template: string, id: string): string =>
 /** `encodeURIComponent` throws for these. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
-export type CheckedOptions = Omit<ReporterOptions, Checked> &
-  Required<Pick<ReporterOptions, Checked>>;
-type Checked = 'service' | 'eventWords' | 'incidentWords';
+type Values = OptionValues<typeof REPORTER_OPTIONS>;
+/** Options that always have a value after the check. */
+type Filled = 'service' | 'eventVocabulary' | 'incidentVocabulary';
+
+export type CheckedOptions = Omit<Values, Filled> & {
+  readonly [Name in Filled]: NonNullable<Values[Name]>;
+};
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readReporterOptions(options: ReporterOptions): CheckedOptions {
-  const given = check<ReporterOptions>(options, RULES);
+  const given = readOptions(options, REPORTER_OPTIONS);
   if (given.service === undefined) {
     throw invalidOption('expected service: { svc_id, name, env }', ['service']);
   }
   const subject = { name: 'service', path: ['service'] };
-  const { svc_id, name, env } = check<Service>(given.service, SERVICE_RULES, subject);
-  for (const [key, value] of Object.entries({ svc_id, name, env })) {
-    if (value === undefined) throw invalidOption(`expected service.${key}`, ['service', key]);
+  const service = check<Service>(given.service, SERVICE_RULES, subject);
+  for (const key of ['svc_id', 'name', 'env'] as const) {
+    if (service[key] === undefined)
+      throw invalidOption(`expected service.${key}`, ['service', key]);
   }
-  return ownProperties({
+  return {
     ...given,
-    service: { svc_id, name, env } as Service,
-    eventWords: readEventWords(given.eventWords),
-    incidentWords: readIncidentWords(given.incidentWords),
-  });
+    service: { ...service } as Service,
+    eventVocabulary: readEventVocabulary(given.eventVocabulary),
+    incidentVocabulary: readIncidentVocabulary(given.incidentVocabulary),
+  };
 }
 
 export const isWriter = (log: object): log is Writer => hasMethods(log, 'write', 'flush', 'close');

@@ -1,12 +1,13 @@
 /** The counters of a reporter. */
+import type { ValidRecord } from '../log/validate-record.ts';
 import { EVENT_NAME } from './build-record.ts';
 import type { EventKind } from './event-input.ts';
-import type { SkippedReason } from './receipt.ts';
+import type { Settlement, SkippedReason } from './receipt.ts';
 
 type EventName = (typeof EVENT_NAME)[EventKind];
 
 export interface ReporterStats {
-  /** Calls, each once. */
+  /** Calls of methods that report an event. */
   readonly reported: number;
   /** Calls by event name; all custom events count as one. */
   readonly reportedByName: Readonly<Record<EventName, number>>;
@@ -28,10 +29,10 @@ export interface ReporterStats {
 
 export type RejectedChannel = 'log' | 'webhook';
 
-type Counter = 'written' | 'outsideStrict' | 'accepted' | 'dropped' | 'ownWork';
+type Counter = 'accepted' | 'dropped' | 'ownWork';
 
 export class ReporterCounters {
-  readonly #counts: Record<Counter, number> = {
+  readonly #counts: Record<Counter | 'written' | 'outsideStrict', number> = {
     written: 0,
     outsideStrict: 0,
     accepted: 0,
@@ -58,13 +59,21 @@ export class ReporterCounters {
     this.#counts[counter] += 1;
   }
 
-  /** Takes back the count of a record that was lost after `write` returned. */
-  lost(): void {
-    this.#counts.written -= 1;
+  written({ isOutsideStrict }: ValidRecord): void {
+    this.#counts.written += 1;
+    if (isOutsideStrict) this.#counts.outsideStrict += 1;
   }
 
-  skipped(reason: SkippedReason): void {
+  /** Takes back the count of a record that was lost after its call. */
+  notWritten({ isOutsideStrict }: ValidRecord): void {
+    this.#counts.written -= 1;
+    if (isOutsideStrict) this.#counts.outsideStrict -= 1;
+  }
+
+  /** Counts an event without a message, and returns how it ended. */
+  skipped(reason: SkippedReason): Settlement {
     this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + 1);
+    return { outcome: 'skipped', reason };
   }
 
   rejected(channel: RejectedChannel): void {

@@ -5,8 +5,7 @@ import { check, integer, MAX_TIMER_MS, usable } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
-import { NO_CONTEXT, NO_OWN_CONTEXT } from './build-record.ts';
-import type { Channels } from './channels.ts';
+import { NO_CONTEXT, UNREAD_CONTEXT } from './build-record.ts';
 import type {
   AttackPayload,
   CustomOptions,
@@ -19,9 +18,10 @@ import type {
 } from './event-input.ts';
 import type { EventPipeline } from './event-pipeline.ts';
 import type { LogChannel, LogResult } from './log-channel.ts';
-import { type MessageSink, NO_RESULTS, NOTHING_FLUSHED } from './message-sink.ts';
+import { NO_RESULTS, NOTHING_FLUSHED } from './message-sink.ts';
 import type { Receipt } from './receipt.ts';
 import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
+import type { WebhookChannel } from './webhook-channel.ts';
 
 export interface ReporterFlushResult extends FlushResult, LogResult {}
 export interface ReporterCloseResult extends CloseResult, LogResult {}
@@ -51,8 +51,8 @@ export interface EventReporter {
    * channels, counters and settings with this reporter, and is closed with it. Throws `ERR_INVALID_OPTION`.
    */
   with(options: { readonly module: string }): EventReporter;
-  /** Returns the current counters, including derived reporters. */
-  stats(): ReporterStats;
+  /** Resolves to the current counters, including derived reporters. Never rejects. */
+  stats(): Promise<ReporterStats>;
   /**
    * Waits until everything reported before the call is written, and settled on channel B. The wait ends
    * after `deadlineMs` (default: none), or when `signal` is aborted; `pending` counts the messages left.
@@ -73,12 +73,13 @@ export interface Reporter extends EventReporter, AsyncDisposable {
 }
 
 export interface ReporterParts {
-  readonly pipeline: EventPipeline;
-  readonly channels: Channels;
+  readonly pipeline: Pick<EventPipeline, 'report' | 'answered' | 'close'>;
   readonly counters: ReporterCounters;
-  readonly logChannel: LogChannel;
-  readonly sink: MessageSink | undefined;
+  readonly log: LogChannel | undefined;
+  readonly webhook: WebhookChannel | undefined;
   readonly clock: Clock;
+  /** For development: a call throws the error of its event. */
+  readonly isStrict: boolean;
 }
 
 const DEFAULT_CLOSE_MS = 10_000;
@@ -122,9 +123,11 @@ class EventMethods implements EventReporter {
     return this.#report('customEvent', { event_name: name, options }, context);
   }
 
-  #report(kind: EventKind, payload: unknown, given: EventContext = NO_CONTEXT): Receipt {
-    const call = { kind, payload, given, context: NO_OWN_CONTEXT, module: this.#module };
-    return this.#parts.pipeline.report(call);
+  #report(kind: EventKind, payload: unknown, givenContext: EventContext = NO_CONTEXT): Receipt {
+    const call = { kind, payload, givenContext, context: UNREAD_CONTEXT, module: this.#module };
+    const { receipt, fault } = this.#parts.pipeline.report(call);
+    if (this.#parts.isStrict && fault !== undefined) throw fault;
+    return receipt;
   }
 
   with(options: { readonly module: string }): EventReporter {
@@ -132,24 +135,26 @@ class EventMethods implements EventReporter {
     return derived(this.#parts, module);
   }
 
-  stats(): ReporterStats {
+  async stats(): Promise<ReporterStats> {
     return this.#parts.counters.snapshot();
   }
 
   async flush(options: FlushOptions = {}): Promise<ReporterFlushResult> {
-    const { channels, sink, logChannel, clock } = this.#parts;
+    const { pipeline, webhook, log, clock } = this.#parts;
     const { signal, deadlineMs } = check<FlushOptions>(options, FLUSH_RULES);
     const limit = new AbortController();
     const stopListening = signal && onAbort(signal, () => cancelWait(limit));
     if (deadlineMs !== undefined) {
       void clock.sleep(deadlineMs, limit.signal).then(() => cancelWait(limit));
     }
-    const end = signal === undefined && deadlineMs === undefined ? undefined : limit.signal;
+    const limitReached = whenAborted(limit.signal);
     try {
-      await untilAborted(channels.handedOver(), end);
-      const flushed = sink?.flush(end) ?? NOTHING_FLUSHED;
-      const [result, trouble] = await Promise.all([flushed, logChannel.flush()]);
-      return { ...result, ...trouble };
+      await Promise.race([pipeline.answered(), limitReached]);
+      const [messages, records] = await Promise.all([
+        webhook?.flush(limit.signal) ?? NOTHING_FLUSHED,
+        log?.flush(limitReached),
+      ]);
+      return { ...messages, ...records };
     } finally {
       stopListening?.();
       cancelWait(limit);
@@ -173,10 +178,10 @@ export class ReporterMethods extends EventMethods implements Reporter {
   /** Not async: its callers share one promise, except one with an invalid deadline. */
   close(options: { readonly deadlineMs?: number } = {}): Promise<ReporterCloseResult> {
     try {
-      const given = check<{ deadlineMs: number }>(options, {
+      const { deadlineMs = DEFAULT_CLOSE_MS } = check<{ deadlineMs: number }>(options, {
         deadlineMs: integer(0, MAX_TIMER_MS),
       });
-      this.#closing ??= this.#close(given.deadlineMs ?? DEFAULT_CLOSE_MS);
+      this.#closing ??= this.#close(deadlineMs);
       return this.#closing;
     } catch (error) {
       return Promise.reject(error);
@@ -184,18 +189,18 @@ export class ReporterMethods extends EventMethods implements Reporter {
   }
 
   async #close(deadlineMs: number): Promise<ReporterCloseResult> {
-    const { pipeline, channels, sink, logChannel, clock } = this.#parts;
+    const { pipeline, webhook, log, clock } = this.#parts;
     const untilMs = clock.monotonicMs() + deadlineMs;
     pipeline.close();
-    const waited = new AbortController();
-    await Promise.race([channels.handedOver(), clock.sleep(deadlineMs, waited.signal)]);
-    waited.abort();
+    const closed = new AbortController();
+    await Promise.race([pipeline.answered(), clock.sleep(deadlineMs, closed.signal)]);
     const leftMs = Math.max(0, Math.floor(untilMs - clock.monotonicMs()));
-    const [result, trouble] = await Promise.all([
-      sink?.close(leftMs) ?? { ...NO_RESULTS, returned: [], left: 0 },
-      logChannel.close(),
+    const [messages, records] = await Promise.all([
+      webhook?.close(leftMs) ?? { ...NO_RESULTS, returned: [], remaining: 0 },
+      log?.close(clock.sleep(leftMs, closed.signal)),
     ]);
-    return { ...result, ...trouble };
+    closed.abort();
+    return { ...messages, ...records };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -203,11 +208,9 @@ export class ReporterMethods extends EventMethods implements Reporter {
   }
 }
 
-/** Resolves with `work`, or when the signal is aborted. */
-async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return work;
+/** Resolves when the signal is aborted. */
+const whenAborted = (signal: AbortSignal): Promise<void> => {
   const aborted = deferred();
-  const stopListening = onAbort(signal, aborted.resolve);
-  await Promise.race([work, aborted.promise]);
-  stopListening();
-}
+  onAbort(signal, aborted.resolve);
+  return aborted.promise;
+};

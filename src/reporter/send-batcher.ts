@@ -1,17 +1,15 @@
 /**
- * Batches messages for a sender: those of one synchronous run of the host's code go out in one call. A
- * call leaves the request's context, looks up settings and creates a dozen promises, which costs several
- * times as much as a message.
+ * Batches messages for a sender: messages that the host reports without an `await` between them go out in
+ * one call. The fixed work of a call costs several times as much as a message.
  *
- * The call begins with its first message, so that a `flush` or `close` meanwhile waits for all of them. The
- * messages are passed when the run is over, before any timer or I/O. Each has its own result: see
- * delivery/send-each.ts.
+ * The call begins when its first message is reported: a `flush` or `close` from then on waits for it. It gets
+ * the messages when the host's synchronous code has ended, before any timer or I/O. Each message has its own
+ * result: see delivery/send-each.ts.
  */
 
 import { refusals } from '../delivery/send-each.ts';
 import type { SendSelection } from '../delivery/sender.ts';
-import { SecurityEventError } from '../errors.ts';
-import { Underway } from '../runtime/underway.ts';
+import { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import type { DraftMessage } from './build-message.ts';
 import type { MessageSink, SendBatch, SentMessage } from './message-sink.ts';
 
@@ -26,87 +24,59 @@ export interface SendListener {
   failed(error: unknown): void;
 }
 
-type Sink = Pick<MessageSink, 'send' | 'sendBatch'>;
-
 export class SendBatcher {
-  readonly #sink: Sink;
+  readonly #sink: Pick<MessageSink, 'send'>;
   /** Calls of the sink in progress. */
-  readonly #calls = new Underway();
+  readonly #calls = new CallsInProgress();
   /** The batch that still accepts messages. */
-  #open: Batch | undefined;
+  #openBatch: Batch | undefined;
 
-  constructor(sink: Sink) {
+  constructor(sink: Pick<MessageSink, 'send'>) {
     this.#sink = sink;
   }
 
   /** Sends a message. `listener` is called once, and must not throw. */
   send(message: DraftMessage, selection: SendSelection, listener: SendListener): void {
-    const { sendBatch } = this.#sink;
-    if (sendBatch === undefined) {
-      void this.#sendAlone(message, selection, listener);
-      return;
+    if (this.#openBatch?.hasRoomFor(selection) !== true) {
+      this.#openBatch = new Batch(selection);
+      void this.#sendBatch(this.#openBatch);
     }
-    if (this.#open?.hasRoomFor(selection) !== true) {
-      this.#open = new Batch(selection);
-      void this.#sendBatch(this.#open, sendBatch);
-    }
-    this.#open.add(message, listener);
+    this.#openBatch.add(message, listener);
   }
 
   /** Resolves when the sink has answered for every message so far. */
-  over(): Promise<void> {
+  answered(): Promise<void> {
     return this.#calls.over();
   }
 
   /** Begins the call at once. Never rejects. */
-  async #sendBatch(batch: Batch, sendBatch: SendBatch): Promise<void> {
+  async #sendBatch(batch: Batch): Promise<void> {
     const call = this.#calls.begin();
-    const { messages, selection } = batch;
-    let all: Awaited<ReturnType<SendBatch>> | undefined;
+    let results: Awaited<ReturnType<SendBatch>> | undefined;
     try {
-      all = whole(await sendBatch(this.#whenGiven(batch), selection), messages.length);
+      results = await this.#sink.send(this.#messagesOf(batch), batch.selection);
     } catch (error) {
-      // If the call threw synchronously, the batch is still empty.
-      await runIsOver();
+      // If `send` threw synchronously, the host can still add messages until its code ends.
+      await endOfRun();
       batch.fail(error);
     }
-    if (all !== undefined) batch.settle(all);
+    if (results !== undefined) batch.settle(results);
     this.#calls.end(call);
   }
 
   /**
-   * Uses a native promise, even if the host has replaced `Promise`: with a slower one the call might end
-   * first, and messages added then would never settle.
+   * An async function, because it returns a native promise even if the host has replaced `Promise`. With a
+   * slower promise the call might end first; messages added after that would never settle.
    */
-  async #whenGiven(batch: Batch): Promise<readonly DraftMessage[]> {
-    await runIsOver();
-    if (this.#open === batch) this.#open = undefined;
+  async #messagesOf(batch: Batch): Promise<readonly DraftMessage[]> {
+    await endOfRun();
+    if (this.#openBatch === batch) this.#openBatch = undefined;
     return batch.messages;
   }
-
-  /** Never rejects. */
-  async #sendAlone(
-    message: DraftMessage,
-    selection: SendSelection,
-    listener: SendListener,
-  ): Promise<void> {
-    const call = this.#calls.begin();
-    try {
-      listener.sent(await this.#sink.send(message, selection));
-    } catch (error) {
-      listener.failed(error);
-    }
-    this.#calls.end(call);
-  }
 }
 
-const runIsOver = async (): Promise<void> => {};
-
-function whole<T>(all: readonly T[], count: number): readonly T[] {
-  if (all.length === count) return all;
-  const detail = `the sender returned ${all.length} results for ${count} messages`;
-  throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
-}
+/** Resolves when the synchronous run of the host's code is over. */
+const endOfRun = async (): Promise<void> => {};
 
 /** The messages of one call, with a listener for each. */
 class Batch {
@@ -119,8 +89,7 @@ class Batch {
   }
 
   hasRoomFor({ module, playbook }: SendSelection): boolean {
-    const { module: ownModule, playbook: ownPlaybook } = this.selection;
-    const isSame = ownModule === module && ownPlaybook === playbook;
+    const isSame = this.selection.module === module && this.selection.playbook === playbook;
     return isSame && this.messages.length < MAX_BATCH_MESSAGES;
   }
 
@@ -129,11 +98,11 @@ class Batch {
     this.#listeners.push(listener);
   }
 
-  settle(all: readonly PromiseSettledResult<SentMessage>[]): void {
+  settle(results: readonly PromiseSettledResult<SentMessage>[]): void {
     for (const [index, listener] of this.#listeners.entries()) {
-      const one = all[index] as PromiseSettledResult<SentMessage>;
-      if (one.status === 'fulfilled') listener.sent(one.value);
-      else listener.failed(one.reason);
+      const result = results[index] as PromiseSettledResult<SentMessage>;
+      if (result.status === 'fulfilled') listener.sent(result.value);
+      else listener.failed(result.reason);
     }
   }
 

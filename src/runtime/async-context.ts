@@ -1,6 +1,6 @@
 /** The library's one AsyncLocalStorage, and a way to leave the contexts of all others. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
-import { once } from '../once.ts';
+import { lazyValue } from '../lazy-value.ts';
 
 /** Module-level, but Node ties its value to the call, not to the process. */
 const ambient = new AsyncLocalStorage<object | undefined>();
@@ -10,6 +10,14 @@ export const runWithStore = <T>(store: object | undefined, work: () => T): T =>
   ambient.run(store, work);
 
 export const currentStore = (): object | undefined => ambient.getStore();
+
+export type AsyncContext = Pick<AsyncResource, 'runInAsyncScope'>;
+
+/**
+ * Remembers the current async context, for callbacks that must run with the caller's stores and spans. Costs
+ * less than a promise, which would also restore it.
+ */
+export const captureAsyncContext = (): AsyncContext => new AsyncResource('security-event-delivery');
 
 /** Symbols under which Node stores the ids of a resource, the only part needed to run in its context. */
 const ID_NAMES: readonly (string | undefined)[] = ['async_id_symbol', 'trigger_async_id_symbol'];
@@ -32,7 +40,7 @@ export function runDetached<T>(store: object, work: () => T): T {
 }
 
 /** Looked up once: that takes most of the time of `runDetached`. */
-const idKeys = once((): readonly symbol[] =>
+const idKeys = lazyValue((): readonly symbol[] =>
   Object.getOwnPropertySymbols(new AsyncResource('security-event-delivery')).filter(
     ({ description }) => ID_NAMES.includes(description),
   ),

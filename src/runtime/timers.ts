@@ -74,7 +74,7 @@ export interface TimeLimit {
   readonly signal: AbortSignal;
   /** Default 10 s. */
   readonly ms?: number;
-  /** For many waits with one signal: see {@link listeningTogether}. Default: a listener for each wait. */
+  /** For many waits with one signal: see {@link shareAbortListener}. Default: a listener for each wait. */
   readonly listen?: (listener: () => void) => () => void;
 }
 
@@ -110,11 +110,11 @@ export const noAnswerError = (ms = MAX_MS): Error => new Error(`no answer within
  * Rejects like `ask`, with `ERR_SETTINGS_FAILED` if the answer takes too long, and with `ERR_SENDER_CLOSED`
  * if the signal is aborted.
  */
-export function answeredInTime<T>(
+export function withAnswerTimeout<T>(
   ask: Ask<T>,
   limit: TimeLimit,
 ): (applicationId: string) => Promise<T> {
-  const { listen = listeningTogether(limit.signal) } = limit;
+  const { listen = shareAbortListener(limit.signal) } = limit;
   return async (applicationId) => {
     const asked = Promise.resolve(ask(applicationId));
     const answer = await withTimeout(asked, { ...limit, listen });
@@ -129,7 +129,7 @@ export function answeredInTime<T>(
  * Shares one listener on the signal among many waits: Node compares a new listener with all existing ones,
  * so ten thousand listeners would block the host for seconds.
  */
-export function listeningTogether(signal: AbortSignal): (listener: () => void) => () => void {
+export function shareAbortListener(signal: AbortSignal): (listener: () => void) => () => void {
   const listeners = new Set<() => void>();
   let isListening = false;
   return (listener) => {

@@ -39,15 +39,6 @@ export interface DatadogSpan {
   setTag(name: 'error', value: unknown): void;
 }
 
-/** Returns `undefined` if the function throws. */
-export function guarded<T>(look: () => T | undefined): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns undefined if OpenTelemetry is not in use, or has no context manager. */
 export const otelContexts = (): OtelContexts | undefined =>
   OTEL_API in globalThis

@@ -5,7 +5,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel, hasSubscribers } from 'node:diagnostics_channel';
 import { currentStore, runDetached } from './async-context.ts';
-import { datadogTracer, guarded, otelContexts } from './tracers.ts';
+import { tryCall } from './host-calls.ts';
+import { datadogTracer, otelContexts } from './tracers.ts';
 
 const OWN_WORK = Object.freeze({});
 
@@ -15,12 +16,14 @@ const OWN_WORK = Object.freeze({});
  */
 export function untraced<T>(work: () => T): T {
   // Usually there is no tracer; then fewer wrappers mean shorter stacks of errors.
-  const isTraced = guarded(otelContexts) !== undefined || guarded(datadogTracer) !== undefined;
   return runDetached(
     OWN_WORK,
-    isTraced ? () => through(suppressOtel, () => through(suppressDatadog, work)) : work,
+    hasTracer() ? () => through(suppressOtel, () => through(suppressDatadog, work)) : work,
   );
 }
+
+const hasTracer = (): boolean =>
+  tryCall(otelContexts) !== undefined || tryCall(datadogTracer) !== undefined;
 
 /** Returns whether the caller runs in {@link untraced} work, also asynchronously. */
 export const isOwnWork = (): boolean => currentStore() === OWN_WORK;
@@ -29,15 +32,15 @@ export const isOwnWork = (): boolean => currentStore() === OWN_WORK;
 function through<T>(wrap: (work: () => void) => void, work: () => T): T {
   let end: (() => T) | undefined;
   const once = (): (() => T) => {
-    end ??= endOf(work);
+    end ??= captureResult(work);
     return end;
   };
-  guarded(() => wrap(once));
+  tryCall(() => wrap(once));
   return once()();
 }
 
 /** Captures the result of `work`, so that the tracer does not see its errors. */
-function endOf<T>(work: () => T): () => T {
+function captureResult<T>(work: () => T): () => T {
   try {
     const value = work();
     return () => value;

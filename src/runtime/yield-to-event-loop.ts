@@ -67,8 +67,10 @@ export function yieldAlsoWhenBehind(
   };
 }
 
+/** Calls back in the next turn of the event loop, after the immediates that are scheduled already. */
+export const callInNextTurn = (callback: () => void): void => {
+  setImmediate(callback);
+};
+
 /** Resolves in the next turn of the event loop. */
-export const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+export const nextTurn = (): Promise<void> => new Promise(callInNextTurn);

@@ -64,20 +64,20 @@ export type ReadSettings<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly InputIssue[] };
 
-/** Settings, applications, one application, its `modules`, `playbooks` or `tls`. */
-const LEVELS = 4;
+/** The application, and its `modules`, `playbooks` or `tls`. */
+const APPLICATION_LEVELS = 2;
 
 /**
  * Validates a copy of `input`, and returns the copy or all faults, which contain no secret and no URL.
  * Throws what a getter in `input` throws.
  *
  * Objects of the copy have no prototype, both before and after validation: a key of a polluted prototype
- * must not become a `secret`. `levels` is how deep it copies; default: all levels of settings.
+ * must not become a `secret`. `levels` is how deep it copies; default: all levels of an application.
  */
 export function readWith<T>(
   schema: SettingsSchema<T>,
   input: unknown,
-  levels = LEVELS,
+  levels = APPLICATION_LEVELS,
 ): ReadSettings<T> {
   const result = schema.safeParse(ownCopy(input, levels), { error: errorMessage });
   if (result.success) return { ok: true, value: ownCopy(result.data, levels) as T };
@@ -86,50 +86,26 @@ export function readWith<T>(
   return { ok: false, issues };
 }
 
-/** A function, so that importing this file creates no schema. */
-export const settingsSchema = (): SettingsSchema<Settings> =>
-  withNames(
-    z.strictObject({
-      format: format(),
-      applications: z.record(z.string(), complete(z.strictObject(applicationShape())), {
-        error: expecting('an object of application ids and applications'),
-      }),
-    }),
-  ) satisfies SettingsSchema<Settings>;
+/** Functions, so that importing this file creates no schema. */
+export const applicationSchema = (): SettingsSchema<ApplicationSettings> =>
+  complete(z.strictObject(applicationShape()));
 
 export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplication> =>
   complete(z.strictObject({ ...applicationShape(), format: format() })).check((ctx) => {
-    for (const issue of missingNames(ctx.value, ctx.value.format)) addIssue(ctx, issue);
+    for (const { path, message } of missingNames(ctx.value, ctx.value.format)) {
+      ctx.issues.push({ code: 'custom', path: [...path], message, input: ctx.value });
+    }
   });
 
-type Names = Pick<ApplicationSettings, 'name' | 'environment'>;
-
-interface WithNames {
-  readonly format?: OrganisationFormat | undefined;
-  readonly applications: Readonly<Record<string, Names>>;
-}
-
 /** Returns an issue for each name that the format needs: incidents of format 1 have both (D43). */
-export function missingNames(application: Names, ofFormat?: OrganisationFormat): InputIssue[] {
+export function missingNames(
+  application: Pick<ApplicationSettings, 'name' | 'environment'>,
+  ofFormat?: OrganisationFormat,
+): InputIssue[] {
   if (ofFormat !== 1) return [];
   return (['name', 'environment'] as const)
     .filter((name) => application[name] === undefined)
     .map((name) => ({ path: [name], message: `expected ${name} for format 1, found nothing` }));
-}
-
-/** Checks the names of all applications of a format. */
-export const withNames = <S extends z.ZodType<WithNames>>(schema: S): S =>
-  schema.check((ctx) => {
-    const { applications, format: organisationFormat = 2 } = ctx.value;
-    for (const [id, application] of Object.entries(applications)) {
-      for (const { path, message } of missingNames(application, organisationFormat)) {
-        addIssue(ctx, { path: ['applications', id, ...path], message });
-      }
-    }
-  });
-
-function addIssue(ctx: z.core.ParsePayload, { path, message }: InputIssue): void {
-  ctx.issues.push({ code: 'custom', path: [...path], message, input: ctx.value });
 }
 
 export const format = () => z.literal([1, 2]).default(2);
@@ -236,7 +212,7 @@ const has = (value: unknown, key: string): boolean =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, key);
 
 /** Not iterables: a Map has no keys, and would count as empty settings. */
-const isObject = (value: unknown): value is object =>
+export const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(Symbol.iterator in value);
 
 function ownCopy(value: unknown, levels: number): unknown {

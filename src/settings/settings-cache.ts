@@ -2,14 +2,18 @@
 import { SecurityEventError } from '../errors.ts';
 import {
   A_FUNCTION,
-  check,
   integer,
   invalidOption,
   MAX_TIMER_MS,
-  type Rules,
+  type OptionsOf,
+  type OptionValues,
+  option,
+  optional,
+  readOptions,
 } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { ignoreRejection } from '../runtime/ignore-rejection.ts';
+import { ignoreRejection, tryCall } from '../runtime/host-calls.ts';
+import { noAnswerError, withTimeout } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
 import { publish } from './settings-events.ts';
@@ -20,43 +24,30 @@ import {
   type SettingsReader,
 } from './source.ts';
 
-export interface SettingsCacheOptions {
+/**
+ * Retries begin after 5 s, 30 s and 2 min, so with the default `maxAgeMs` an outdated URL or secret costs a
+ * message two attempts. And an application in use is looked up at most twice a minute.
+ */
+const OPTIONS = {
   /**
    * Time for which a result is used without another look-up, in ms: a change may go unnoticed for that long.
    * 0 to 2147483647; default 30000. "Not found" is cached for at most 5 s.
    */
-  readonly maxAgeMs?: number;
+  maxAgeMs: option<number>(integer(0, MAX_TIMER_MS), 30_000),
   /**
    * Time for which the last good result is used while look-ups fail, in ms since its look-up. 0 to
    * 2147483647; default 3600000.
    */
-  readonly maxStaleMs?: number;
+  maxStaleMs: option<number>(integer(0, MAX_TIMER_MS), 3_600_000),
   /** Maximum time of a look-up, in ms. 1 to 2147483647; default 5000. */
-  readonly deadlineMs?: number;
+  deadlineMs: option<number>(integer(1, MAX_TIMER_MS), 5000),
   /** Maximum number of cached applications; the oldest is dropped first. 1 to 1000000; default 10000. */
-  readonly maxApplications?: number;
+  maxApplications: option<number>(integer(1, 1_000_000), 10_000),
   /** Called each time a look-up fails. Its errors and rejections are ignored. Default: none. */
-  readonly onFailed?: (error: SecurityEventError, applicationId: string) => void;
-}
-
-const OPTION_RULES: Rules<keyof SettingsCacheOptions> = {
-  maxAgeMs: integer(0, MAX_TIMER_MS),
-  maxStaleMs: integer(0, MAX_TIMER_MS),
-  deadlineMs: integer(1, MAX_TIMER_MS),
-  maxApplications: integer(1, 1_000_000),
-  onFailed: A_FUNCTION,
-};
-
-/**
- * Retries begin after 5 s, 30 s and 2 min, so an outdated URL or secret costs a message two attempts. And
- * an application in use is looked up at most twice a minute.
- */
-const DEFAULTS = {
-  maxAgeMs: 30_000,
-  maxStaleMs: 3_600_000,
-  deadlineMs: 5000,
-  maxApplications: 10_000,
+  onFailed: optional<(error: SecurityEventError, applicationId: string) => void>(A_FUNCTION),
 } as const;
+
+export interface SettingsCacheOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** Short, so that a new application is found soon, without a look-up for each message. */
 const UNKNOWN_MAX_AGE_MS = 5000;
@@ -69,7 +60,7 @@ export type CachedSettings = (applicationId: string) => Promise<OrganisedApplica
 /**
  * Creates a source of settings that caches the valid results of `get`. Concurrent calls share one look-up.
  * While look-ups fail, by an error, an invalid result or a timeout, the last good result is used for a
- * limited time.
+ * limited time. The last argument is for tests.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`. Without a good result the source rejects with that code
  * for a result that is no application, and with `ERR_SETTINGS_FAILED` if the look-up failed.
@@ -77,26 +68,14 @@ export type CachedSettings = (applicationId: string) => Promise<OrganisedApplica
 export function settingsCache(
   get: SettingsFunction,
   options: SettingsCacheOptions = {},
+  clock: Clock = systemClock,
 ): CachedSettings {
-  return cacheSettings(get, options, systemClock);
-}
-
-export function cacheSettings(get: unknown, options: unknown, clock: Clock): CachedSettings {
   if (typeof get !== 'function') throw invalidOption('expected get to be a function', ['get']);
-  const given = check<SettingsCacheOptions>(options, OPTION_RULES);
-  const cache = new SettingsCache(get as SettingsFunction, limitsOf(given), clock);
+  const cache = new SettingsCache(get, readOptions(options, OPTIONS), clock);
   return Object.assign((applicationId: string) => cache.find(applicationId), {
     [IS_CHECKED]: true,
   });
 }
-
-const limitsOf = (given: SettingsCacheOptions): Limits => ({
-  maxAgeMs: given.maxAgeMs ?? DEFAULTS.maxAgeMs,
-  maxStaleMs: given.maxStaleMs ?? DEFAULTS.maxStaleMs,
-  deadlineMs: given.deadlineMs ?? DEFAULTS.deadlineMs,
-  maxApplications: given.maxApplications ?? DEFAULTS.maxApplications,
-  onFailed: given.onFailed,
-});
 
 type Found = OrganisedApplication | undefined;
 
@@ -107,17 +86,14 @@ interface Entry {
   pending: Promise<Found> | undefined;
 }
 
-type Limits = Required<Omit<SettingsCacheOptions, 'onFailed'>> & {
-  readonly onFailed: SettingsCacheOptions['onFailed'] | undefined;
-};
-
 class SettingsCache {
   readonly #get: SettingsReader['find'];
-  readonly #limits: Limits;
+  readonly #limits: OptionValues<typeof OPTIONS>;
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
+  readonly #neverAborted = new AbortController().signal;
 
-  constructor(get: SettingsFunction, limits: Limits, clock: Clock) {
+  constructor(get: SettingsFunction, limits: OptionValues<typeof OPTIONS>, clock: Clock) {
     this.#get = createSettings(get).find;
     this.#limits = limits;
     this.#clock = clock;
@@ -180,19 +156,15 @@ class SettingsCache {
   }
 
   async #withDeadline(lookUp: Promise<Found>, applicationId: string): Promise<Found> {
-    const { deadlineMs } = this.#limits;
-    const decided = new AbortController();
-    const late = this.#clock.idle(deadlineMs, decided.signal).then(() => {
-      const path = ['settings', 'applications', applicationId];
-      const cause = new Error(`no answer within ${deadlineMs} ms`);
-      throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause });
+    const { deadlineMs: ms } = this.#limits;
+    const answer = await withTimeout(lookUp, {
+      clock: this.#clock,
+      signal: this.#neverAborted,
+      ms,
     });
-    try {
-      return await Promise.race([lookUp, late]);
-    } finally {
-      ignoreRejection(late);
-      decided.abort();
-    }
+    if (answer !== undefined) return answer.value;
+    const path = ['settings', 'applications', applicationId];
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswerError(ms) });
   }
 
   /** Never uses a stale "not found": the application may have been added since. */
@@ -202,11 +174,7 @@ class SettingsCache {
     const { value, startedAtMs } = entry.result ?? { value: undefined, startedAtMs: 0 };
     const isKept = value !== undefined && now - startedAtMs <= maxStaleMs;
     publish('settings-failed', { source: 'function', applicationId, code: error.code, isKept });
-    try {
-      ignoreRejection(onFailed?.(error, applicationId));
-    } catch {
-      // An error of the host's function must not stop the look-up.
-    }
+    tryCall(() => ignoreRejection(onFailed?.(error, applicationId)));
     if (isKept) {
       entry.freshUntilMs = Math.min(now + RETRY_MS, startedAtMs + maxStaleMs);
       return value;

@@ -1,14 +1,16 @@
 /** Reads settings from an object, or from the host's function when they are needed. */
+import * as z from 'zod';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
+import { envelopeSchema, readAtOnce, readOrganisation } from './organisation.ts';
 import {
+  applicationSchema,
   type OrganisationFormat,
   type OrganisedApplication,
   organisedApplicationSchema,
+  type ReadSettings,
   readWith,
   type Settings,
-  type SettingsSchema,
-  settingsSchema,
 } from './schema.ts';
 
 /** All settings, or a function that returns one application, or `undefined` or `null` for an unknown id. */
@@ -55,13 +57,16 @@ export function createSettings(source: SettingsSource): SettingsReader {
 }
 
 function fromObject(settings: Settings): SettingsReader {
-  const { format, applications } = read(settingsSchema(), settings, ['settings']);
-  // A Map, since an id may be `constructor`.
+  const schemas = {
+    envelope: envelopeSchema(),
+    application: applicationSchema(),
+    drafts: z.undefined(),
+  };
+  const { format, applications } = validated(['settings'], () =>
+    readAtOnce(readOrganisation(settings, schemas)),
+  );
   const byId = new Map(
-    Object.entries(applications).map(([id, application]) => [
-      id,
-      ownProperties({ ...application, format } as ResolvedApplication),
-    ]),
+    [...applications].map(([id, application]) => [id, ownProperties({ ...application, format })]),
   );
   return { find: (applicationId) => byId.get(applicationId) };
 }
@@ -75,7 +80,8 @@ function fromFunction(source: SettingsFunction): SettingsReader {
       const path = [...APPLICATIONS, applicationId];
       const found = await call(source, applicationId, path);
       if (found === undefined || found === null) return undefined;
-      return (isChecked ? found : read(schema, found, path)) as ResolvedApplication;
+      const application = isChecked ? found : validated(path, () => readWith(schema, found));
+      return application as ResolvedApplication;
     },
   };
 }
@@ -92,19 +98,16 @@ async function call(
   }
 }
 
-function read<T>(schema: SettingsSchema<T>, input: unknown, path: readonly string[]): T {
-  const result = attempt(() => readWith(schema, input), path);
-  if (result.ok) return result.value;
-  const issues = result.issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
-  throw new SecurityEventError('ERR_INVALID_OPTION', { issues });
-}
-
-function attempt<T>(run: () => T, path: readonly string[]): T {
+function validated<T>(path: readonly string[], read: () => ReadSettings<T>): T {
+  let result: ReadSettings<T>;
   try {
-    return run();
+    result = read();
   } catch (cause) {
     throw failed(path, cause);
   }
+  if (result.ok) return result.value;
+  const issues = result.issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+  throw new SecurityEventError('ERR_INVALID_OPTION', { issues });
 }
 
 /** The message does not repeat the host's own error, which may contain secrets. */

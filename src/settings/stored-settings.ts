@@ -1,86 +1,60 @@
 /** Settings as JSON text, the content of a settings file. */
 import * as z from 'zod';
-import { expecting } from '../contract/error-messages.ts';
 import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
+import {
+  envelopeSchema,
+  type Organisation,
+  type OrganisationSchemas,
+  readOrganisation,
+} from './organisation.ts';
 import { type StoredSecret, storedSecretSchema } from './scheduled-secret.ts';
 import {
   type ApplicationSettings,
+  type ApplicationTls,
   applicationShape,
-  format,
   needs,
-  type OrganisationFormat,
-  readWith,
+  type OrganisedApplication,
   type SettingsSchema,
   together,
-  withNames,
 } from './schema.ts';
 
 export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
   readonly secret?: StoredSecret | undefined;
 }
 
-/** A destination that is being configured; it only gets test messages. */
-export interface StoredDraft {
-  readonly name: string;
-  readonly environment: string;
-  readonly url: string;
-  readonly secret: string;
-}
-
-export interface StoredSettings {
-  /** Default 2. */
-  readonly format?: OrganisationFormat | undefined;
-  readonly applications: Readonly<Record<string, StoredApplication>>;
-  /** Separate from the applications, since delivery does not use them. */
-  readonly drafts?: Readonly<Record<string, StoredDraft>> | undefined;
-}
-
-/** `url` needs a `secret`, unless secrets are stored elsewhere. */
-export function storedApplicationSchema(
+/** With secrets `elsewhere` a `url` needs no `secret`. Delivery reads no drafts. */
+export function storedSchemas<Drafts = unknown>(
   secrets: 'here' | 'elsewhere',
-): SettingsSchema<StoredApplication> {
+  drafts: SettingsSchema<Drafts> = z.unknown() as SettingsSchema<Drafts>,
+): OrganisationSchemas<StoredApplication, Drafts> {
   const shape = z.strictObject({ ...applicationShape(), secret: storedSecretSchema().optional() });
-  return secrets === 'here'
-    ? together(shape, 'url', 'secret')
-    : shape.check(needs('secret', 'url'));
+  return {
+    envelope: envelopeSchema().extend({ drafts: z.unknown().optional() }),
+    application:
+      secrets === 'here' ? together(shape, 'url', 'secret') : shape.check(needs('secret', 'url')),
+    drafts,
+  };
 }
 
-export const storedSettingsSchema = (): SettingsSchema<StoredSettings> =>
-  withNames(
-    z.strictObject({
-      format: format(),
-      applications: z.record(z.string(), storedApplicationSchema('here'), {
-        error: expecting('an object of application ids and applications'),
-      }),
-      drafts: z.record(z.string(), draft()).optional(),
-    }),
-  ) satisfies SettingsSchema<StoredSettings>;
-
-const draft = () =>
-  z.strictObject({
-    name: z.string(),
-    environment: z.string(),
-    url: z.string().min(1),
-    secret: z.string().min(1),
-  });
-
-/** @throws SecurityEventError `ERR_SETTINGS_FAILED`; it contains nothing of the text. */
-export function parseStoredSettings(
+/**
+ * Reads the text, and yields after parsing and after each application.
+ *
+ * @throws SecurityEventError `ERR_SETTINGS_FAILED` with every fault; it contains nothing of the text.
+ */
+export function* readStored<Drafts>(
   text: string,
-  schema: SettingsSchema<StoredSettings>,
-): StoredSettings {
-  const read = readWith(schema, parseJson(text));
+  schemas: OrganisationSchemas<StoredApplication, Drafts>,
+): Generator<void, Organisation<StoredApplication, Drafts>> {
+  const read = yield* readOrganisation(parseJson(text), schemas);
   if (read.ok) return read.value;
   throw new SecurityEventError('ERR_SETTINGS_FAILED', { issues: read.issues });
 }
 
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
-/**
- * @throws SecurityEventError `ERR_SETTINGS_FAILED`, without the parser's error as its cause: that quotes
- * the text around the fault, which may be a secret.
- */
-export function parseJson(text: string): unknown {
+/** Its error has not the parser's as cause: that quotes the text around the fault, which may be a secret. */
+function parseJson(text: string): unknown {
   const json = text.replace(BYTE_ORDER_MARK, '');
   try {
     return JSON.parse(json);
@@ -100,5 +74,37 @@ function placeOf(error: unknown, json: string): string {
   return `, which ends in line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
 }
 
-export const writeStoredSettings = (settings: StoredSettings): string =>
-  `${JSON.stringify(settings, null, 2)}\n`;
+/**
+ * Returns the applications with their secrets and the format of the organisation, by id. Yields after each.
+ */
+export function* applicationsToDeliver(
+  { format, applications }: Organisation<StoredApplication>,
+  secretFor: (id: string, stored: StoredApplication) => OrganisedApplication['secret'],
+): Generator<void, ReadonlyMap<string, OrganisedApplication>> {
+  const toDeliver = new Map<string, OrganisedApplication>();
+  for (const [id, stored] of applications) {
+    toDeliver.set(id, frozen({ ...stored, format, secret: secretFor(id, stored) }));
+    yield;
+  }
+  return toDeliver;
+}
+
+/**
+ * Freezes an application, which is shared. Not deeply: a certificate may be a Buffer, which cannot be
+ * frozen, and nothing else is as deep.
+ */
+function frozen(given: OrganisedApplication): OrganisedApplication {
+  const application = ownProperties(given);
+  if (application.tls?.key !== undefined) hideKey(application.tls);
+  for (const value of Object.values(application)) Object.freeze(value);
+  return Object.freeze(application);
+}
+
+/** Keeps the private key out of logs of the application. */
+function hideKey(tls: ApplicationTls): void {
+  const shown = { value: () => ({ ...tls, key: '(hidden)' }) };
+  Object.defineProperties(tls, {
+    toJSON: shown,
+    [Symbol.for('nodejs.util.inspect.custom')]: shown,
+  });
+}

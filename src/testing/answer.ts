@@ -1,4 +1,4 @@
-/** Answers a request as its step says. */
+/** Reads and answers a request as its step says. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -83,6 +83,18 @@ const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly faul
     reply(OK, exchange);
   },
 };
+
+/** The names of all faults, for tests that try each of them. */
+export const FAULTS = Object.keys(ACTS) as readonly Fault['fault'][];
+
+/** Returns the number of bytes after which reading stops; negative: nothing is read. */
+export function longestBody(step: Step | undefined, incoming: IncomingMessage): number {
+  if (step === undefined || !('fault' in step)) return Number.POSITIVE_INFINITY;
+  if (step.fault === 'reset-during-body') return (step.afterBytes ?? 1) - 1;
+  if (step.fault !== 'body-limit') return Number.POSITIVE_INFINITY;
+  const announced = Number(incoming.headers['content-length'] ?? 0);
+  return announced > step.maxBytes ? -1 : step.maxBytes;
+}
 
 /** Resolves when the step is done. */
 export async function answer(step: Step, exchange: Exchange): Promise<void> {

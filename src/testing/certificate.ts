@@ -1,10 +1,10 @@
 /** Creates certificates for tests with node:crypto alone (RFC 5280). */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIPv4 } from 'node:net';
-import { SecurityEventError } from '../errors.ts';
+import type { TlsOptions } from 'node:tls';
+import { invalidOption } from '../option-rules.ts';
 import { ownProperties } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { bitString, der, integer, objectId, sequence, TAG, time } from './der.ts';
 
 /** PEM texts for `tls.createServer`. A client can trust the certificate as `ca`. */
 export interface Certificate {
@@ -21,15 +21,42 @@ export interface CertificateOptions {
   readonly validTo?: number;
 }
 
+/**
+ * - `self-signed`: for `localhost` and 127.0.0.1; only trusted by a client that has `certificate` as `ca`
+ * - `wrong-host`: for another name
+ * - `expired`: since yesterday
+ */
+export type CertificateKind = 'self-signed' | 'wrong-host' | 'expired';
+
+/** Your own certificate, and other options of Node's TLS server (`ca`, `requestCert`, `maxVersion`). */
+export type ReceiverTls = Certificate & TlsOptions;
+
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
-const COMMON_NAME = objectId('2.5.4.3');
-const SUBJECT_ALT_NAME = objectId('2.5.29.17');
-const BASIC_CONSTRAINTS = objectId('2.5.29.19');
-const ECDSA_WITH_SHA256 = sequence(objectId('1.2.840.10045.4.3.2'));
-const VERSION_3 = der(TAG.context0, integer(Buffer.from([2])));
-const YES = der(TAG.boolean, Buffer.from([0xff]));
+/** Tags of DER (ITU-T X.690 section 8); `context…` are RFC 5280's own fields. */
+const TAG = {
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  utf8String: 0x0c,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+  context3: 0xa3,
+  dnsName: 0x82,
+  ipAddress: 0x87,
+} as const;
+
+/** Encoded object ids. */
+const COMMON_NAME = Buffer.from('0603550403', 'hex');
+const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex');
+const BASIC_CONSTRAINTS = Buffer.from('0603551d13', 'hex');
+const ECDSA_WITH_SHA256 = Buffer.from('300a06082a8648ce3d040302', 'hex');
+const VERSION_3 = Buffer.from('a003020102', 'hex');
+const YES = Buffer.from('0101ff', 'hex');
+const NO_UNUSED_BITS = Buffer.from([0]);
 const SERIAL_BYTES = 15;
 
 const HOST = /^[!-9;-~]+$/;
@@ -45,15 +72,16 @@ export function createCertificate(options: CertificateOptions = {}): Certificate
   const { hosts = ['localhost', '127.0.0.1'] } = given;
   const { validFrom = systemClock.now() - HOUR_MS, validTo = systemClock.now() + DAY_MS } = given;
   if (hosts.length === 0 || !hosts.every((host) => HOST.test(host))) {
-    throw refusal('hosts', 'at least one name or IPv4 address, in ASCII');
+    throw unusable('hosts', 'at least one name or IPv4 address, in ASCII');
   }
-  if (Number.isNaN(new Date(validFrom).getTime())) throw refusal('validFrom', 'a time');
-  if (Number.isNaN(new Date(validTo).getTime())) throw refusal('validTo', 'a time');
+  if (Number.isNaN(new Date(validFrom).getTime())) throw unusable('validFrom', 'a time');
+  if (Number.isNaN(new Date(validTo).getTime())) throw unusable('validTo', 'a time');
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const name = nameOf('security-event-delivery test');
   const content = sequence(
     VERSION_3,
-    integer(Buffer.concat([Buffer.from([1]), randomBytes(SERIAL_BYTES)])),
+    // Positive, as its first byte says.
+    der(TAG.integer, Buffer.from([1]), randomBytes(SERIAL_BYTES)),
     ECDSA_WITH_SHA256,
     name,
     sequence(time(validFrom), time(validTo)),
@@ -64,15 +92,12 @@ export function createCertificate(options: CertificateOptions = {}): Certificate
   const signature = sign('sha256', content, privateKey);
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: pem(sequence(content, ECDSA_WITH_SHA256, bitString(signature))),
+    cert: pem(sequence(content, ECDSA_WITH_SHA256, der(TAG.bitString, NO_UNUSED_BITS, signature))),
   };
 }
 
-const refusal = (name: string, expected: string): SecurityEventError =>
-  new SecurityEventError('ERR_INVALID_OPTION', {
-    detail: `${name}: expected ${expected}`,
-    path: [name],
-  });
+const unusable = (name: string, expected: string): Error =>
+  invalidOption(`${name}: expected ${expected}`, [name]);
 
 const nameOf = (text: string): Buffer =>
   sequence(der(TAG.set, sequence(COMMON_NAME, der(TAG.utf8String, Buffer.from(text)))));
@@ -93,4 +118,39 @@ function extensions(hosts: readonly string[]): Buffer {
 function pem(bytes: Buffer): string {
   const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
+}
+
+/** One element: tag, length, content. */
+function der(tag: number, ...content: readonly Uint8Array[]): Buffer {
+  const length = content.reduce((sum, part) => sum + part.length, 0);
+  return Buffer.concat([Buffer.from([tag]), lengthBytes(length), ...content]);
+}
+
+const sequence = (...content: readonly Uint8Array[]): Buffer => der(TAG.sequence, ...content);
+
+/** UTCTime has two digits for the year, and ends before 2050 (RFC 5280 section 4.1.2.5). */
+function time(epochMs: number): Buffer {
+  const digits = new Date(epochMs).toISOString().replace(/\.\d+|[-:T]/g, '');
+  return digits < '2050'
+    ? der(TAG.utcTime, Buffer.from(digits.slice(2)))
+    : der(TAG.generalizedTime, Buffer.from(digits));
+}
+
+function lengthBytes(length: number): Buffer {
+  if (length < 0x80) return Buffer.from([length]);
+  const bytes: number[] = [];
+  for (let rest = length; rest > 0; rest >>= 8) bytes.unshift(rest & 0xff);
+  return Buffer.from([0x80 + bytes.length, ...bytes]);
+}
+
+/** Throws ERR_INVALID_OPTION for an unknown kind. */
+export function certificateOf(given: CertificateKind | ReceiverTls): ReceiverTls {
+  if (typeof given === 'object') return given;
+  if (given === 'self-signed') return createCertificate();
+  if (given === 'wrong-host') return createCertificate({ hosts: ['elsewhere.example'] });
+  if (given !== 'expired') {
+    throw unusable('tls', 'self-signed, wrong-host, expired or a certificate');
+  }
+  const now = systemClock.now();
+  return createCertificate({ validFrom: now - 2 * DAY_MS, validTo: now - DAY_MS });
 }

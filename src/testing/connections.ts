@@ -7,7 +7,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import { systemClock } from '../runtime/clock.ts';
+import type { ReceiverTls } from './certificate.ts';
 import type { ConnectionFault } from './step.ts';
 
 export interface Connection {
@@ -27,8 +29,7 @@ export interface Arrival {
 }
 
 interface ConnectionsOptions {
-  /** Wraps a socket with TLS. */
-  readonly secure: ((raw: Socket) => Socket) | undefined;
+  readonly tls: ReceiverTls | undefined;
   readonly nextFault: () => ConnectionFault | undefined;
   readonly onRequest: (arrival: Arrival) => void;
 }
@@ -36,6 +37,7 @@ interface ConnectionsOptions {
 export class Connections {
   count = 0;
   readonly #options: ConnectionsOptions;
+  readonly #secure: ((raw: Socket) => Socket) | undefined;
   readonly #open = new Set<Socket>();
   readonly #byHttpSocket = new WeakMap<Socket, Connection>();
   readonly #server: Server = createServer((raw) => void this.#accept(raw));
@@ -48,6 +50,7 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    this.#secure = options.tls && securing(options.tls);
     this.#http.on('request', (incoming, response) => {
       const connection = this.#byHttpSocket.get(incoming.socket) as Connection;
       options.onRequest({ connection, incoming, response });
@@ -95,8 +98,19 @@ export class Connections {
       return;
     }
     if (fault !== undefined && !(await connection.wait(fault.delayMs))) return;
-    const socket = this.#options.secure?.(raw) ?? raw;
+    const socket = this.#secure?.(raw) ?? raw;
     this.#byHttpSocket.set(socket, connection);
     this.#http.emit('connection', socket);
   }
+}
+
+/** Returns a function that wraps sockets with TLS. */
+function securing(options: ReceiverTls): (raw: Socket) => Socket {
+  const secureContext = createSecureContext(options);
+  return (raw) => {
+    const secured = new TLSSocket(raw, { ...options, isServer: true, secureContext });
+    // The client refuses the certificate, and has the better error.
+    secured.on('error', () => raw.destroy());
+    return secured;
+  };
 }

@@ -1,9 +1,9 @@
 /** A clock that only moves when a test moves it. */
 import { SecurityEventError } from '../errors.ts';
-import { MAX_TIMER_MS } from '../option-rules.ts';
+import { invalidOption, MAX_TIMER_MS } from '../option-rules.ts';
 import { type Clock, type StartTimer, waitsOf } from '../runtime/clock.ts';
 import { Heap } from '../runtime/heap.ts';
-import { settled } from './settled.ts';
+import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 
 /**
  * A `Clock` for tests. Waits end in the order of their due times, and equal ones in the order of their start.
@@ -183,8 +183,19 @@ class SteppedClock implements FakeClock {
 function checkSpan(ms: number, name: string): number {
   // Not Infinity: the clock could never leave it.
   if (Number.isFinite(ms) && ms >= 0) return ms;
-  throw new SecurityEventError('ERR_INVALID_OPTION', {
-    detail: `${name}: expected 0 or a positive number of milliseconds`,
-    path: [name],
-  });
+  throw invalidOption(`${name}: expected 0 or a positive number of milliseconds`, [name]);
+}
+
+const MAX_TURNS = 100;
+
+/**
+ * Waits until everything has settled that needs no time. One turn of the event loop empties the queues of
+ * promises and ticks; more turns are for immediates that were set meanwhile.
+ */
+export async function settled(): Promise<void> {
+  let turns = 0;
+  do {
+    await nextTurn();
+    turns += 1;
+  } while (turns < MAX_TURNS && process.getActiveResourcesInfo().includes('Immediate'));
 }

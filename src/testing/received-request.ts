@@ -1,8 +1,7 @@
-/** Describes a received request. */
-import type { IncomingHttpHeaders } from 'node:http';
+/** Reads a request, completely or as far as its step says. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { JsonObject } from '../contract/index.ts';
 import { verify } from '../webhook/signature.ts';
-import type { Reading } from './request-reading.ts';
 
 /** A received request, before its step is chosen. */
 export interface IncomingRequest {
@@ -30,6 +29,38 @@ export interface IncomingRequest {
   readonly retryCounts: readonly number[];
   /** Number of its connection, from 1. */
   readonly socketId: number;
+}
+
+export interface Reading {
+  readonly body: Buffer;
+  /** Whether the request was read to its end. */
+  readonly isWhole: boolean;
+}
+
+/** Resolves to `undefined` if the sender goes away. */
+export function readUpTo(
+  incoming: IncomingMessage,
+  maxBytes: number,
+): Promise<Reading | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const finish = (isWhole: boolean): void => {
+      incoming.off('data', take);
+      incoming.pause();
+      resolve({ body: Buffer.concat(chunks), isWhole });
+    };
+    const take = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > maxBytes) finish(false);
+    };
+    incoming.on('error', () => {});
+    incoming.once('close', () => resolve(undefined));
+    incoming.once('end', () => finish(true));
+    incoming.on('data', take);
+    if (maxBytes < 0) finish(false);
+  });
 }
 
 interface Body extends Reading {

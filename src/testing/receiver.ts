@@ -1,14 +1,14 @@
 /** A receiver of webhooks on a real socket, which follows a script. */
 import type { IncomingMessage } from 'node:http';
 import { SecurityEventError } from '../errors.ts';
+import { invalidOption, MAX_TIMER_MS } from '../option-rules.ts';
 import { ownProperties } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { answer } from './answer.ts';
-import { Arrivals } from './arrivals.ts';
+import { deferred } from '../runtime/deferred.ts';
+import { answer, longestBody } from './answer.ts';
+import { type CertificateKind, certificateOf, type ReceiverTls } from './certificate.ts';
 import { type Arrival, Connections } from './connections.ts';
-import { type IncomingRequest, readBody } from './received-request.ts';
-import { type CertificateKind, certificateOf, type ReceiverTls, securing } from './receiver-tls.ts';
-import { longestBody, type Reading, readUpTo } from './request-reading.ts';
+import { type IncomingRequest, type Reading, readBody, readUpTo } from './received-request.ts';
 import { createSteps, type Script, type Steps } from './script.ts';
 import type { Step } from './step.ts';
 
@@ -72,8 +72,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   const given = ownProperties(options);
   const { path = '/hook' } = given;
   if (!path.startsWith('/')) {
-    const detail = 'path: expected a path that begins with /';
-    throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path: ['path'] });
+    throw invalidOption('path: expected a path that begins with /', ['path']);
   }
   const receiver = new SocketReceiver(given);
   await receiver.listen(path);
@@ -90,7 +89,10 @@ class SocketReceiver implements Receiver {
   readonly #steps: Steps;
   readonly #connections: Connections;
   readonly #taken = new Map<string, number>();
-  readonly #arrivals = new Arrivals();
+  /** Resolved, and replaced, when a wait may end. */
+  #change = deferred();
+  /** Rejects the waits from now on. */
+  #end: Error | undefined;
   #scriptError: Error | undefined;
   #closing: Promise<void> | undefined;
 
@@ -100,7 +102,7 @@ class SocketReceiver implements Receiver {
     const settings = tls && certificateOf(tls);
     this.certificate = settings?.cert;
     this.#connections = new Connections({
-      secure: settings && securing(settings),
+      tls: settings,
       nextFault: () => this.#steps.ofConnection(),
       onRequest: (arrival) => void this.#serve(arrival),
     });
@@ -129,19 +131,31 @@ class SocketReceiver implements Receiver {
     options: { readonly timeoutMs?: number } = {},
   ): Promise<readonly ReceivedRequest[]> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = ownProperties(options);
-    const progress = (): string => `${this.requests.length} of ${count} requests`;
-    await this.#arrivals.until(() => this.requests.length >= count, timeoutMs, progress);
-    return this.requests;
+    const isOver = new AbortController();
+    const timeUp = systemClock.sleep(Math.min(timeoutMs, MAX_TIMER_MS), isOver.signal);
+    const isTimeUp = timeUp.then(() => true);
+    try {
+      while (this.requests.length < count) {
+        if (this.#end !== undefined) throw this.#end;
+        if (await Promise.race([this.#change.promise, isTimeUp])) {
+          const detail = `${this.requests.length} of ${count} requests`;
+          throw new SecurityEventError('ERR_TIMED_OUT', { detail });
+        }
+      }
+      return this.requests;
+    } finally {
+      isOver.abort();
+    }
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#end();
+    this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  async #end(): Promise<void> {
+  async #close(): Promise<void> {
     const detail = 'the receiver was closed';
-    this.#arrivals.end(new SecurityEventError('ERR_TIMED_OUT', { detail }));
+    this.#endWaits(new SecurityEventError('ERR_TIMED_OUT', { detail }));
     await this.#connections.close();
     if (this.#scriptError !== undefined) throw this.#scriptError;
   }
@@ -161,7 +175,7 @@ class SocketReceiver implements Receiver {
       return;
     }
     this.requests.push({ ...request, step: { ...step } });
-    this.#arrivals.changed();
+    this.#changed();
     await answer(step, {
       incoming,
       response,
@@ -196,9 +210,19 @@ class SocketReceiver implements Receiver {
       return this.#steps.ofRequest(request);
     } catch (error) {
       this.#scriptError ??= error instanceof Error ? error : new Error(String(error));
-      this.#arrivals.end(this.#scriptError);
+      this.#endWaits(this.#scriptError);
       return undefined;
     }
+  }
+
+  #changed(): void {
+    this.#change.resolve();
+    this.#change = deferred();
+  }
+
+  #endWaits(error: Error): void {
+    this.#end ??= error;
+    this.#changed();
   }
 
   #count(status: number, { messageIds }: IncomingRequest): void {

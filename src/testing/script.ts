@@ -1,6 +1,69 @@
-/** Chooses the step of each request. */
+/** The script of a receiver: a step for each request, validated. */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { invalidOption, MAX_TIMER_MS } from '../option-rules.ts';
+import { ownProperties } from '../own-properties.ts';
+import { FAULTS } from './answer.ts';
 import type { IncomingRequest } from './received-request.ts';
-import { type ConnectionFault, checkStep, isConnectionFault, OK, type Step } from './step.ts';
+import { type ConnectionFault, headersOf, OK, type Reply, type Step } from './step.ts';
+
+const isConnectionFault = (step: Step): step is ConnectionFault =>
+  'fault' in step && (step.fault === 'reset-on-connect' || step.fault === 'slow-tls');
+
+/** Maximum of each number of a step; the minimum is 0. */
+const MAXIMA = {
+  delayMs: MAX_TIMER_MS,
+  everyMs: MAX_TIMER_MS,
+  afterMs: MAX_TIMER_MS,
+  afterBytes: Number.MAX_SAFE_INTEGER,
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  inflatedBytes: Number.MAX_SAFE_INTEGER,
+} as const;
+
+/**
+ * Validates a step.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown fault, a number out of range, and invalid
+ * headers or body.
+ */
+function checkStep(given: Step, path: readonly PropertyKey[]): Step {
+  const step = isObject(given) ? ownProperties(given) : given;
+  const detail = mistakeIn(step);
+  if (detail !== undefined) throw invalidOption(detail, path);
+  return step;
+}
+
+function mistakeIn(step: Step): string | undefined {
+  if (!isObject(step)) return 'expected an object';
+  if ('fault' in step && !FAULTS.includes(step.fault)) return 'an unknown fault';
+  for (const [name, max] of Object.entries(MAXIMA)) {
+    if (!isWithin(Reflect.get(step, name), max)) return `${name}: expected 0 to ${max}`;
+  }
+  if ('status' in step && !isFinalStatus(step.status)) return 'status: expected 200 to 599';
+  return 'fault' in step ? undefined : mistakeInReply(step);
+}
+
+function mistakeInReply(reply: Reply): string | undefined {
+  const { status, body = '' } = reply;
+  if (status === undefined) return 'expected a fault or a status';
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body)) return 'body: expected text or bytes';
+  try {
+    for (const [name, value] of Object.entries(headersOf(reply))) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+  } catch {
+    return 'a header that cannot be sent';
+  }
+  return undefined;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const isWithin = (value: unknown, max: number): boolean =>
+  value === undefined || (typeof value === 'number' && value >= 0 && value <= max);
+
+const isFinalStatus = (status: number | undefined): boolean =>
+  Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;
 
 /** One step for each request, in order of arrival; or a function of the request. `undefined`: see `otherwise`. */
 export type Script = readonly Step[] | ((request: IncomingRequest) => Step | undefined);
@@ -17,29 +80,23 @@ export interface Steps {
 /** Throws ERR_INVALID_OPTION for an invalid step. */
 export function createSteps(script: Script = [], last: Step = OK): Steps {
   const otherwise = checkStep(last, ['otherwise']);
-  if (typeof script === 'function') return decidedBy(script, otherwise);
+  if (typeof script === 'function') {
+    return {
+      ofConnection: () => (isConnectionFault(otherwise) ? otherwise : undefined),
+      ofHeaders: () => undefined,
+      ofRequest: (request) => checkStep(script(request) ?? otherwise, ['script']),
+    };
+  }
   const steps = script.map((step, index) => checkStep(step, ['script', index]));
-  let position = 0;
-  const next = (): Step => {
-    position += 1;
-    return steps[position - 1] ?? otherwise;
-  };
+  const next = (): Step => steps.shift() ?? otherwise;
   return {
     ofConnection: () => {
-      const step = steps[position] ?? otherwise;
+      const step = steps[0] ?? otherwise;
       if (!isConnectionFault(step)) return undefined;
-      position += 1;
+      steps.shift();
       return step;
     },
     ofHeaders: next,
     ofRequest: next,
-  };
-}
-
-function decidedBy(script: Exclude<Script, readonly Step[]>, otherwise: Step): Steps {
-  return {
-    ofConnection: () => (isConnectionFault(otherwise) ? otherwise : undefined),
-    ofHeaders: () => undefined,
-    ofRequest: (request) => checkStep(script(request) ?? otherwise, ['script']),
   };
 }

@@ -1,8 +1,4 @@
-/** Steps of a receiver, as plain data. */
-import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { SecurityEventError } from '../errors.ts';
-import { MAX_TIMER_MS } from '../option-rules.ts';
-import { ownProperties } from '../own-properties.ts';
+/** What a receiver does with a request, as plain data. */
 
 /** A regular response. */
 export interface Reply {
@@ -65,93 +61,9 @@ export type Step = Reply | Fault;
 
 export const OK: Reply = { status: 200 };
 
-/** All faults, and whether they apply to connections. */
-const IS_CONNECTION_FAULT = {
-  'reset-on-connect': true,
-  'slow-tls': true,
-  'reset-during-body': false,
-  'body-limit': false,
-  hang: false,
-  'hang-after-headers': false,
-  'reset-before-response': false,
-  'reset-after-headers': false,
-  drip: false,
-  'endless-body': false,
-  'endless-headers': false,
-  'interim-flood': false,
-  'gzip-bomb': false,
-  'redirect-loop': false,
-  'not-http': false,
-  'close-idle': false,
-} as const satisfies {
-  readonly [F in Fault as F['fault']]: F extends ConnectionFault ? true : false;
-};
-
-export const isConnectionFault = (step: Step): step is ConnectionFault =>
-  'fault' in step && IS_CONNECTION_FAULT[step.fault];
-
-/** The names of all faults, for tests that try each of them. */
-export const FAULTS = Object.keys(IS_CONNECTION_FAULT) as readonly Fault['fault'][];
-
 /** Returns the headers of a reply, including `Retry-After`. */
 export function headersOf({ headers = {}, retryAfter }: Reply): Record<string, string> {
   if (retryAfter === undefined) return { ...headers };
   const text = retryAfter instanceof Date ? retryAfter.toUTCString() : String(retryAfter);
   return { ...headers, 'retry-after': text };
 }
-
-/** Maximum of each number of a step; the minimum is 0. */
-const MAXIMA = {
-  delayMs: MAX_TIMER_MS,
-  everyMs: MAX_TIMER_MS,
-  afterMs: MAX_TIMER_MS,
-  afterBytes: Number.MAX_SAFE_INTEGER,
-  maxBytes: Number.MAX_SAFE_INTEGER,
-  inflatedBytes: Number.MAX_SAFE_INTEGER,
-} as const;
-
-/**
- * Validates a step.
- *
- * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown fault, a number out of range, and invalid
- * headers or body.
- */
-export function checkStep(given: Step, path: readonly PropertyKey[]): Step {
-  const step = isObject(given) ? ownProperties(given) : given;
-  const detail = mistakeIn(step);
-  if (detail !== undefined) throw new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
-  return step;
-}
-
-function mistakeIn(step: Step): string | undefined {
-  if (!isObject(step)) return 'expected an object';
-  if ('fault' in step && !Object.hasOwn(IS_CONNECTION_FAULT, step.fault)) return 'an unknown fault';
-  for (const [name, max] of Object.entries(MAXIMA)) {
-    if (!isWithin(Reflect.get(step, name), max)) return `${name}: expected 0 to ${max}`;
-  }
-  if ('status' in step && !isFinalStatus(step.status)) return 'status: expected 200 to 599';
-  return 'fault' in step ? undefined : mistakeInReply(step);
-}
-
-function mistakeInReply(reply: Reply): string | undefined {
-  const { status, body = '' } = reply;
-  if (status === undefined) return 'expected a fault or a status';
-  if (typeof body !== 'string' && !ArrayBuffer.isView(body)) return 'body: expected text or bytes';
-  try {
-    for (const [name, value] of Object.entries(headersOf(reply))) {
-      validateHeaderName(name);
-      validateHeaderValue(name, value);
-    }
-  } catch {
-    return 'a header that cannot be sent';
-  }
-  return undefined;
-}
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-const isWithin = (value: unknown, max: number): boolean =>
-  value === undefined || (typeof value === 'number' && value >= 0 && value <= max);
-
-const isFinalStatus = (status: number | undefined): boolean =>
-  Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;

@@ -1,23 +1,10 @@
-/** Turns the caller's messages into bytes: validated, given an id and serialised, once. */
+/** Accepted messages: the entries of a queue, and of calls of `sendWebhook`. */
 import { contract, type Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import type { Format, QueueEntry, StoredMessage } from '../queue/queue.ts';
+import type { QueueEntry, StoredMessage } from '../queue/queue.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
-import {
-  BRACKET_BYTES,
-  type BytesOf,
-  maxElementBytes,
-  sharedBytes,
-  storeText,
-  storeV1,
-} from './encoder.ts';
-import {
-  applicationOf,
-  draftReader,
-  type MessageSchema,
-  type ReadDraft,
-  readMessages,
-} from './read-messages.ts';
+import { BRACKET_BYTES, maxElementBytes, storeV1 } from './encoder.ts';
+import { applicationOf, type MessageSchema, readMessages } from './read-messages.ts';
 
 /** The index of a message in its call, and its application. */
 export interface Place {
@@ -60,61 +47,33 @@ export function acceptedEntry(
 }
 
 export interface AcceptRules {
-  readonly format: Format;
   readonly dialect: Dialect;
   readonly maxBodyBytes: number;
-  /** Makes the ids of messages that have none. */
+  /** Makes the ids of elements that have none. */
   readonly newId: () => string;
 }
 
 /**
- * Accepts all messages or none, before anything is sent.
+ * Accepts elements of format v1, which are sent as they are: all or none.
  *
  * @throws SecurityEventError `ERR_INVALID_MESSAGE` or `ERR_MESSAGE_TOO_LARGE`; its `path` begins
- * with the index of the message.
+ * with the index of the element.
  */
-export async function acceptMessages(
-  messages: unknown,
-  rules: AcceptRules,
+export async function acceptElements(
+  elements: unknown,
+  { dialect, maxBodyBytes, newId }: AcceptRules,
   yieldToEventLoop: YieldToEventLoop,
 ): Promise<AcceptedEntry[]> {
-  const { format, dialect } = rules;
+  const schema: MessageSchema = contract({ dialect }).WebhookMessageV1;
   const entries: AcceptedEntry[] = [];
-  const read = <Given extends object>(schema: MessageSchema<Given>, accept: Accept<Given>) => {
-    const store = (given: Given, index: number): undefined => {
-      entries.push(accept(given, index));
-    };
-    return readMessages(messages, { schema, store, yieldToEventLoop });
-  };
-  if (format === 1) await read(contract({ dialect }).WebhookMessageV1, acceptV1(rules));
-  else {
-    const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
-    await read(draftReader(dialect), acceptV2(rules, toBytes));
-  }
-  return entries;
-}
-
-/** Made once for each call: reading the rules again for each message takes twice as long. */
-type Accept<Given> = (given: Given, index: number) => AcceptedEntry;
-
-/** The id is fixed here, before the first attempt, and never changes. */
-function acceptV2({ newId, maxBodyBytes }: AcceptRules, toBytes: BytesOf): Accept<ReadDraft> {
-  return ({ messageId = newId(), messageType, message, application = '' }, index) => {
-    const stored = storeText(
-      { message_id: messageId, message_type: messageType, message },
-      toBytes,
-    );
-    return acceptedEntry({ index, applicationId: application }, stored, maxBodyBytes);
-  };
-}
-
-/** An element of format v1 has no message_id: reports use its own id instead. */
-function acceptV1({ newId, maxBodyBytes }: AcceptRules): Accept<object> {
-  return (data, index) => {
+  const store = (data: object, index: number): undefined => {
+    // An element of format v1 has no message_id: reports use its own id instead.
     const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
     const place = { index, applicationId: applicationOf(data) ?? '' };
-    return acceptedEntry(place, storeV1(messageId, data), maxBodyBytes);
+    entries.push(acceptedEntry(place, storeV1(messageId, data), maxBodyBytes));
   };
+  await readMessages(elements, { schema, store, yieldToEventLoop });
+  return entries;
 }
 
 type Ids = Readonly<Partial<Record<'id' | 'event_id', string | null>>>;

@@ -17,8 +17,8 @@ interface SerializedMessage extends Omit<MessageToStore, 'message'> {
   readonly message: string;
 }
 
-/** A claimed message; `sends`, the number of earlier attempts, becomes its `retry_count`. */
-export type Outgoing = Pick<ClaimedMessage, 'stored' | 'sends'>;
+/** A message of a claim, to be encoded. */
+export type Outgoing = Pick<ClaimedMessage, 'stored' | 'retryCount'>;
 
 /** `YYYY-MM-DDTHH:mm:ss.SSS+00:00` */
 const TIMESTAMP_BYTES = 29;
@@ -93,9 +93,9 @@ export function requestBytes(
   timestampBytes: number = TIMESTAMP_BYTES,
 ): number {
   let bytes = BRACKET_BYTES + Math.max(0, messages.length - 1);
-  for (const { stored, sends } of messages) {
+  for (const { stored, retryCount } of messages) {
     bytes += stored.bytes.length;
-    if (stored.format === 2) bytes += timestampBytes + digitsOf(sends);
+    if (stored.format === 2) bytes += timestampBytes + digitsOf(retryCount);
   }
   return bytes;
 }
@@ -133,7 +133,7 @@ interface Writing {
   end: number;
 }
 
-function writeElement(writing: Writing, { stored, sends }: Outgoing): void {
+function writeElement(writing: Writing, { stored, retryCount }: Outgoing): void {
   const { body, date, end: start } = writing;
   const { bytes, format, dateAt, countAt } = stored;
   if (format === 1) {
@@ -143,14 +143,14 @@ function writeElement(writing: Writing, { stored, sends }: Outgoing): void {
   }
   // Copies everything to where the long tail belongs, then moves the head back. Copying the three
   // parts one by one, or through views, is slower.
-  const shift = date.length + digitsOf(sends);
+  const shift = date.length + digitsOf(retryCount);
   body.set(bytes, start + shift);
   body.copyWithin(start, start + shift, start + shift + dateAt);
   body.set(date, start + dateAt);
   for (let at = dateAt; at < countAt; at += 1) {
     body[start + date.length + at] = bytes[at] as number;
   }
-  writeCount(body, start + date.length + countAt, sends);
+  writeCount(body, start + date.length + countAt, retryCount);
   writing.end = start + bytes.length + shift;
 }
 

@@ -45,7 +45,7 @@ export interface PhaseTimings {
   readonly totalMs: number;
 }
 
-interface ConnectionUse {
+export interface ConnectionUse {
   readonly timings: PhaseTimings;
   /**
    * Whether the attempt used an existing connection. Absent if unknown (the host's own dispatcher),

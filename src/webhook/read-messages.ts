@@ -7,7 +7,8 @@ import {
   messageToSend,
   type WebhookMessageToSend,
 } from '../contract/index.ts';
-import { serializeMessageToSend } from '../contract/serialize.ts';
+import { withOwnKeys } from '../contract/own-keys.ts';
+import { messageSerializer } from '../contract/serialize.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
@@ -54,7 +55,13 @@ export async function readMessages<D extends object>(
   const issues: InputIssue[] = [];
   const given: readonly unknown[] = messages.slice();
   for (let index = 0; index < given.length; index += 1) {
-    const parsed = parse(schema, given[index], index);
+    let parsed: Parsed<D>;
+    // Here and not in a function, for short stacks of errors in getters of the host.
+    try {
+      parsed = schema.safeParse(given[index]);
+    } catch (cause) {
+      throw readingThrew(index, cause);
+    }
     if (!parsed.success) {
       const reported = parsed.error.issues.slice(0, MAX_ISSUES - issues.length);
       issues.push(...reported.map((issue) => within(index, issue)));
@@ -70,21 +77,13 @@ export async function readMessages<D extends object>(
   if (issues.length > 0) throw invalidMessage(issues);
 }
 
-function parse<D extends object>(
-  schema: MessageSchema<D>,
-  given: unknown,
-  index: number,
-): Parsed<D> {
-  try {
-    return schema.safeParse(given);
-  } catch (cause) {
-    // A getter or a proxy in the message threw.
-    throw new SecurityEventError('ERR_INVALID_MESSAGE', {
-      detail: `${index}: reading the message threw`,
-      path: [index],
-      cause,
-    });
-  }
+/** For what a getter or a proxy in a message throws. */
+function readingThrew(index: number, cause: unknown): SecurityEventError {
+  return new SecurityEventError('ERR_INVALID_MESSAGE', {
+    detail: `${index}: reading the message threw`,
+    path: [index],
+    cause,
+  });
 }
 
 function within(index: number, { path, message }: InputIssue): InputIssue {
@@ -109,24 +108,8 @@ export interface ReadDraft {
   readonly v1: string | undefined;
 }
 
-/**
- * Returns the fast reader, which validates and serialises in one pass. It returns undefined when full
- * validation is needed, and throws what a getter or proxy in a message throws.
- */
-export function quickReader(dialect: Dialect): (given: unknown) => ReadDraft | undefined {
-  return (given) => {
-    const draft = new BlankDraft();
-    if (serializeMessageToSend(given, dialect, draft) === undefined) return undefined;
-    // Values inherited from a polluted prototype do not count.
-    const { messageId, v1 } = draft;
-    if (messageId !== undefined && !Object.hasOwn(given as object, 'message_id')) return undefined;
-    if (v1 !== undefined && !Object.hasOwn(given as object, 'v1')) return undefined;
-    return draft;
-  };
-}
-
 /** A class, for the reason given in queue/message-classes.ts. */
-export class BlankDraft implements ReadDraft {
+class BlankDraft implements ReadDraft {
   messageId: string | undefined = undefined;
   messageType = '';
   message = '';
@@ -169,18 +152,36 @@ interface Response {
 const own = <T extends object, K extends keyof T>(of: T, key: K): T[K] | undefined =>
   Object.hasOwn(of, key) ? of[key] : undefined;
 
-const reader = (dialect: Dialect): MessageSchema<ReadDraft> => {
-  const schema = messageToSend(dialect);
-  const quick = quickReader(dialect);
+/**
+ * Returns a reader that validates and serialises in one pass, and calls `parse` when full validation is needed. Throws
+ * what a getter or proxy in a message throws.
+ */
+export function readerWith(
+  dialect: Dialect,
+  parse: (given: unknown) => Parsed<ReadDraft>,
+): MessageSchema<ReadDraft> {
+  const serialize = messageSerializer(dialect);
   return {
     safeParse: (given) => {
-      const data = quick(given);
-      if (data !== undefined) return { success: true, data };
-      const parsed = schema.safeParse(given);
-      return parsed.success ? { success: true, data: plainDraft(parsed.data, given) } : parsed;
+      const data = new BlankDraft();
+      const isRead = serialize(withOwnKeys(given), data) !== undefined;
+      return isRead && isOwn(given as object, data) ? { success: true, data } : parse(given);
     },
   };
-};
+}
+
+/** Returns whether the message itself has what was read: values inherited from a polluted prototype do not count. */
+const isOwn = (given: object, { messageId, v1 }: ReadDraft): boolean =>
+  (messageId === undefined || Object.hasOwn(given, 'message_id')) &&
+  (v1 === undefined || Object.hasOwn(given, 'v1'));
+
+function reader(dialect: Dialect): MessageSchema<ReadDraft> {
+  const schema = messageToSend(dialect);
+  return readerWith(dialect, (given) => {
+    const parsed = schema.safeParse(given);
+    return parsed.success ? { success: true, data: plainDraft(parsed.data, given) } : parsed;
+  });
+}
 
 const READERS: { readonly [D in Dialect]: MessageSchema<ReadDraft> } = {
   strict: reader('strict'),

@@ -1,5 +1,6 @@
 /** The constant headers of a request. undici adds `Content-Length`, and each attempt its signature. */
 import { SecurityEventError } from '../errors.ts';
+import { PACKAGE_VERSION } from './version.generated.ts';
 
 export const SIGNATURE_HEADER = 'X-Svc-Integrity';
 
@@ -66,8 +67,5 @@ function isFieldValue(value: unknown): boolean {
 function invalidOption(detail: string, path: readonly string[]): SecurityEventError {
   return new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
 }
-
-/** Equal to `version` in package.json; a test compares them. */
-export const PACKAGE_VERSION = '0.1.0';
 
 export const DEFAULT_USER_AGENT = `security-event-delivery/${PACKAGE_VERSION}`;

@@ -1,7 +1,7 @@
 /**
- * Where each block begins and ends: the block, its kind, whether it is globally reachable, and then
+ * The edges of each block: the block, its kind, whether it is globally reachable, and then
  * the address before it, its first, its last and the one after it, each with the smallest block that
- * holds it (the row's own where none is named).
+ * contains it (the row's block if none is named).
  */
 const ROWS = `
 0.0.0.0/0 global true 0.0.0.0=0.0.0.0/32 255.255.255.255=255.255.255.255/32

@@ -10,7 +10,7 @@ function factsOf(text: string): AddressFacts {
   return classifyAddress(address);
 }
 
-/** The flags that are set, in the contract's words. */
+/** Returns the names of the set flags. */
 function flagsOf(text: string): string {
   const { metadata } = factsOf(text);
   return Object.entries(metadata)
@@ -20,7 +20,7 @@ function flagsOf(text: string): string {
 }
 
 describe('classifyAddress', () => {
-  test('says all that the contract says of an address', () => {
+  test('returns all metadata fields of the contract', () => {
     expect(factsOf('203.0.112.9').metadata).toEqual({
       version: 4,
       global: true,
@@ -66,7 +66,7 @@ describe('classifyAddress', () => {
     ['2002:808:808::1', '6to4', 'private'],
     ['2001::1', 'teredo', 'private'],
     ['64:ff9b:1::8.8.8.8', 'nat64-local', 'private'],
-  ])('takes %s for %s: %s', (text, kind, flags) => {
+  ])('classifies %s as %s: %s', (text, kind, flags) => {
     expect(factsOf(text).kind).toBe(kind);
     expect(flagsOf(text)).toBe(flags);
   });
@@ -77,7 +77,7 @@ describe('classifyAddress', () => {
     ['64:ff9b::8.8.8.8', 'global', '0.0.0.0/0', 'global', 'nat64', '8.8.8.8'],
     ['64:ff9b::a01:203', 'private', '10.0.0.0/8', 'private', 'nat64', '10.1.2.3'],
     ['2002:a01:203::1', '6to4', '2002::/16', 'private', '6to4', '10.1.2.3'],
-    // RFC 4380 4: the client's address is 192.0.2.45, each bit turned over.
+    // RFC 4380 4: the client's address is 192.0.2.45 with inverted bits.
     [
       '2001:0:4136:e378:8000:63bf:3fff:fdd2',
       'teredo',
@@ -86,7 +86,7 @@ describe('classifyAddress', () => {
       'teredo',
       '192.0.2.45',
     ],
-  ])('takes %s for %s in %s (%s) that carries, as %s, %s', (...row) => {
+  ])('classifies %s as %s in %s (%s) that embeds, as %s, %s', (...row) => {
     const [text, kind, cidr, flags, carrier, inside] = row;
     const { embedded, block, ...facts } = factsOf(text);
     expect([facts.kind, block.cidr, flagsOf(text)]).toEqual([kind, cidr, flags]);
@@ -101,7 +101,7 @@ describe('classifyAddress', () => {
     },
   );
 
-  test('takes a global address for public and every other for private', () => {
+  test('classifies a global address as public and every other as private', () => {
     for (const { address } of BLOCK_EDGES.flatMap(({ edges }) => edges)) {
       const { metadata, block } = factsOf(address);
       expect(metadata.network_type).toBe(block.globallyReachable === true ? 'public' : 'private');
@@ -110,7 +110,7 @@ describe('classifyAddress', () => {
     }
   });
 
-  test('never leaves an address at being mapped or translated', () => {
+  test('never classifies an address as merely mapped or translated', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.constantFrom('::ffff:', '64:ff9b::'), (inside, prefix) => {
         const carried = factsOf(prefix + inside);

@@ -45,7 +45,7 @@ describe('isMetadataService', () => {
     },
   );
 
-  test('names who runs each of them, once', () => {
+  test('names the operator of each service, once', () => {
     const addresses = METADATA_SERVICES.map(([address]) => address);
     expect(new Set(addresses).size).toBe(addresses.length);
     for (const [, provider] of METADATA_SERVICES) expect(provider).toMatch(/^[A-Z]/);

@@ -35,7 +35,7 @@ describe('normaliseAddress', () => {
     },
   );
 
-  test('spells IPv6 as RFC 5952 does, apart from what has an IPv4 form', () => {
+  test('spells IPv6 by RFC 5952, except addresses with an IPv4 form', () => {
     fc.assert(
       fc.property(fc.ipV6(), (text) => {
         const byUrlParser = new URL(`http://[${text}]`).hostname.slice(1, -1);
@@ -46,7 +46,7 @@ describe('normaliseAddress', () => {
     );
   });
 
-  test('leaves what it has written as it is', () => {
+  test('does not change its own output', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
         const once = normaliseAddress(text);

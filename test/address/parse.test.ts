@@ -7,7 +7,7 @@ import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const bytesOf = (text: string): number[] | undefined => parseAddress(text)?.toByteArray();
 
-/** The bytes as the platform's own URL parser reads them, which never prints dotted ends. */
+/** Returns the bytes as the platform's URL parser reads them. It never prints dotted ends. */
 function bytesByUrlParser(ipv6: string): number[] {
   const [front = '', back] = new URL(`http://[${ipv6}]`).hostname.slice(1, -1).split('::');
   const [head, tail] = [groups(front), groups(back ?? '')];
@@ -64,7 +64,7 @@ describe('parseAddress', () => {
     }
   });
 
-  test('leaves the zone out', () => {
+  test('ignores the zone', () => {
     expect(parseAddress('fe80::1%eth0')?.toString()).toBe('fe80::1');
   });
 
@@ -75,7 +75,7 @@ describe('parseAddress', () => {
     expect(bytesOf('::ffff:192.0.2.1')).toEqual([...zeros.slice(2), 255, 255, 192, 0, 2, 1]);
   });
 
-  test('agrees with net.isIP on what is an address, whatever the text', () => {
+  test('agrees with net.isIP for any text', () => {
     const almost = fc
       .array(fc.constantFrom('0', '1', '9', 'f', 'A', ':', '::', '.', '255', '%', 'x', '-'), {
         maxLength: 14,
@@ -92,7 +92,7 @@ describe('parseAddress', () => {
     );
   });
 
-  test('reads the same bytes as the URL parser, whatever the IPv6 spelling', () => {
+  test('reads the same bytes as the URL parser for any IPv6 spelling', () => {
     const group = fc.oneof(fc.constant('0'), fc.integer({ min: 0, max: 0xffff }).map(hex));
     const full = fc.array(group, { minLength: 8, maxLength: 8 }).map((parts) => parts.join(':'));
     const gapped = fc

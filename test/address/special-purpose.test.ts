@@ -6,7 +6,7 @@ import { ADDRESS_BLOCKS, blockOf } from '../../src/address/special-purpose.ts';
 import { BLOCK_EDGES } from './block-edges.ts';
 
 describe('blockOf', () => {
-  test('begins and ends each block where the registry does', () => {
+  test('has the same edges of each block as the registry', () => {
     for (const { edges } of BLOCK_EDGES) {
       expect(edges.map(({ address }) => [address, blockOf(parsed(address)).cidr])).toEqual(
         edges.map(({ address, holder }) => [address, holder]),
@@ -14,7 +14,7 @@ describe('blockOf', () => {
     }
   });
 
-  test('knows the kind of each block, whether it is reachable, and no block but those', () => {
+  test('has exactly the blocks of the registry, with their kinds and reachability', () => {
     expect(ADDRESS_BLOCKS).toEqual(
       BLOCK_EDGES.map(({ cidr, kind, globallyReachable }) =>
         expect.objectContaining({ cidr, kind, globallyReachable }),
@@ -29,7 +29,7 @@ describe('blockOf', () => {
     }
   });
 
-  test('finds the smallest block that net.BlockList finds, whatever the address', () => {
+  test('finds the smallest block that net.BlockList finds, for any address', () => {
     const near = fc
       .constantFrom(...BLOCK_EDGES.flatMap(({ edges }) => edges))
       .map((e) => e.address);
@@ -48,7 +48,7 @@ function parsed(text: string): Address {
   return address;
 }
 
-/** A BlockList refuses a prefix of 0, which holds everything of its family anyhow. */
+/** A BlockList rejects a prefix of 0, which contains every address of its family. */
 const BLOCK_LISTS = ADDRESS_BLOCKS.map(({ cidr }) => {
   const [network = '', prefix = ''] = cidr.split('/');
   const list = new BlockList();
@@ -56,7 +56,7 @@ const BLOCK_LISTS = ADDRESS_BLOCKS.map(({ cidr }) => {
   return { cidr, prefix: Number(prefix), family: familyOf(network), list };
 }).toSorted((a, b) => b.prefix - a.prefix);
 
-/** Only blocks of the own family are asked: `net.BlockList` also matches mapped addresses. */
+/** Checks only blocks of the same family: `net.BlockList` also matches mapped addresses. */
 function smallestByBlockList(text: string): string | undefined {
   return BLOCK_LISTS.find(
     ({ family, prefix, list }) =>

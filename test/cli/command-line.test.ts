@@ -152,6 +152,7 @@ describe.each(Object.entries(commands))('the help of %s', (name, command) => {
     // Run `npm run docs` and commit it.
     const page = readFileSync(join(root, 'docs/command-line.md'), 'utf8');
     expect(page).toContain(command.summary);
-    expect(page).toContain(`${PROGRAM} ${name}`);
+    expect(page).toMatch(new RegExp(`^#+ ${name}$`, 'm'));
+    expect(page).toContain(command.usage && `\`${PROGRAM} ${name} ${command.usage}\``);
   });
 });

@@ -38,12 +38,16 @@ describe('lines', () => {
     expect(await shown(text)).toEqual(expected);
   });
 
-  it('that are not UTF-8 do not affect the others', async () => {
-    const bytes = Buffer.from([0x31, 0x0a, 0x22, 0xff, 0x22, 0x0a, 0x32]);
-    expect(await shown(bytes)).toEqual(['1: 1', '2: not JSON: not UTF-8', '3: 2']);
-  });
+  // The second is an encoded lone surrogate.
+  it.each([[0xff], [0xed, 0xa0, 0x80]])(
+    'that are not UTF-8 do not affect others',
+    async (...bad) => {
+      const bytes = Buffer.from([0x31, 0x0a, 0x22, ...bad, 0x22, 0x0a, 0x32]);
+      expect(await shown(bytes)).toEqual(['1: 1', '2: not JSON: not UTF-8', '3: 2']);
+    },
+  );
 
-  it('are split the same however the chunks are cut', async () => {
+  it('are the same however the chunks are cut', async () => {
     const lines = fc.array(
       fc.jsonValue().map((value) => JSON.stringify(value)),
       { minLength: 2 },
@@ -67,6 +71,8 @@ describe('a document over several lines', () => {
     ['an array with leading commas', '[{"a":1}\n,{"a":2}\n]', ['1: [{"a":1},{"a":2}]']],
     ['a syntax error', '{\n "a": 1,\n "b": x\n}\n', ['3: not JSON: syntax error (column 7)']],
     ['a cut-off end', '[\n 1,\n', ['3: not JSON: ends too early (column 1)']],
+    ['an open bracket', '[', ['1: not JSON: ends too early (column 2)']],
+    ['an open string', '{"a":"b"', ['1: not JSON: ends too early (column 9)']],
   ])('is one value: %s', async (_, text, expected) => {
     expect(await shown(text)).toEqual(expected);
   });
@@ -88,11 +94,11 @@ describe('more than 64 MiB', () => {
       '1\n"',
       '"\n2\n',
       [
-        { line: 2, fault: TOO_LONG },
-        { line: 3, value: 2, bytes: 1 },
+        { line: 2, fault: TOO_LONG, text: '' },
+        { line: 3, value: 2, text: '2' },
       ],
     ],
-    ['in a document', '{\n', '\n}\n', [{ line: 1, fault: TOO_LONG }]],
+    ['in a document', '{\n', '\n}\n', [{ line: 1, fault: TOO_LONG, text: '' }]],
   ])('%s is a fault', async (_, first, last, expected) => {
     const items: JsonItem[] = [];
     for await (const found of readJson(blocks(first, last))) items.push(...found);
@@ -104,6 +110,7 @@ describe('the column of a syntax error', () => {
   it.each([
     ['secret', 1],
     ['[1,]', 4],
+    ['[] secret', 4],
     ['{"a":}', 6],
     ["{'a'", 2],
     ['{"a",', 5],
@@ -115,10 +122,10 @@ describe('the column of a syntax error', () => {
     ['nul!', 4],
   ])('%j is %i', async (text, column) => {
     const [item] = await read(text);
-    expect(item).toEqual({ line: 1, fault: `not JSON: syntax error (column ${column})` });
+    expect(item).toEqual({ line: 1, text, fault: `not JSON: syntax error (column ${column})` });
   });
 
-  it('is found in any text, and everything before it could still become JSON', async () => {
+  it('is found in any text, and the text before it could still become JSON', async () => {
     const broken = fc.tuple(
       fc.json(),
       fc.nat(),
@@ -131,7 +138,7 @@ describe('the column of a syntax error', () => {
         const [item] = await read(changed);
         if (item === undefined || !('fault' in item)) return;
         const column = Number(/column (\d+)/.exec(item.fault)?.[1]);
-        // What follows the change cannot be at fault before it.
+        // A change cannot cause an error before its place.
         expect(column).toBeGreaterThan(index);
       }),
       { numRuns: quickOrNightly(200, 20_000) },

@@ -1,9 +1,11 @@
 /** The inspector's page in a real Chromium; one browser for all tests. */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { valueEntry } from '../../src/cli/inspector/entries.ts';
@@ -76,7 +78,7 @@ async function serve(): Promise<{ readonly inspector: Inspector; readonly url: s
   return { inspector, url };
 }
 
-const ENTRY = valueEntry({ file: 'f', line: 1, value: [sampleMessage()] }, 0);
+const ENTRY = valueEntry({ file: 'f', line: 1, value: [sampleMessage()], text: '[]' }, 0);
 const entryOf = (line: number) => {
   const what = `Attack ${line}`;
   const messages = ENTRY.messages.map((message) => ({ ...message, what }));
@@ -90,6 +92,9 @@ const send = (url: string, what: string, secret = SECRET) =>
     secret,
   );
 
+const medianOf = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
 const options = (page: Page) => page.locator('[role=option]');
 
 it.runIf(isRequired)('has a browser to be tested in', () => {
@@ -97,7 +102,7 @@ it.runIf(isRequired)('has a browser to be tested in', () => {
 });
 
 describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
-  it('shows a request as it arrives, and nothing of the one that was chosen is lost', async () => {
+  it('shows a request as it arrives, and keeps the selected one', async () => {
     const { url, page: address } = await listen();
     const page = await open(address);
     await page.getByText('Nothing to show').waitFor();
@@ -111,6 +116,29 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     await expect.poll(() => options(page).count()).toBe(3);
     expect(await page.getByRole('heading', { name: 'The first attack' }).count()).toBe(1);
     expect(await options(page).nth(2).getAttribute('aria-selected')).toBe('true');
+  });
+
+  it('shows a request within 200 ms of its POST', async () => {
+    const start = performance.now();
+    const { url, page: address } = await listen();
+    const listeningMs = performance.now() - start;
+    const page = await open(address);
+    await page.evaluate(`
+      new MutationObserver(() => requestAnimationFrame(() => (window.shownAt ??= Date.now())))
+        .observe(document.getElementById('rows'), { childList: true })`);
+    const timesMs: number[] = [];
+    for (let number = 1; number <= 7; number += 1) {
+      await page.evaluate('window.shownAt = undefined');
+      const sentAt = Date.now();
+      await send(url, `Attack ${number}`);
+      // The page's policy forbids the evaluation that waitForFunction needs.
+      await expect.poll(() => page.evaluate('window.shownAt')).toBeDefined();
+      timesMs.push((await page.evaluate<number>('window.shownAt')) - sentAt);
+    }
+    console.info(
+      `listen was ready after ${listeningMs.toFixed()} ms; the rows appeared after ${timesMs.join(', ')} ms`,
+    );
+    expect(medianOf(timesMs)).toBeLessThan(200);
   });
 
   it('inserts hostile values as text', async () => {
@@ -131,7 +159,23 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     expect(await page.locator('#detail img, #detail script, #detail a, #list img').count()).toBe(0);
     expect(await page.locator('script').count()).toBe(1);
     expect(await page.title()).toBe('Inspector · security-events');
-    expect(await page.locator('pre').textContent()).toContain('<script>');
+    expect(await page.locator('#detail pre').allTextContents()).toContainEqual(
+      expect.stringContaining('<script>'),
+    );
+  });
+
+  it('shows the raw body beside a formatted one, and says where it is cut', async () => {
+    const { url, page: address } = await listen();
+    const page = await open(address);
+    const raw = `[ {"retry_count": 0.0e1, "retry_count": 0} ]`;
+    await postSigned(url, raw, 'another secret');
+    await expect.poll(() => page.locator('#detail pre').allTextContents()).toContain(raw);
+    const faults = JSON.stringify(Array.from({ length: 201 }, () => ({ a: 'x'.repeat(500) })));
+    await postSigned(url, faults, SECRET);
+    await page.getByText('The first 200 are shown.').waitFor();
+    await page.getByRole('heading', { name: '201 contract faults' }).waitFor();
+    await page.getByText(`The first 100000 of ${faults.length} characters are shown.`).waitFor();
+    expect(await page.locator('#detail pre').allTextContents()).toEqual([faults.slice(0, 100_000)]);
   });
 
   it('filters, pauses and clears', async () => {
@@ -171,10 +215,16 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     expect(target.requests.map(({ body }) => String(body))).toHaveLength(2);
     await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByText('Copied.').waitFor();
-    const command = await page.evaluate('navigator.clipboard.readText()');
-    expect(command).toContain(`curl -X 'POST' '${url}'`);
-    expect(command).toMatch(/-H 'x-svc-integrity: [0-9a-f]{64}'/);
-    expect(command).toContain(`It'\\''s an attack`);
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
+    await promisify(execFile)('sh', ['-c', command]);
+    await postSigned(url, Buffer.from([0xff, 0x00, 0x27]), SECRET);
+    await page.getByText('Raw body in base64').waitFor();
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByText('Copied.').waitFor();
+    await promisify(execFile)('sh', ['-c', await page.evaluate('navigator.clipboard.readText()')]);
+    await expect.poll(() => options(page).count()).toBe(4);
+    const verdicts = page.getByRole('img', { name: 'refused' });
+    expect([await verdicts.count(), target.requests.length]).toEqual([0, 3]);
     await target.close();
   });
 
@@ -217,8 +267,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
       };
       requestAnimationFrame(step);
     })`);
-    // The median: other programs of the machine delay single frames.
-    expect(frames.toSorted((a, b) => a - b)[60]).toBeLessThan(50);
+    // 30 frames a second, drawn in software. Other programs of the machine delay single frames.
+    expect(medianOf(frames)).toBeLessThan(34);
+    expect(frames.filter((durationMs) => durationMs > 100).length).toBeLessThan(6);
     expect(await page.locator('*').count()).toBeLessThan(400);
     await page.getByLabel('Newest first').focus();
     await page.keyboard.press('End');

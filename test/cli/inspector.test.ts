@@ -1,15 +1,17 @@
 import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { valueEntry } from '../../src/cli/inspector/entries.ts';
 import { Inspector } from '../../src/cli/inspector.ts';
+import type { TerminalClock } from '../../src/cli/terminal.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { deferred } from '../../src/runtime/deferred.ts';
 import { sampleMessage, sampleMessageV1, sampleRecord } from '../../src/testing/index.ts';
 import { type Posted, type Posting, post, postSigned } from '../helpers/http.ts';
 import { root } from '../helpers/package-files.ts';
 import { startReceiver } from '../helpers/receiver.ts';
-import { temporaryFolder } from '../helpers/temporary-files.ts';
+import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
 import { runCommand, type StartedCommand, startCommand } from '../helpers/terminal.ts';
 
 const SECRET = 'secret-of-the-test';
@@ -35,10 +37,31 @@ async function listen(...words: string[]): Promise<Opened> {
   return { ...command, url, page };
 }
 
-async function view(file: string): Promise<string> {
-  const command = startCommand(['view', file]);
+async function view(file: string, clock: TerminalClock = systemClock): Promise<string> {
+  const command = startCommand(['view', file], { clock });
   const [, page = ''] = await command.output(/Inspect .* at (\S+)/);
   return page;
+}
+
+/** A clock whose sleeps last until the test ends them: each is a pause between two polls of a file. */
+function pollingClock() {
+  let polls = deferred<() => void>();
+  const wake = async (): Promise<void> => {
+    const end = await polls.promise;
+    polls = deferred();
+    end();
+  };
+  const sleep = (_: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      signal?.addEventListener('abort', () => resolve());
+      polls.resolve(resolve);
+    });
+  /** Lets the command look at the file so many times, and resolves when it pauses again. */
+  const poll = async (times = 1): Promise<void> => {
+    for (let count = 0; count < times; count += 1) await wake();
+    await polls.promise;
+  };
+  return { poll, clock: { ...systemClock, sleep } };
 }
 
 const get = (url: string, headers: http.OutgoingHttpHeaders = {}): Promise<Posted> =>
@@ -166,11 +189,11 @@ describe('the page', () => {
   });
 
   it('needs a host on loopback', async () => {
-    const told = await runCommand(['listen', '--ui', '--host', '192.0.2.1'], {
+    const result = await runCommand(['listen', '--ui', '--host', '192.0.2.1'], {
       environment: ENVIRONMENT,
     });
-    expect(told).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(told.stderr).toContain('--ui is for this machine only');
+    expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(result.stderr).toContain('--ui is for this machine only');
   });
 
   it('has its address in the first line of --json', async () => {
@@ -185,7 +208,7 @@ describe('the page', () => {
 });
 
 describe('a request on the page', () => {
-  it('is shown as people read it', async () => {
+  it('is shown with what, who, route and facts', async () => {
     const { url, page } = await listen();
     await postSigned(url, BODY, SECRET);
     expect(await first(page)).toMatchObject({
@@ -195,6 +218,13 @@ describe('a request on the page', () => {
       what: 'SQL injection from 203.0.113.9',
       who: 'shop-1 · security_event',
       attempt: 1,
+      status: 204,
+      facts: [
+        ['request', 'POST /'],
+        ['answer', '204'],
+        ['attempt', '1'],
+        ['size', `${BODY.length} bytes`],
+      ],
       faults: [],
       messages: [
         {
@@ -216,16 +246,39 @@ describe('a request on the page', () => {
     expect(again?.messages[0]?.['badges']).toContain('repeated');
   });
 
+  it('has no attempt if no message says it', async () => {
+    const { url, page } = await listen();
+    await post(url, '', { method: 'GET' });
+    await postSigned(url, 'not JSON', SECRET);
+    await postSigned(url, JSON.stringify([sampleMessageV1()]), SECRET);
+    for (const { attempt, facts } of await stream(page).entries(3)) {
+      expect(attempt).toBeUndefined();
+      expect(facts).not.toContainEqual(['attempt', expect.anything()]);
+    }
+  });
+
+  it('counts the contract faults that are not shown', async () => {
+    const { url, page } = await listen();
+    const messages = Array.from({ length: 205 }, () => ({
+      ...sampleMessage(),
+      retry_count: 'two',
+    }));
+    await postSigned(url, JSON.stringify(messages), SECRET);
+    const entry = await first(page);
+    expect([entry.faults.length, entry['moreFaults']]).toEqual([200, 5]);
+  });
+
   it('has every contract fault', async () => {
     const { url, page } = await listen();
     await postSigned(url, JSON.stringify([{ ...sampleMessage(), retry_count: 'two' }]), SECRET);
     expect(await first(page)).toMatchObject({
       verdict: 'invalid',
+      who: '0.retry_count: expected a number',
       faults: [{ path: '0.retry_count', expected: 'a number', found: 'a string' }],
     });
   });
 
-  it('says why it was refused, and shows what came', async () => {
+  it('says why it was refused, and shows its messages', async () => {
     const { url, page } = await listen();
     await postSigned(url, BODY, 'another secret');
     const { advice, ...entry } = await first(page);
@@ -244,7 +297,7 @@ describe('a request on the page', () => {
     await postSigned(url, JSON.stringify([sampleMessageV1()]), SECRET);
     const [gotten, binary, older] = await stream(page).entries(3);
     expect(gotten).toMatchObject({ verdict: 'refused', what: 'Refused: not a POST', who: 'GET /' });
-    expect(binary).toMatchObject({ verdict: 'invalid', body: 'base64: /w==' });
+    expect(binary).toMatchObject({ verdict: 'invalid', body: '/w==', encoding: 'base64' });
     expect(older?.messages[0]?.['badges']).toContain('format 1');
   });
 
@@ -267,11 +320,17 @@ describe('a request on the page', () => {
     expect(JSON.stringify(entry)).not.toMatch(/hunter2|secret-of-the-test/);
     expect(entry['headers']).toContainEqual(['authorization', 'hidden, 14 characters']);
     expect(entry['source']).toBe('POST /?access_token=…&page=3');
+    expect(entry['curl']).toBe('');
+    expect(entry['advice']).toContainEqual(expect.stringContaining('cannot be copied as curl'));
+    await postSigned(url, Buffer.from([0xff, ...Buffer.from(SECRET)]), SECRET);
+    const [, binary] = await stream(page).entries(2);
+    const hidden = '(hidden: it contains the secret)';
+    expect(binary).toMatchObject({ body: hidden, encoding: 'text', curl: '' });
   });
 });
 
 describe('the stream', () => {
-  it('sends what is kept in order, and goes on after the last id', async () => {
+  it('sends the kept entries in order, and continues after the last id', async () => {
     const { url, page } = await listen();
     for (let count = 0; count < 3; count += 1) await postSigned(url, BODY, SECRET);
     const all = await stream(page).entries(3);
@@ -297,7 +356,7 @@ describe('the stream', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { readonly port: number };
     const page = inspector.urlAt(`http://127.0.0.1:${port}/`, { source: '', hint: '' });
-    const entry = valueEntry({ file: 'f', line: 1, value: [sampleMessage()] }, 0);
+    const entry = valueEntry({ file: 'f', line: 1, value: [sampleMessage()], text: '[]' }, 0);
     for (let at = 0; at < count; at += 1) inspector.add({ ...entry, body: 'x'.repeat(length) });
     const shown = await stream(page).entries(kept);
     expect(shown.map(({ sequence }) => sequence)).toEqual(
@@ -305,7 +364,7 @@ describe('the stream', () => {
     );
   });
 
-  it('says that all was cleared', async () => {
+  it('reports that the list was cleared', async () => {
     const { url, page } = await listen();
     await postSigned(url, BODY, SECRET);
     const events = stream(page);
@@ -358,11 +417,7 @@ describe('sending again', () => {
   });
 });
 
-const fileWith = (text: string): string => {
-  const file = join(temporaryFolder(), 'events.ndjson');
-  writeFileSync(file, text);
-  return file;
-};
+const fileWith = (text: string): string => temporaryFile(text, 'events.ndjson');
 
 describe('view', () => {
   it('shows log lines, messages, bodies and lines of listen --json', async () => {
@@ -382,7 +437,7 @@ describe('view', () => {
       ['valid', 'shop-1 · 2 messages'],
       ['valid', 'test-1 · test'].map((text) => text.replace('test-1', 'shop-1')),
       ['invalid', 'threat.attack'],
-      ['invalid', expect.stringContaining('events.ndjson')],
+      ['invalid', '0: expected an object'],
     ]);
     expect(found[0]).toMatchObject({ label: 'line 1', what: 'sql_injection', curl: '' });
     expect(found[4]?.faults).toContainEqual({
@@ -392,14 +447,25 @@ describe('view', () => {
     });
   });
 
+  it('shows the text of a value unchanged', async () => {
+    const text = `[ ${JSON.stringify(sampleMessage()).replace('{', '{ "retry_count": 0.0e1, ')} ]`;
+    expect(await first(await view(fileWith(`${text}\n`)))).toMatchObject({ body: text });
+    const long = JSON.stringify(['x'.repeat(2 ** 21)]);
+    expect(await first(await view(fileWith(long)))).toMatchObject({
+      body: long.slice(0, 2 ** 21),
+      bodyLength: long.length,
+    });
+  });
+
   it('follows the file as it grows, also when a line is written in parts', async () => {
     const line = JSON.stringify(sampleMessage());
     const file = fileWith(`${line}\n${line.slice(0, 50)}`);
-    const events = stream(await view(file));
+    const { clock, poll } = pollingClock();
+    const events = stream(await view(file, clock));
     await events.entries(1);
-    // Longer than a writer pauses between two blocks of its buffer.
-    await systemClock.sleep(700);
+    await poll(3);
     appendFileSync(file, `${line.slice(50)}\n{"cut":\n{broken\n${line}`);
+    await poll();
     const found = await events.entries(5);
     expect(found.map(({ label, verdict }) => [label, verdict])).toEqual([
       ['line 1', 'valid'],
@@ -410,7 +476,7 @@ describe('view', () => {
     ]);
   });
 
-  it('shows a value that stays cut off, and a document over several lines', async () => {
+  it('shows a truncated value, and a document over several lines', async () => {
     const text = JSON.stringify([sampleMessage()], null, 2);
     expect(await first(await view(fileWith(text)))).toMatchObject({ verdict: 'valid' });
     const file = fileWith(text.slice(0, -20));
@@ -427,14 +493,35 @@ describe('view', () => {
   it('starts again when the file is replaced', async () => {
     const line = `${JSON.stringify(sampleMessage())}\n`;
     const file = fileWith(line + line);
-    const events = stream(await view(file));
+    const { clock, poll } = pollingClock();
+    const events = stream(await view(file, clock));
     await events.entries(2);
     writeFileSync(`${file}.new`, line);
     rmSync(file);
-    await systemClock.sleep(300);
+    await poll(2);
     renameSync(`${file}.new`, file);
+    await poll();
     await events.has('event: clear\n');
     expect(await events.entries(3)).toHaveLength(3);
+  });
+
+  it('waits for a file that is missing when it starts again', async () => {
+    const line = `${JSON.stringify(sampleMessage())}\n`;
+    const file = fileWith(line);
+    const { clock, poll } = pollingClock();
+    const events = stream(await view(file, clock));
+    await events.entries(1);
+    writeFileSync(`${file}.new`, line);
+    renameSync(`${file}.new`, file);
+    // The file is rotated a second time before the command opens it again.
+    const cleared = vi.spyOn(Inspector.prototype, 'clear').mockImplementationOnce(() => {
+      rmSync(file);
+    });
+    onTestFinished(() => cleared.mockRestore());
+    await poll();
+    writeFileSync(file, line);
+    await poll();
+    expect(await events.entries(2)).toHaveLength(2);
   });
 
   it('reads standard input, and stays when it ends', async () => {
@@ -446,9 +533,9 @@ describe('view', () => {
     expect(await command.ended).toBe(0);
   });
 
-  it('says that there is no such file', async () => {
-    const told = await runCommand(['view', join(temporaryFolder(), 'none')]);
-    expect(told).toMatchObject({ exitCode: 3 });
-    expect(told.stderr).toContain('none: no such file or directory');
+  it('reports a missing file', async () => {
+    const result = await runCommand(['view', join(temporaryFolder(), 'none')]);
+    expect(result).toMatchObject({ exitCode: 3 });
+    expect(result.stderr).toContain('none: no such file or directory');
   });
 });

@@ -1,4 +1,4 @@
-/** `listen` and `test` as programs: what only processes can show. */
+/** `listen` and `test` as programs: what only real processes can prove. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -51,13 +51,13 @@ function program(words: readonly string[], env: Readonly<Record<string, string>>
   return { child, ended, text: () => text, has };
 }
 
-/** As anybody on the machine sees it; empty where there is no /proc. */
+/** The command line that other users see; empty without /proc. */
 function commandLineOf({ pid }: ChildProcess): string {
   const file = `/proc/${pid}/cmdline`;
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
-it('one terminal listens, another one tests, and nowhere is the secret seen', async () => {
+it('one terminal listens, another tests, and the secret is never printed', async () => {
   const listening = program(['listen', '--port', '0'], { NO_COLOR: '1' });
   const [, url = ''] = await listening.has(/^Listening on (\S+)\n/m);
   expect(commandLineOf(listening.child)).not.toContain(SECRET);
@@ -66,7 +66,7 @@ it('one terminal listens, another one tests, and nowhere is the secret seen', as
   expect(await testing.ended).toBe(0);
   await listening.has(/verified, 1 message -> 204\n {2}test {2}/);
 
-  // A reader that leaves, once it has seen enough, ends it; nothing is left to say about that.
+  // A reader that leaves ends it without an error message.
   listening.child.stdout?.destroy();
   await postSigned(url, '[]', SECRET).catch(() => undefined);
   expect(await listening.ended).toBe(0);
@@ -74,7 +74,7 @@ it('one terminal listens, another one tests, and nowhere is the secret seen', as
   expect(listening.text()).not.toContain('\u001B');
 });
 
-it('Ctrl-C ends a program that listens with 0, though a sender is still connected', async () => {
+it('listen ends with 0 after Ctrl-C, although a sender is still connected', async () => {
   const listening = program(['listen', '--port', '0'], {});
   const [, url = ''] = await listening.has(/^Listening on (\S+)\n/m);
   const sender = net.connect(Number(new URL(url).port), '127.0.0.1');
@@ -109,7 +109,7 @@ it('SIGTERM ends a program whose database does not answer', async () => {
   await once(database.listen(0, '127.0.0.1'), 'listening');
   const { port } = database.address() as net.AddressInfo;
   const connected = once(database, 'connection');
-  const url = `postgres://nobody@127.0.0.1:${port}/none`;
+  const url = `postgres://user@127.0.0.1:${port}/none`;
   const listing = program(['dead', 'list', '--postgres'], { DATABASE_URL: url });
   await connected;
   const before = performance.now();

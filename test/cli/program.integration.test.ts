@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runProgram } from '../helpers/child-programs.ts';
 import { root } from '../helpers/package-files.ts';
+import { outcome } from '../helpers/terminal.ts';
 
 const main = join(root, 'dist/cli/main.js');
 
-it('the program signs standard input, ends by itself, and prints nothing else', async () => {
+it('the program signs standard input, prints only the signature and exits', async () => {
   const child = spawn(process.execPath, [main, 'sign'], {
     env: { SECURITY_EVENTS_SECRET: '1234' },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -17,18 +18,16 @@ it('the program signs standard input, ends by itself, and prints nothing else', 
   child.stderr.on('data', (chunk) => (texts.stderr += String(chunk)));
   child.stdin.end('4567');
   const [exitCode] = await once(child, 'close');
-  expect({ exitCode, ...texts }).toEqual({
-    exitCode: 0,
-    stdout: '9d101d2bf630748679226b767d2031634c520390ff0e926afc09bc65a05bfdb2\n',
-    stderr: '',
-  });
+  expect({ exitCode, ...texts }).toEqual(
+    outcome(0, '9d101d2bf630748679226b767d2031634c520390ff0e926afc09bc65a05bfdb2\n'),
+  );
 });
 
 it('a reader that leaves is no failure', async () => {
   const child = spawn(process.execPath, [main, '--help'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // Closed before the program can have started: its first write finds nobody.
+  // Closed before the program starts, so its first write fails.
   child.stdout.destroy();
   let stderr = '';
   child.stderr.on('data', (chunk) => (stderr += String(chunk)));
@@ -36,7 +35,7 @@ it('a reader that leaves is no failure', async () => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
 
-it('a wrong use ends with exit code 2', async () => {
+it('wrong usage exits with 2', async () => {
   expect(await runProgram([main, 'sing'], { cwd: root })).toMatchObject({
     exitCode: 2,
     stdout: '',

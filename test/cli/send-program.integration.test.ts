@@ -1,4 +1,4 @@
-/** `send --undelivered` as a program: what only processes can show. */
+/** `send --undelivered` as a program: what only real processes can prove. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ function messagesFile(count: number): { readonly file: string; readonly left: st
 const env = { SECURITY_EVENTS_SECRET: 'a secret' };
 const started = (words: readonly string[]) => spawn(process.execPath, [main, ...words], { env });
 
-it('saves undelivered messages before it goes on, so that SIGKILL does not lose them', async () => {
+it('saves undelivered messages before it continues, so that SIGKILL does not lose them', async () => {
   const second = deferred();
   const step: Step = (exchange) => {
     if (!exchange.request.body.includes('"id-1000"')) return respond({ status: 422 })(exchange);
@@ -58,7 +58,7 @@ it('still reports what happened when the file cannot be written', async () => {
   child.stdout.on('data', (chunk) => (texts.stdout += String(chunk)));
   child.stderr.on('data', (chunk) => (texts.stderr += String(chunk)));
   const [exitCode] = (await once(child, 'close')) as [number];
-  expect([exitCode, texts.stderr]).toEqual([3, `security-events: ${left}: EFBIG\n`]);
+  expect([exitCode, texts.stderr]).toEqual([3, `security-events: ${left}: file too large\n`]);
   expect(texts.stdout).toContain('\nNot delivered: 100 messages\n');
   expect(texts.stdout).not.toContain('Saved');
 });

@@ -1,19 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../helpers/terminal.ts';
+import { describe, expect, it } from 'vitest';
+import { temporaryFile } from '../helpers/temporary-files.ts';
+import { outcome, runCommand } from '../helpers/terminal.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'cli-'));
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
-const file = (name: string, content: string | Uint8Array): string => {
-  const path = join(folder, name);
-  writeFileSync(path, content);
-  return path;
-};
 const hmac = (body: string | Uint8Array, secret: string): string =>
   createHmac('sha256', secret).update(body).digest('hex');
 
@@ -35,16 +24,16 @@ describe('sign', () => {
     ['nothing at all', ['sign'], {}, hmac('', '1234')],
     ['another variable', ['sign', '--secret-env', 'OLD'], { input: 'a' }, hmac('a', 'ключ')],
   ])('signs %s', async (_, words, options, signature) => {
-    expect(await runCommand(words, { environment, ...options })).toEqual({
-      exitCode: 0,
-      stdout: `${signature}\n`,
-      stderr: '',
-    });
+    expect(await runCommand(words, { environment, ...options })).toEqual(
+      outcome(0, `${signature}\n`),
+    );
   });
 
   it('signs the bytes of a file, text or not', async () => {
     const bytes = Uint8Array.of(0, 255, 128, 10);
-    const { stdout } = await runCommand(['sign', file('body.bin', bytes)], { environment });
+    const { stdout } = await runCommand(['sign', temporaryFile(bytes, 'body.bin')], {
+      environment,
+    });
     expect(stdout).toBe(`${hmac(bytes, '1234')}\n`);
   });
 
@@ -54,7 +43,7 @@ describe('sign', () => {
     ['one of two line ends', 'a\n\n', 'a\n'],
     ['a byte order mark', '\uFEFFa b\r\n', 'a b'],
   ])('takes a secret from a file without %s', async (_, content, secret) => {
-    const words = ['sign', '--secret-file', file('secret', content)];
+    const words = ['sign', '--secret-file', temporaryFile(content, 'secret')];
     expect((await runCommand(words, { input: 'x', environment })).stdout).toBe(
       `${hmac('x', secret)}\n`,
     );
@@ -75,28 +64,30 @@ describe('sign', () => {
     ['a body that is not there', ['gone.json'], environment, 3, /gone\.json: no such file/],
     ['a folder as a body', ['.'], environment, 3, /: \.: is a directory/],
     ['a folder as a secret', ['--secret-file', '.'], {}, 3, /: \.: is a directory/],
-  ])('says what is at fault with %s', async (_, words, variables, exitCode, message) => {
-    const told = await runCommand(['sign', ...words], { environment: variables });
-    expect(told).toMatchObject({ exitCode, stdout: '' });
-    expect(told.stderr).toMatch(message);
+  ])('explains %s', async (_, words, variables, exitCode, message) => {
+    const result = await runCommand(['sign', ...words], { environment: variables });
+    expect(result).toMatchObject({ exitCode, stdout: '' });
+    expect(result.stderr).toMatch(message);
   });
 
   it.each([
     ['random bytes', Uint8Array.of(0x80, 0xff, 0x31)],
     ['UTF-16', Buffer.from('\uFEFFabc\r\n', 'utf16le')],
   ])('refuses %s as a secret, which would be another one as text', async (_, bytes) => {
-    const told = await runCommand(['sign', '--secret-file', file('secret', bytes)], { input: 'x' });
-    expect(told).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(told.stderr).toContain('is not UTF-8 text');
+    const result = await runCommand(['sign', '--secret-file', temporaryFile(bytes, 'secret')], {
+      input: 'x',
+    });
+    expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(result.stderr).toContain('is not UTF-8 text');
   });
 
   it('refuses an empty secret file', async () => {
-    const told = await runCommand(['sign', '--secret-file', file('empty', '\n')]);
-    expect(told.exitCode).toBe(2);
-    expect(told.stderr).toContain('is empty: expected the secret');
+    const result = await runCommand(['sign', '--secret-file', temporaryFile('\n', 'empty')]);
+    expect(result.exitCode).toBe(2);
+    expect(result.stderr).toContain('is empty: expected the secret');
   });
 
-  it('says what it waits for where a person types', async () => {
+  it('says how to finish input from a terminal', async () => {
     const { stderr } = await runCommand(['sign'], { environment, isTerminal: true });
     expect(stderr).toBe('Reading from the terminal. Press Ctrl-D to finish.\n');
   });

@@ -3,11 +3,11 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { processTerminal } from '../../src/cli/process-terminal.ts';
-import { endOf, jsonLine, paint, printable } from '../../src/cli/terminal.ts';
+import { endReasonOf, jsonLine, paint, printable } from '../../src/cli/terminal.ts';
 import { fakeTerminal } from '../helpers/terminal.ts';
 
 describe('colours', () => {
-  it('are written where the output has them, and nowhere else', () => {
+  it('are written only to an output that shows colours', () => {
     expect(paint(fakeTerminal({ hasColours: true }).output, 'red', 'no')).toBe(
       '\u001b[31mno\u001b[39m',
     );
@@ -29,7 +29,7 @@ describe('printable', () => {
     expect(printable(text)).toBe(shown);
   });
 
-  it('leaves letters, emoji, combining marks and tabs as they are', () => {
+  it('does not change letters, emoji, combining marks and tabs', () => {
     const text = 'é e\u0301 日本語 🦊 \t שלום';
     expect(printable(text)).toBe(text);
   });
@@ -70,7 +70,7 @@ describe('the terminal of a process', () => {
     expect(terminal.environment['HOME']).toBe('/');
   });
 
-  it('stops waiting for standard input when the command is to end', async () => {
+  it('stops waiting for standard input when the command ends', async () => {
     const { fake, terminal } = hostWithTerminal();
     const reading = terminal.input[Symbol.asyncIterator]();
     fake.stdin.write('text');
@@ -95,30 +95,30 @@ describe('the terminal of a process', () => {
     terminal.onForcedExit(() => calls.push('clean up'));
     terminal.onForcedExit(() => calls.push('cancelled'))();
     fake.emit(one);
-    expect([endOf(terminal.signal), calls]).toEqual(['interrupted', []]);
+    expect([endReasonOf(terminal.signal), calls]).toEqual(['interrupted', []]);
     fake.emit(other);
     expect(calls).toEqual([130, 'clean up']);
   });
 
-  it('ends when who reads its output has left, and resolves what is still written', async () => {
+  it('ends when the reader of its output leaves, and resolves pending writes', async () => {
     const { fake, terminal } = hostWithTerminal();
-    const told = once(fake.stdout, 'error');
+    const failed = once(fake.stdout, 'error');
     fake.stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
-    await told;
+    await failed;
     await terminal.output.write('more');
-    expect(endOf(terminal.signal)).toBe('output-closed');
+    expect(endReasonOf(terminal.signal)).toBe('output-closed');
   });
 
-  it('tells that its output could not be written, and why', async () => {
+  it('reports why its output could not be written', async () => {
     const { fake } = hostWithTerminal();
     const full = Object.assign(new Error('write'), { code: 'ENOSPC', syscall: 'write' });
     const stdout = new Writable({ write: (_chunk, _encoding, done) => done(full) });
     const host = Object.assign(fake, { stdout });
     const terminal = processTerminal(host as unknown as NodeJS.Process);
     expect(await runCommandLine(['secret'], terminal)).toBe(3);
-    expect(endOf(terminal.signal)).toBe('output-failed');
+    expect(endReasonOf(terminal.signal)).toBe('output-failed');
     expect(String(fake.stderr.read())).toBe(
-      'security-events: standard output: no space left on the disk\n',
+      'security-events: standard output: no space left on device\n',
     );
   });
 
@@ -138,15 +138,15 @@ describe('the terminal of a process', () => {
     expect(asked).toEqual([env]);
   });
 
-  it('is not ended by a standard error that nobody reads', async () => {
+  it('continues when standard error is closed', async () => {
     const { fake, terminal } = hostWithTerminal();
-    const told = once(fake.stderr, 'error');
+    const failed = once(fake.stderr, 'error');
     fake.stderr.destroy(new Error('write EPIPE'));
-    await told;
-    expect(endOf(terminal.signal)).toBe(undefined);
+    await failed;
+    expect(endReasonOf(terminal.signal)).toBe(undefined);
   });
 
-  it('leaves nothing behind once it is released', async () => {
+  it('removes its listeners when it is released', async () => {
     const { fake, terminal } = hostWithTerminal();
     const input = terminal.input[Symbol.asyncIterator]();
     const waiting = input.next();

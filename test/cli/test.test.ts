@@ -13,7 +13,7 @@ const test = (words: readonly string[], options: FakeTerminalOptions = {}) =>
 const parsed = (text: string): unknown => JSON.parse(text);
 
 describe('test', () => {
-  it('sends one test message that is genuine, and tells what was answered', async () => {
+  it('sends one signed test message, and prints the answer', async () => {
     await using receiver = await startReceiver({ script: [respond({ status: 202 })] });
     const { exitCode, stdout, stderr } = await test([receiver.url]);
     const [request] = receiver.requests;
@@ -33,7 +33,7 @@ describe('test', () => {
     expect(verify(body, request?.headers['x-svc-integrity'], SECRET)).toBe(true);
   });
 
-  it('sends format 1, of the application that is asked for', async () => {
+  it('sends format 1 for the application of --application', async () => {
     await using receiver = await startReceiver();
     const { exitCode } = await test([receiver.url, '--format', '1', '--application', 'shop-1']);
     expect(exitCode).toBe(0);
@@ -53,10 +53,10 @@ describe('test', () => {
     expect(await sent()).not.toHaveProperty('0.risk');
   });
 
-  it('tells programs the same on one line of JSON', async () => {
+  it('prints the result as one line of JSON with --json', async () => {
     await using receiver = await startReceiver({ script: [respond(), respond({ status: 404 })] });
-    const told = await test([receiver.url, '--json']);
-    expect(parsed(told.stdout)).toEqual({
+    const result = await test([receiver.url, '--json']);
+    expect(parsed(result.stdout)).toEqual({
       ok: true,
       message_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       status: 200,
@@ -84,7 +84,11 @@ describe('test', () => {
     [413, 'The receiver accepts only very small bodies'],
     [415, 'The receiver must accept Content-Type: application/json.'],
     [429, 'The receiver limits its requests'],
-    [499, 'The receiver must accept a JSON array'],
+    [
+      499,
+      'The receiver must accept a JSON array and ignore unknown message types such as `test`. ' +
+        'A receiver of the deprecated format needs --format 1.',
+    ],
     [500, 'The receiver failed. See its log.'],
     [502, 'A proxy got no answer'],
     [504, 'A proxy got no answer'],
@@ -100,7 +104,7 @@ describe('test', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('says of a status that HTTP does not know nothing but the status', async () => {
+  it('gives no advice after a status that HTTP does not define', async () => {
     await using receiver = await startReceiver({ script: [respond({ status: 700 })] });
     const { stdout } = await test([receiver.url]);
     expect(stdout.trimEnd().split('\n')).toHaveLength(2);
@@ -113,7 +117,7 @@ describe('test', () => {
     expect(target.requests).toHaveLength(0);
   });
 
-  it('says where nothing listens', async () => {
+  it('explains that nothing listens at the port', async () => {
     const receiver = await startReceiver();
     await receiver.close();
     const { exitCode, stdout } = await test([receiver.url]);
@@ -124,13 +128,8 @@ describe('test', () => {
   });
 
   it.each([
-    ['closes the connection', reset(), [], 'The receiver closed the connection'],
-    [
-      'is too slow',
-      hang(),
-      ['--deadline', '100ms'],
-      'Answer first and process the messages afterwards',
-    ],
+    ['closes the connection', reset(), [], 'A port that speaks HTTPS needs https://'],
+    ['is too slow', hang(), ['--deadline', '100ms'], 'To let the test wait longer'],
   ])('says where the receiver %s', async (_, step, words, advice) => {
     await using receiver = await startReceiver({ script: [step] });
     const { exitCode, stdout } = await test([receiver.url, ...words]);
@@ -138,7 +137,7 @@ describe('test', () => {
     expect(stdout).toContain(`\n${advice}`);
   });
 
-  it('says where https meets a port of http', async () => {
+  it('explains https to a port that speaks http', async () => {
     await using receiver = await startReceiver({
       onConnection: (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
     });
@@ -146,7 +145,7 @@ describe('test', () => {
     expect(stdout).toContain('\nDoes the port speak HTTPS?');
   });
 
-  it('takes private addresses, and refuses them where it is told to', async () => {
+  it('accepts private addresses by default, and refuses them with --network public', async () => {
     await using receiver = await startReceiver();
     const url = receiver.url.replace('127.0.0.1', 'localhost');
     const { exitCode, stdout } = await test([url, '--network', 'public']);
@@ -166,7 +165,7 @@ describe('test', () => {
     expect(command.terminal.stdout()).toBe('');
   });
 
-  it('tells neither the secret nor what stands behind the host of the URL', async () => {
+  it('prints neither the secret nor the path and query of the URL', async () => {
     await using receiver = await startReceiver({ script: [respond({ status: 500 })] });
     const { stdout, stderr } = await test([`${receiver.url}?token=hunter2`]);
     expect(stdout + stderr).not.toMatch(/hunter2|secret-of-the-test|\/hook/);
@@ -192,7 +191,7 @@ it.each([
 });
 
 it('test needs a secret', async () => {
-  const told = await test(['http://localhost/'], { environment: {} });
-  expect(told).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(told.stderr).toContain('no secret given');
+  const result = await test(['http://localhost/'], { environment: {} });
+  expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(result.stderr).toContain('no secret given');
 });

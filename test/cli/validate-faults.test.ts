@@ -1,7 +1,7 @@
-/** What `validate` says of values that break the contract. */
+/** How `validate` reports values that break the contract. */
 import { describe, expect, it, test } from 'vitest';
 import { sampleMessage, sampleRecord } from '../../src/testing/index.ts';
-import { runCommand } from '../helpers/terminal.ts';
+import { outcome, runCommand } from '../helpers/terminal.ts';
 
 const validate = (input: string | Iterable<string | Uint8Array>, ...words: readonly string[]) =>
   runCommand(['validate', ...words], { input });
@@ -18,26 +18,28 @@ const RECEIVED =
   'If you received these messages, use --reading received: it accepts what newer senders add.\n';
 
 describe('faults', () => {
-  it('are told by line, shape and path, with what was expected and found', async () => {
-    expect(await validate(ndjson(record, wrongRecord, { ...event, retry_count: -1 }))).toEqual({
-      exitCode: 1,
-      stdout: [
-        `standard input:2: record: payload.ruleset: ${RULESETS}`,
-        'standard input:3: message: retry_count: expected at least 0, found -1',
-        '',
-      ].join('\n'),
-      stderr: '2 records, 1 message: 2 errors in 2 of them\n',
-    });
+  it('are printed with line, shape, path, expected and found', async () => {
+    expect(await validate(ndjson(record, wrongRecord, { ...event, retry_count: -1 }))).toEqual(
+      outcome(
+        1,
+        [
+          `standard input:2: record: payload.ruleset: ${RULESETS}`,
+          'standard input:3: message: retry_count: expected at least 0, found -1',
+          '',
+        ].join('\n'),
+        '2 records, 1 message: 2 errors in 2 of them\n',
+      ),
+    );
   });
 
-  it('within an array are told by its line and the index of the element', async () => {
+  it('have the line and the index of an element of an array', async () => {
     const input = JSON.stringify([event, { ...event, message_id: '' }], null, 1);
     expect((await validate(input)).stdout).toBe(
       'standard input:1[1]: message: message_id: expected a non-empty string, found an empty string\n',
     );
   });
 
-  it('are objects for programs, one a line', async () => {
+  it('are printed as one line of JSON each with --json', async () => {
     const { stdout, exitCode } = await validate(ndjson([event, 5], wrongRecord, 'x'), '--json');
     const expected =
       'expected an object with one of the keys `svc_payload_type`, `message_type`, `event_name`, found a';
@@ -67,54 +69,42 @@ describe('faults', () => {
     ['an array in an array', '[[]]', `${unknown} an array`],
     ['a foreign object', '{"a":"secret"}', `${unknown} an object without them`],
     ['no JSON', '{"a":secret}', 'not JSON: syntax error (column 6)'],
-    ['cut off JSON', '{"a":"secret"', 'not JSON: ends too early (column 14)'],
-    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'not JSON: not UTF-8'],
-    [
-      'an encoded lone surrogate',
-      Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]),
-      'not JSON: not UTF-8',
-    ],
-    ['text behind it', '[] secret', 'not JSON: syntax error (column 4)'],
-    ['an array that is not closed', '[', 'not JSON: ends too early (column 2)'],
-  ])('tell of %s, and quote nothing', async (_, input, expected) => {
+  ])('report %s without quoting the value', async (_, input, expected) => {
     const { exitCode, stdout, stderr } = await validate([input]);
     expect(exitCode).toBe(1);
     expect(stdout.replace(/^standard input:1(\[0\])?: /, '')).toBe(`${expected}\n`);
     expect(stderr).not.toContain('secret');
   });
 
-  it('within a value over several lines are told by the line where JSON stops', async () => {
-    const { stdout } = await validate('\n{\n  "a": 1,\n  "b": secret\n}\n');
-    expect(stdout).toBe('standard input:4: not JSON: syntax error (column 8)\n');
-  });
-
   it.each([
     ['body', 'message: expected at least 1 elements, found 0'],
     ['body-v1', 'message-v1: expected at least 1 elements, found 0'],
-  ])('tell of an empty array where a %s is expected', async (as) => {
+  ])('report an empty array instead of a %s', async (as) => {
     const { exitCode, stdout } = await validate('[]', '--as', as);
     expect(exitCode).toBe(1);
     expect(stdout).toBe(`standard input:1: ${as}: expected at least 1 elements, found 0\n`);
   });
 
-  it('tell of a body with more than 1000 messages, and of no list of messages', async () => {
+  it('report a body, but no other list, with more than 1000 messages', async () => {
     const many = JSON.stringify(Array.from({ length: 1001 }, () => event));
     expect(await validate(many, '--as', 'message')).toMatchObject({ exitCode: 0, stdout: '' });
-    expect(await validate(many, '--as', 'body')).toEqual({
-      exitCode: 1,
-      stdout: 'standard input:1: body: expected at most 1000 elements, found 1001\n',
-      stderr: '1,001 messages: 1 error\n',
-    });
+    expect(await validate(many, '--as', 'body')).toEqual(
+      outcome(
+        1,
+        'standard input:1: body: expected at most 1000 elements, found 1001\n',
+        '1,001 messages: 1 error\n',
+      ),
+    );
     const most = JSON.stringify(Array.from({ length: 1000 }, () => event));
     expect(await validate(most, '--as', 'body')).toMatchObject({ exitCode: 0 });
   });
 
-  it('tell of a body that is no array', async () => {
+  it('report a body that is not an array', async () => {
     const { stdout } = await validate(ndjson(event), '--as', 'body');
     expect(stdout).toBe('standard input:1: body: expected an array, found an object\n');
   });
 
-  it('show no key of others that steers a terminal, and none that is long or odd', async () => {
+  it('do not show keys that are long, unusual or control a terminal', async () => {
     const input = ndjson({ ...record, '\u001b[2Jé\u202e': 1 });
     const { stdout } = await validate(input);
     expect(stdout).toContain('unknown key "\\u001b[2Jé\\u202e"');
@@ -122,13 +112,13 @@ describe('faults', () => {
     const identifiers = { 'jane doe': [] };
     const actor = { identifiers };
     const odd = { ...custom, context: { ...custom.context, actor } };
-    const { stdout: told } = await validate(ndjson(odd), '--json');
-    expect(told).not.toContain('jane doe');
-    expect(told).toContain('"path":["context","actor","identifiers","…"]');
+    const { stdout: result } = await validate(ndjson(odd), '--json');
+    expect(result).not.toContain('jane doe');
+    expect(result).toContain('"path":["context","actor","identifiers","…"]');
   });
 });
 
-it('values of any depth and faults without number cost no other value', async () => {
+it('checks the next value after one with great depth or countless faults', async () => {
   const depth = 250_000;
   const deep = '['.repeat(depth) + ']'.repeat(depth);
   const many = JSON.stringify({
@@ -143,7 +133,7 @@ it('values of any depth and faults without number cost no other value', async ()
   expect(stderr).toMatch(/^2 records, 1 message: 1,0\d\d errors in 2 of them/);
 });
 
-it('a fault far down is told by the first keys of its path', async () => {
+it('shows the first keys of a deep path', async () => {
   const deep = `${'{"a":'.repeat(501)}1${'}'.repeat(501)}`;
   const custom = sampleRecord('svc.ev0.custom_event');
   const text = JSON.stringify(custom).replace(/"options":\{[^}]*\}/, `"options":${deep}`);

@@ -1,4 +1,4 @@
-/** What `validate` keeps of an input that is larger than it may be: a process of its own tells. */
+/** `validate` in a process with little memory, with an input that is larger. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const MEGABYTE = 1_000_000;
 const INPUT_BYTES = 400 * MEGABYTE;
-/** Of which Node itself, and what is loaded, take the larger part. */
+/** Node itself and the loaded modules take more than half. */
 const MAX_RESIDENT_BYTES = 220 * MEGABYTE;
 
 const TELL_MEMORY = `data:text/javascript,${encodeURIComponent(
@@ -34,7 +34,7 @@ async function residentAfter(block: Buffer): Promise<{ bytes: number; exitCode: 
 
 const line = `${JSON.stringify(sampleRecord())}\n`;
 
-// Seconds of a processor each: too much for whoever waits, and less would show nothing.
+// Each takes seconds of a processor, and a smaller input would fit into memory.
 it.skipIf(quickOrNightly(true, false)).each([
   ['records, one a line', line.repeat(2000), 0],
   ['one line without an end', 'a'.repeat(MEGABYTE), 1],

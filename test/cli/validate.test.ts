@@ -1,20 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { sampleMessage, sampleMessageV1, sampleRecord } from '../../src/testing/index.ts';
-import { type FakeTerminal, fakeTerminal, runCommand } from '../helpers/terminal.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'cli-'));
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
-const file = (name: string, content: string): string => {
-  const path = join(folder, name);
-  writeFileSync(path, content);
-  return path;
-};
+import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
+import { type FakeTerminal, fakeTerminal, outcome, runCommand } from '../helpers/terminal.ts';
 
 const validate = (input: string | Iterable<string | Uint8Array>, ...words: readonly string[]) =>
   runCommand(['validate', ...words], { input });
@@ -26,7 +16,7 @@ const logLine = { ...record, trace_id: '0'.repeat(32) };
 const event = sampleMessage('security_event');
 const messageV1 = sampleMessageV1('pulse');
 
-describe('what follows the contract', () => {
+describe('a valid input', () => {
   it.each([
     ['a record', ndjson(record), '1 record: valid'],
     ['a line', ndjson(logLine), '1 log line: valid'],
@@ -45,7 +35,7 @@ describe('what follows the contract', () => {
     ],
     ['a record over several lines', JSON.stringify(record, null, '\t'), '1 record: valid'],
   ])('is %s, recognised by itself', async (_, input, summary) => {
-    expect(await validate(input)).toEqual({ exitCode: 0, stdout: '', stderr: `${summary}\n` });
+    expect(await validate(input)).toEqual(outcome(0, '', `${summary}\n`));
   });
 
   it.each([
@@ -55,21 +45,13 @@ describe('what follows the contract', () => {
     ['message-v1', ndjson(messageV1), '1 format 1 message'],
     ['body', ndjson([event], [event]), '2 messages'],
     ['body-v1', ndjson([messageV1]), '1 format 1 message'],
-  ])('is taken for a %s where that is asked for', async (as, input, what) => {
-    expect(await validate(input, '--as', as)).toEqual({
-      exitCode: 0,
-      stdout: '',
-      stderr: `${what}: valid\n`,
-    });
+  ])('is checked as a %s with --as', async (as, input, what) => {
+    expect(await validate(input, '--as', as)).toEqual(outcome(0, '', `${what}: valid\n`));
   });
 });
 
 it.each(['', '\n \n', '[]'])('an empty input is not valid: %j', async (input) => {
-  expect(await validate(input)).toEqual({
-    exitCode: 1,
-    stdout: '',
-    stderr: 'empty input: nothing to check\n',
-  });
+  expect(await validate(input)).toEqual(outcome(1, '', 'empty input: nothing to check\n'));
 });
 
 describe('options', () => {
@@ -94,7 +76,7 @@ describe('options', () => {
     [['--as', 'event'], '--as must be one of: record, line, message, message-v1, body, body-v1'],
     [['--dialect', 'loose'], '--dialect must be one of: strict, open'],
     [['--reading', 'sent'], '--reading must be one of: emitted, received'],
-  ])('%j are a wrong use', async (words, message) => {
+  ])('%j exit with 2', async (words, message) => {
     const { exitCode, stdout, stderr } = await validate('', ...words);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain(message);
@@ -102,9 +84,9 @@ describe('options', () => {
 });
 
 describe('several inputs', () => {
-  it('are read one after the other, standard input among them', async () => {
-    const first = file('first.ndjson', ndjson(record));
-    const second = file('second.json', JSON.stringify([5]));
+  it('are read in order, standard input too', async () => {
+    const first = temporaryFile(ndjson(record), 'first.ndjson');
+    const second = temporaryFile(JSON.stringify([5]), 'second.json');
     const { exitCode, stdout, stderr } = await validate(ndjson(6), first, '-', second);
     expect(exitCode).toBe(1);
     expect(stdout.split('\n').map((text) => text.split(': ')[0])).toEqual([
@@ -115,22 +97,23 @@ describe('several inputs', () => {
     expect(stderr).toBe('1 record, 2 unknown values: 2 errors in 2 of them\n');
   });
 
-  it.each(['gone', 'folder'])(
-    'end with exit code 3 at one that cannot be read: %s',
-    async (name) => {
-      if (name === 'folder') mkdirSync(join(folder, name));
-      const path = join(folder, name);
-      const { exitCode, stderr } = await validate('', file('right.ndjson', ndjson(record)), path);
-      const reason = name === 'gone' ? 'no such file or directory' : 'is a directory';
-      expect({ exitCode, stderr }).toEqual({
-        exitCode: 3,
-        stderr: `security-events: ${path}: ${reason}\n`,
-      });
-    },
-  );
+  it.each(['gone', 'folder'])('end with exit code 3 at an unreadable one: %s', async (name) => {
+    const path = join(temporaryFolder(), name);
+    if (name === 'folder') mkdirSync(path);
+    const { exitCode, stderr } = await validate(
+      '',
+      temporaryFile(ndjson(record), 'right.ndjson'),
+      path,
+    );
+    const reason = name === 'gone' ? 'no such file or directory' : 'is a directory';
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 3,
+      stderr: `security-events: ${path}: ${reason}\n`,
+    });
+  });
 });
 
-describe('a command that is to end', () => {
+describe('an ended command', () => {
   it.each([
     ['interrupted', 130, (terminal: FakeTerminal) => terminal.interrupt()],
     ['without a reader', 0, (terminal: FakeTerminal) => terminal.closeOutput()],
@@ -149,7 +132,7 @@ describe('a command that is to end', () => {
   });
 });
 
-it('colours are for terminals', async () => {
+it('paints only on terminals', async () => {
   const terminal = fakeTerminal({ input: '5\n', hasColours: true });
   await runCommandLine(['validate'], terminal);
   expect(terminal.stdout()).toContain('\u001b[1mstandard input:1\u001b[22m: expected');

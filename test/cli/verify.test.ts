@@ -1,20 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sign } from '../../src/index.ts';
 import { explainSignature } from '../../src/receiver/index.ts';
-import { runCommand } from '../helpers/terminal.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'cli-'));
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
-const file = (name: string, content: string | Uint8Array): string => {
-  const path = join(folder, name);
-  writeFileSync(path, content);
-  return path;
-};
+import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
+import { outcome, runCommand } from '../helpers/terminal.ts';
 
 const environment = { SECURITY_EVENTS_SECRET: 'new secret', OLD: 'old secret' };
 const body = '[{"a":"ü"}]';
@@ -47,10 +36,13 @@ describe('verify', () => {
 
   it('reads the bytes of a file, text or not, and secrets of files', async () => {
     const bytes = Uint8Array.of(0, 255, 128, 10);
-    const secrets = [file('new.secret', 'another\n'), file('old.secret', 'of a file\r\n')];
+    const secrets = [
+      temporaryFile('another\n', 'new.secret'),
+      temporaryFile('of a file\r\n', 'old.secret'),
+    ];
     const words = [
       'verify',
-      file('body.bin', bytes),
+      temporaryFile(bytes, 'body.bin'),
       `--signature=${sign(bytes, 'of a file')}`,
       ...secrets.map((path) => `--secret-file=${path}`),
     ];
@@ -60,14 +52,14 @@ describe('verify', () => {
   it.each([
     ['no signature', ['verify'], environment, '--signature is missing'],
     ['no secret', ['verify', '--signature', genuine], {}, 'no secret given'],
-  ])('with %s is a wrong use', async (_, words, variables, message) => {
+  ])('exits with 2: %s', async (_, words, variables, message) => {
     const { exitCode, stdout, stderr } = await runCommand(words, { environment: variables });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain(message);
   });
 
   it('names a file that is missing', async () => {
-    const words = ['verify', join(folder, 'gone'), '--signature', genuine];
+    const words = ['verify', join(temporaryFolder(), 'gone'), '--signature', genuine];
     const { exitCode, stderr } = await runCommand(words, { environment });
     expect(exitCode).toBe(3);
     expect(stderr).toContain('gone: no such file or directory');
@@ -94,11 +86,9 @@ describe('verify explains', () => {
     ['another charset', genuine, Buffer.from(body, 'latin1'), 'body-charset'],
   ])('%s with certainty', async (_, signature, input, fault) => {
     const { text } = explainSignature(input, signature, 'new secret');
-    expect(await verified(signature, input)).toEqual({
-      exitCode: 1,
-      stdout: `The signature does not match.\nCause: ${fault}\n${text}\n`,
-      stderr: '',
-    });
+    expect(await verified(signature, input)).toEqual(
+      outcome(1, `The signature does not match.\nCause: ${fault}\n${text}\n`),
+    );
   });
 
   it('guesses if nothing is certain', async () => {

@@ -38,7 +38,7 @@ describe('contract', () => {
     [{ reading: 'sent' }, 'reading', "'emitted' or 'received'"],
     [{ dialect: 'open', reading: 'toString' }, 'reading', "'emitted' or 'received'"],
     [{ dialect: null }, 'dialect', "'strict' or 'open'"],
-  ])('refuses the options %j', (options, option, expected) => {
+  ])('rejects the options %j', (options, option, expected) => {
     expect(() => contract(options as object)).toThrow(
       expect.objectContaining({
         code: 'ERR_INVALID_OPTION',
@@ -52,7 +52,7 @@ describe('contract', () => {
 describe('a parse', () => {
   const custom = RECORDS['custom event'];
 
-  it('D0 writes what it checked: later changes of the input do not reach the output', () => {
+  it('D0 returns a copy: later changes of the input do not reach the output', () => {
     const options = { list: [1], nested: { a: 1 } };
     const { payload } = contract().LogRecord.parse(setAt(custom, 'payload.options', options));
     options.list.push(2);
@@ -115,7 +115,7 @@ describe.each(MODES)('a body in the $name reading', (mode) => {
     ['an object', {}],
     ['nothing', undefined],
     ['a string', '[]'],
-  ])('D31 is no body where it is %s', (kind, body) => {
+  ])('D31 is rejected when it is %s', (kind, body) => {
     for (const [, schema] of bodies) {
       expect(schema.safeParse(body).error?.issues).toMatchObject([
         { path: [], message: `expected an array, found ${kind}` },
@@ -123,7 +123,7 @@ describe.each(MODES)('a body in the $name reading', (mode) => {
     }
   });
 
-  it('D31 tells which element is at fault', () => {
+  it('D31 names the faulty element', () => {
     const [[, body], [, bodyV1]] = bodies;
     expect(body.safeParse([MESSAGE, { ...MESSAGE, retry_count: -1 }]).error?.issues).toMatchObject([
       { path: [1, 'retry_count'], message: 'expected at least 0, found -1' },
@@ -133,7 +133,7 @@ describe.each(MODES)('a body in the $name reading', (mode) => {
     ]);
   });
 
-  it('D21 leaves it to the sender whether ids differ', () => {
+  it('D21 accepts equal ids: the sender must make them differ', () => {
     expect(contract(mode).WebhookBodyV2.safeParse([MESSAGE, MESSAGE]).success).toBe(true);
   });
 });

@@ -35,7 +35,7 @@ describe('shown', () => {
     ['-0.5', -0.5],
     ['NaN', Number.NaN],
     ['true', true],
-  ])('shows the short word or number %s as it is', (words, value) => {
+  ])('returns the short word or number %s itself', (words, value) => {
     expect(shown(value)).toBe(words);
   });
 
@@ -49,7 +49,7 @@ describe('shown', () => {
     ['nothing', undefined],
     ['an array', ['GET']],
     ['an object', { secret: 1 }],
-  ])('tells only the kind %s of anything else', (words, value) => {
+  ])('returns only the kind %s of other values', (words, value) => {
     expect(shown(value)).toBe(words);
   });
 });
@@ -74,6 +74,10 @@ describe('errorMessage', () => {
     ['expected date, found a number', { code: 'invalid_type', expected: 'date', input: 1 }],
     ['expected "2", found 2', { code: 'invalid_value', values: ['2'], input: 2 }],
     ['expected one of "a", 4, found "b"', { code: 'invalid_value', values: ['a', 4], input: 'b' }],
+    ...['SQL-Injection', 'sqlInjection'].map((input): [string, object] => [
+      `expected "sql_injection", found "${input}"; did you mean "sql_injection"?`,
+      { code: 'invalid_value', values: ['sql_injection'], input },
+    ]),
     ['unknown key "a"', { code: 'unrecognized_keys', keys: ['a'] }],
     ['unknown keys "a", "\\n"', { code: 'unrecognized_keys', keys: ['a', '\n'] }],
     [
@@ -119,7 +123,7 @@ describe('errorMessage', () => {
 });
 
 describe('expecting', () => {
-  it('names what was expected and the kind of what was found, never the value', () => {
+  it('names what was expected and the kind of the found value, never the value', () => {
     expect(expecting('a slug')(issue({ input: 'secret' }))).toBe('expected a slug, found a string');
   });
 });

@@ -6,7 +6,7 @@ const isFrozen = (value: unknown): boolean =>
   Object.isFrozen(value) &&
   (typeof value !== 'object' || value === null || Object.values(value).every(isFrozen));
 
-test('what is frozen is the same value, of which nothing can be changed', () => {
+test('a frozen value is equal, and nothing in it can be changed', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const before = JSON.stringify(value);

@@ -3,7 +3,7 @@ import formats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { API_VERSION, contract, EVENT_VERSION } from '../../src/contract/index.ts';
-import { jsonSchemas } from '../../src/contract/json-schema.ts';
+import { jsonSchemas } from '../helpers/json-schemas.ts';
 import { manifest } from '../helpers/package-files.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { type Case, caseOf, casesOf, MODES, type Mode, setAt } from './cases/case.ts';
@@ -181,7 +181,7 @@ describe('the JSON Schemas', () => {
     expect(new Set(named.map(([, id]) => id)).size).toBe(24);
   });
 
-  it('find one another by their names, which no validator fetches', () => {
+  it('refer to each other by their ids, which no validator fetches', () => {
     const ownBody = {
       type: 'array',
       items: { $ref: `${HOME}/2/webhook-message-v2.strict.received.json` },
@@ -200,14 +200,14 @@ describe('the JSON Schemas', () => {
     },
   );
 
-  it('hold every decision, alone and in lines and bodies', () => {
+  it('follow every decision, alone and in lines and bodies', () => {
     const differing = DECISION_CASES.filter(({ given }) => !isBeyond(given)).flatMap(
       ({ title, given }) => disagreements(given, 2).map((found) => ({ title, ...found })),
     );
     expect(differing).toEqual([]);
   });
 
-  it('differ from the schemas in two rules that JSON Schema cannot say, and take more there', () => {
+  it('accept more than the zod schemas in two rules that JSON Schema cannot express', () => {
     const cases = DECISION_CASES.map(({ given }) => given).filter(isBeyond);
     expect(new Set(cases.map(({ beyondJsonSchema }) => beyondJsonSchema))).toEqual(
       new Set(['D1 suffix', 'depth']),
@@ -233,7 +233,7 @@ describe('the JSON Schemas', () => {
     }
   });
 
-  it.each(SHAPES)('refuse what is no object or array at all: %s', (shape) => {
+  it.each(SHAPES)('reject values that are neither an object nor an array: %s', (shape) => {
     for (const mode of MODES) {
       for (const value of [null, 5, 'x', true, {}, [[]]]) {
         expect(accepts(shape, mode, value)).toBe(false);

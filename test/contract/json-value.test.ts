@@ -128,25 +128,25 @@ const lying = (length: number): unknown =>
 const TOO_MANY = 'expected at most 200000 values, found more';
 
 describe('copyJson', () => {
-  it('refuses what shared objects would make endless, and says where', () => {
+  it('rejects shared objects that expand without limit, with the path', () => {
     const copy = copyJson({ a: doubled(100) });
     expect(copy).toMatchObject({ ok: false, message: TOO_MANY });
     expect(copy.ok ? [] : copy.path.slice(0, 3)).toEqual(['a', 0, 0]);
   });
 
-  it('refuses a list that lies about its length', () => {
+  it('rejects a list with a false length', () => {
     const path = ['a', MAX_JSON_VALUES - 2];
     expect(copyJson({ a: lying(4e9) })).toEqual({ ok: false, path, message: TOO_MANY });
   });
 
-  it('counts each value as often as it is written, and takes as many as allowed', () => {
+  it('counts repeated values each time, up to the limit', () => {
     // The list itself is a value too.
     const values = Array<number>(MAX_JSON_VALUES - 1).fill(0);
     expect(copyJson(values).ok).toBe(true);
     expect(copyJson([...values, 0])).toMatchObject({ ok: false, message: TOO_MANY });
   });
 
-  it('counts the characters of texts and keys as often as they are written', () => {
+  it('counts the characters of repeated texts and keys each time', () => {
     const text = 'x'.repeat(MAX_JSON_CHARACTERS / 4 - 1);
     const list = [text, text, text];
     expect(copyJson({ key: list, a: text }).ok).toBe(true);
@@ -158,7 +158,7 @@ describe('copyJson', () => {
     expect(copyJson({ [text]: [text, text, text], abcde: 0 })).toMatchObject({ path: ['abcde'] });
   });
 
-  it.each(NOT_JSON)('refuses %s, and says where', (_name, value, path, message) => {
+  it.each(NOT_JSON)('rejects %s, with its path', (_name, value, path, message) => {
     expect(copyJson(value)).toEqual({ ok: false, path, message });
   });
 
@@ -171,17 +171,17 @@ describe('copyJson', () => {
     expect(copyJson([-0])).toEqual({ ok: true, value: [0] });
   });
 
-  it('leaves out keys whose value is undefined, and symbols', () => {
+  it('omits symbols, and keys whose value is undefined', () => {
     const copy = copyJson({ a: undefined, b: 1, [Symbol('c')]: 2 });
     expect(copy.ok && Reflect.ownKeys(copy.value as object)).toEqual(['b']);
   });
 
-  it('leaves out further keys of an array', () => {
+  it('omits named keys of an array', () => {
     const copy = copyJson(Object.assign([1], { more: 2 }));
     expect(copy.ok && Object.keys(copy.value as object)).toEqual(['0']);
   });
 
-  it('keeps a key named __proto__ as a key and no prototype', () => {
+  it('keeps a key named __proto__ as a key, not as the prototype', () => {
     const copy = copyJson(JSON.parse('{"a":1,"__proto__":{"polluted":true}}'));
     const value = (copy.ok ? copy.value : {}) as object;
     expect(JSON.stringify(value)).toBe('{"a":1,"__proto__":{"polluted":true}}');
@@ -195,7 +195,7 @@ describe('copyJson', () => {
     expect('polluted' in value).toBe(false);
   });
 
-  it('shares nothing with its source', () => {
+  it('shares no object with its source', () => {
     const source = { list: [{ a: 1 }] };
     const copy = copyJson(source);
     source.list[0] = { a: 2 };
@@ -203,7 +203,7 @@ describe('copyJson', () => {
     expect(copy).toEqual({ ok: true, value: { list: [{ a: 1 }] } });
   });
 
-  it('reads a getter once, so that what it checks is what it copies', () => {
+  it('reads a getter once', () => {
     let reads = 0;
     const source = {
       get a() {
@@ -215,7 +215,7 @@ describe('copyJson', () => {
     expect(reads).toBe(1);
   });
 
-  it('throws what a getter throws, as it is', () => {
+  it('throws the error of a getter unchanged', () => {
     const fault = new RangeError('from the getter');
     const source = {
       get a(): never {
@@ -225,7 +225,7 @@ describe('copyJson', () => {
     expect(() => copyJson({ deep: [source] })).toThrow(fault);
   });
 
-  it('finds no cycle where an object is only used more than once', () => {
+  it('finds no cycle if an object is only used twice', () => {
     const shared = { a: 1 };
     const deep = nested(MAX_JSON_DEPTH, (inner) => [inner, shared]);
     expect(copyJson([shared, shared])).toEqual({ ok: true, value: [{ a: 1 }, { a: 1 }] });
@@ -256,7 +256,7 @@ describe('copyJson', () => {
     );
   });
 
-  it('never throws for a value without getters, and copies what it takes as JSON.stringify would', () => {
+  it('never throws for a value without getters, and copies it as JSON.stringify would', () => {
     const anything = fc.anything({
       withBigInt: true,
       withBoxedValues: true,
@@ -280,7 +280,7 @@ describe('copyJson', () => {
 
 const REFUSAL = /^expected .*, found /;
 
-/** An object made as JSON.parse makes it: every key is one of its own. */
+/** An object like those of JSON.parse: every key is an own key. */
 function withKeys(entries: readonly (readonly [string, unknown])[]): object {
   const value = {};
   for (const [key, element] of entries) {

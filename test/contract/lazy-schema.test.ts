@@ -51,7 +51,7 @@ describe('a schema that is built when used', () => {
     expect(schema.safeParse('a')).toEqual({ success: true, data: 'a' });
   });
 
-  test('is built anew, and once, when the pollution is gone that it was built under', () => {
+  test('is built once more when the pollution during its build has ended', () => {
     const build = vi.fn<() => z.ZodString>(() => z.string());
     const schema = lazySchema(build);
     onTestFinished(() => void clean());
@@ -65,7 +65,7 @@ describe('a schema that is built when used', () => {
     expect(build).toHaveBeenCalledTimes(2);
   });
 
-  test('is not built anew for a pollution that came later', () => {
+  test('is not built again for a later pollution', () => {
     const build = vi.fn<() => z.ZodString>(() => z.string());
     const schema = lazySchema(build);
     onTestFinished(() => void clean());
@@ -77,7 +77,7 @@ describe('a schema that is built when used', () => {
     expect(build).toHaveBeenCalledTimes(1);
   });
 
-  test('stays itself in copies, arrays and JSON Schema', () => {
+  test('works in copies, arrays and JSON Schema', () => {
     const schema = lazySchema(() => z.string().min(1));
     expect(schema.describe('a name').parse('a')).toBe('a');
     expect(z.array(schema).safeParse(['']).success).toBe(false);
@@ -87,7 +87,7 @@ describe('a schema that is built when used', () => {
 });
 
 describe('the contract, used for the first time while Object.prototype is polluted', () => {
-  test('checks records again as soon as the pollution is gone', async () => {
+  test('validates records again when the pollution has ended', async () => {
     vi.resetModules();
     const { LogRecord } = await import('../../src/contract/index.ts');
     onTestFinished(() => void clean());
@@ -98,9 +98,9 @@ describe('the contract, used for the first time while Object.prototype is pollut
     expect(LogRecord.safeParse(RECORD).success).toBe(true);
   });
 
-  // Names that zod looks for while it builds: no build fails, but what is built is wrong.
+  // Names that zod reads during a build: the build succeeds, but the schema is wrong.
   test.each(['length', 'maximum', 'check'])(
-    'keeps nothing of an inherited %s when the pollution is gone',
+    'does not keep an inherited %s when the pollution has ended',
     async (key) => {
       vi.resetModules();
       const { contract } = await import('../../src/contract/index.ts');
@@ -123,7 +123,7 @@ describe('the contract, used for the first time while Object.prototype is pollut
   );
 
   // As JSON would bring it: zod finds the checks of a schema under this name.
-  test('keeps no open dialect that was asked for under inherited checks', async () => {
+  test('does not keep an open dialect that was built under inherited checks', async () => {
     vi.resetModules();
     const { contract } = await import('../../src/contract/index.ts');
     onTestFinished(() => void clean('checks'));
@@ -139,7 +139,7 @@ describe('the contract, used for the first time while Object.prototype is pollut
     expect(contract({ dialect: 'open' }).LogRecord).toBe(LogRecord);
   });
 
-  test('was built by a log writer before, so that the attack itself is reported', async () => {
+  test('is built by a log writer before, so that the attack itself is reported', async () => {
     vi.resetModules();
     const { createLogWriter } = await import('../../src/log/writer.ts');
     const lines: string[] = [];

@@ -16,13 +16,13 @@ const withOwnKeysMeanwhile = <T>(input: T): T =>
   whilePolluted('inherited', 1, () => withOwnKeys(input) as T);
 
 describe('withOwnKeys', () => {
-  it('hands over the input itself where nothing is polluted', () => {
+  it('returns the input itself without pollution', () => {
     const input = { a: { b: [{}] } };
     expect(withOwnKeys(input)).toBe(input);
   });
 
   it.each([[undefined], [null], ['text'], [0], [new Date(0)], [new Map()]])(
-    'hands over %o itself, polluted or not',
+    'returns %o itself, with or without pollution',
     (input) => {
       expect(withOwnKeys(input)).toBe(input);
       expect(withOwnKeysMeanwhile(input)).toBe(input);
@@ -40,7 +40,7 @@ describe('withOwnKeys', () => {
     expect(JSON.stringify(output)).toBe(JSON.stringify(input));
   });
 
-  it('copies each object once, so that one in itself many times ends', () => {
+  it('copies each object once, also one that contains itself many times', () => {
     const input: unknown[] = [];
     input.push(...Array.from({ length: 300 }, () => input));
     const around = { input };
@@ -49,7 +49,7 @@ describe('withOwnKeys', () => {
     expect(new Set(output.input)).toEqual(new Set([output.input]));
   });
 
-  it('keeps a key `__proto__` a key', () => {
+  it('keeps a key `__proto__` as a key', () => {
     const input: unknown = JSON.parse('{"__proto__":{"a":1}}');
     const output = withOwnKeysMeanwhile(input);
     expect(Object.getPrototypeOf(output)).toBe(null);

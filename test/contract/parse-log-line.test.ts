@@ -44,7 +44,7 @@ describe('parseLogLine', () => {
     expect(parseLogLine(JSON.stringify(noisy))).toEqual(noisy);
   });
 
-  it('D17 reads the open dialect in the received reading unless told otherwise', () => {
+  it('D17 reads the open dialect in the received reading by default', () => {
     const foreign = setAt(
       setAt(RECORDS.attack, 'context.actor.ip.address', '2001:db8::1'),
       'payload.more',
@@ -63,14 +63,14 @@ describe('parseLogLine', () => {
     ]);
   });
 
-  it('D17 writes out canonically what deviates', () => {
+  it('D17 returns deviations in canonical form', () => {
     const line = JSON.stringify(setAt(RECORDS.attack, 'context.http.request.remote_port', 80));
     expect(parseLogLine(line)).toEqual(
       setAt(RECORDS.attack, 'context.http.request.remote_port', '80'),
     );
   });
 
-  it.each(NO_LINES)('D17 refuses text that is %s with ERR_INVALID_LINE', (_what, line, detail) => {
+  it.each(NO_LINES)('D17 rejects text that is %s with ERR_INVALID_LINE', (_what, line, detail) => {
     const fault = faultOf(() => parseLogLine(line));
     const { what, hint } = ERROR_TABLE.ERR_INVALID_LINE;
     expect(fault).toMatchObject({
@@ -84,7 +84,7 @@ describe('parseLogLine', () => {
     expect(fault.cause).toBeUndefined();
   });
 
-  it('D17 refuses what is no text with ERR_INVALID_LINE', () => {
+  it('D17 rejects a value that is no text with ERR_INVALID_LINE', () => {
     expect(faultOf(() => parseLogLine(undefined as unknown as string)).code).toBe(
       'ERR_INVALID_LINE',
     );
@@ -116,7 +116,7 @@ describe('parseLogLine', () => {
     },
   );
 
-  it('D17 tells every fault of a record, the first one in its message', () => {
+  it('D17 reports every fault of a record, the first one in its message', () => {
     const record = setAt(setAt(RECORDS.login, 'event_version', '1'), 'payload.success', 1);
     const fault = faultOf(() => parseLogLine(JSON.stringify(record)));
     expect(fault.issues.map(({ path }) => path)).toEqual([
@@ -127,14 +127,14 @@ describe('parseLogLine', () => {
     expect(fault.message).not.toContain('success');
   });
 
-  it('refuses a dialect that does not exist', () => {
+  it('rejects an unknown dialect', () => {
     expect(faultOf(() => parseLogLine(text, { dialect: 'lax' as 'open' }))).toMatchObject({
       code: 'ERR_INVALID_OPTION',
       path: ['dialect'],
     });
   });
 
-  it('gives what the line schema of the contract gives', () => {
+  it('returns the same as the line schema of the contract', () => {
     const { LogLine } = contract({ dialect: 'open', reading: 'received' });
     expect(parseLogLine(text)).toEqual(LogLine.parse(LINE));
   });

@@ -35,8 +35,8 @@ const WIDENINGS: readonly (readonly [Mode, Mode])[] = MODES.flatMap((narrow) =>
   ).map((wide) => [narrow, wide] as const),
 );
 
-describe('whatever is near the contract', () => {
-  it('D0 comes out canonical: what is written is read as the same text', () => {
+describe('an input near the contract', () => {
+  it('D0 is canonical: the output parses to the same text', () => {
     let parsed = 0;
     fc.assert(
       fc.property(inputs, (given) => {
@@ -51,7 +51,7 @@ describe('whatever is near the contract', () => {
       }),
       RUNS,
     );
-    // The property would hold for nothing at all.
+    // Otherwise the property would hold without any input.
     expect(parsed).toBeGreaterThan(RUNS.numRuns);
   });
 
@@ -68,7 +68,7 @@ describe('whatever is near the contract', () => {
     );
   });
 
-  it('D0 is taken when received wherever it is when emitted, and open wherever strict', () => {
+  it('D0 is accepted when received if it is when emitted, and in open if it is in strict', () => {
     fc.assert(
       fc.property(inputs, (given) => {
         const lost = WIDENINGS.filter(
@@ -83,7 +83,7 @@ describe('whatever is near the contract', () => {
     );
   });
 
-  it('D0 is written alike in every reading that takes it', () => {
+  it('D0 has the same output in every reading that accepts it', () => {
     fc.assert(
       fc.property(inputs, (given) => {
         const texts = MODES.flatMap((mode) => accepted(given, mode)).map((output) =>

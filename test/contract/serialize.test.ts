@@ -54,7 +54,7 @@ const cyclic = (): object => {
 };
 
 describe('a serialiser', () => {
-  it('takes every sample, or leaves it to the schema as it is known to', () => {
+  it('serialises every sample that needs no full validation', () => {
     const names = namesOf(SAMPLES).filter((name) => name in RECORDS || name in DRAFTS);
     const texts = names.map((name) => {
       const [schema] = schemasFor(name, MODES[0]) as [z.ZodType];
@@ -66,7 +66,7 @@ describe('a serialiser', () => {
     expect(texts.filter(({ text, due }) => text !== due)).toEqual([]);
   });
 
-  it('writes what zod and JSON.stringify write of values near the contract', () => {
+  it('writes the same as zod and JSON.stringify for values near the contract', () => {
     let taken = 0;
     fc.assert(
       fc.property(inputs, ({ on, input }) => {
@@ -112,9 +112,9 @@ describe('a serialiser', () => {
     ['not a number', withOptions({ n: Number.NaN })],
     ['a list for an identifier', recordWith({ ids: [1] })],
     ['null for an identifier', recordWith({ id: null })],
-    ['a key nobody knows, where one is hidden', hidden({ ...RECORDS.attack, more: 1 }, 'context')],
+    ['an unknown key beside a hidden one', hidden({ ...RECORDS.attack, more: 1 }, 'context')],
     [
-      'a hidden key below, with one nobody knows',
+      'a hidden key in a nested object, with an unknown one',
       { ...RECORDS.attack, payload: hidden({ ruleset: 'xss', more: 1 }, 'ruleset') },
     ],
     [
@@ -130,7 +130,7 @@ describe('a serialiser', () => {
     expect(STRICT.LogRecord.safeParse(value).success).toBe(false);
   });
 
-  it.each([500, 501])('leaves what is deeper than 500 levels to the schema: %i', (levels) => {
+  it.each([500, 501])('returns undefined above 500 levels: %i', (levels) => {
     let options: object = {};
     for (let level = 1; level < levels; level += 1) options = { a: options };
     const result = STRICT.LogRecord.safeParse(withOptions(options));
@@ -140,7 +140,7 @@ describe('a serialiser', () => {
     );
   });
 
-  it('reads each value once, so that what is checked is what is written', () => {
+  it('reads each value once', () => {
     const reads: string[] = [];
     const counted = <T extends object>(value: T): T =>
       new Proxy(value, {
@@ -164,8 +164,8 @@ describe('a serialiser', () => {
   it.each([
     [MAX_JSON_CHARACTERS, true],
     [MAX_JSON_CHARACTERS + 1, false],
-  ])('takes keys of %i characters: %s, also where no text follows', (characters, isTaken) => {
-    // Each is written as often as it is held.
+  ])('accepts keys of %i characters: %s, also without a text after them', (characters, isTaken) => {
+    // Each is written once for each reference.
     const full = Array<object>(MAX_JSON_CHARACTERS / 2000 - 1).fill(keyOf(2000));
     const value = [...full, keyOf(characters - full.length * 2000)];
     expect(copyJson(value).ok).toBe(isTaken);
@@ -174,7 +174,7 @@ describe('a serialiser', () => {
 });
 
 describe('a record whose context is serialised once', () => {
-  it('has the text of the whole record, whatever is near the contract', () => {
+  it('equals the text of the whole record for inputs near the contract', () => {
     let taken = 0;
     fc.assert(
       fc.property(
@@ -220,7 +220,7 @@ describe('a string', () => {
     ['an isolate', '\u2066', '\\u2066'],
     ['a right-to-left mark', '\u200f', '\\u200f'],
     ['an Arabic letter mark', '\u061c', '\\u061c'],
-  ])('has %s escaped in a log line alone (D84)', (_, character, escaped) => {
+  ])('has %s escaped in a log line only (D84)', (_, character, escaped) => {
     const text = `a${character}b`;
     expect(quoteInLine(text)).toBe(`"a${escaped}b"`);
     expect(JSON.parse(quoteInLine(text))).toBe(text);

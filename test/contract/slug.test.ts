@@ -53,7 +53,7 @@ const LETTERS = [
 ];
 
 describe('slugify', () => {
-  it.each(NAMES)('D16 makes of %j the slug %j', (name, slug) => {
+  it.each(NAMES)('D16 turns %j into %j', (name, slug) => {
     expect(slugify(name)).toBe(slug);
   });
 

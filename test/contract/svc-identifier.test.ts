@@ -20,7 +20,7 @@ describe('svc_identifier', () => {
     expect(decodeSvcIdentifier(encoded)).toBe(text);
   });
 
-  it('D11 gives back any well-formed text, in a form that the emitted record takes', () => {
+  it('D11 decodes to any encoded text, and the emitted record accepts the code', () => {
     fc.assert(
       fc.property(wellFormedText, (text) => {
         const encoded = encodeSvcIdentifier(text);
@@ -40,7 +40,7 @@ describe('svc_identifier', () => {
     ['with a line break', 'dS0x\n'],
     ['of bytes that are no UTF-8', '/w=='],
     ['of another alphabet', 'secret!'],
-  ])('D11 refuses what encode did not make: %s', (_what, encoded) => {
+  ])('D11 rejects texts that encode cannot return: %s', (_what, encoded) => {
     expect(() => decodeSvcIdentifier(encoded)).toThrow(
       expect.objectContaining({
         code: 'ERR_INVALID_SVC_IDENTIFIER',
@@ -50,7 +50,7 @@ describe('svc_identifier', () => {
     );
   });
 
-  it('D11 refuses what is no string', () => {
+  it('D11 rejects a value that is no string', () => {
     expect(() => decodeSvcIdentifier(null as unknown as string)).toThrow(FAULT);
   });
 });

@@ -3,10 +3,10 @@ import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
 import { message, messages } from '../helpers/sender.ts';
 
-test('one call tells of each application how many of its messages were accepted, and skipped why', async () => {
+test('a call publishes the numbers of accepted and of skipped messages of each application', async () => {
   const application = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
-  const { sender, told } = startEngine({
-    where: {
+  const { sender, published } = startEngine({
+    destination: {
       settings: (id: string) =>
         id === 'silent' ? { ...application, modules: { waf: false } } : application,
     },
@@ -14,7 +14,7 @@ test('one call tells of each application how many of its messages were accepted,
   });
   const given = [...messages(2, 'shop-1'), message('other', 'shop-2'), ...messages(3, 'silent')];
   await sender.send(given, { module: 'waf' });
-  const counts = told
+  const counts = published
     .filter(([name]) => name === 'accepted' || name === 'skipped')
     .map(([name, event]) => [name, event]);
   expect(counts).toMatchObject([

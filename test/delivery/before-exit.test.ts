@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { flushBeforeExit } from '../../src/delivery/shutdown.ts';
+import { flushBeforeExit } from '../../src/delivery/flush-before-exit.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
 const listeners = (): NodeJS.BeforeExitListener[] => process.listeners('beforeExit');
@@ -37,7 +37,7 @@ describe('a process with nothing else to do', () => {
     takeOff();
   });
 
-  test('ends where nothing is pending', () => {
+  test('ends if nothing is pending', () => {
     const { state, exit, flushes, clock } = start(500);
     exit();
     state.acceptedCount = 3;
@@ -82,7 +82,7 @@ describe('a process with nothing else to do', () => {
     expect(flushes).toHaveLength(2);
   });
 
-  test('warns of no leak where there are many senders, and its limit is as it was afterwards', async () => {
+  test('causes no leak warning with many senders, and restores the limit of listeners', async () => {
     const limit = process.getMaxListeners();
     const warnings: Error[] = [];
     const take = (warning: Error): void => void warnings.push(warning);
@@ -101,7 +101,7 @@ describe('a process with nothing else to do', () => {
   });
 
   test.each([0, Number.POSITIVE_INFINITY])(
-    'has no limit afterwards where it had none: %j',
+    'keeps a limit of listeners that means none: %j',
     (none) => {
       const limit = process.getMaxListeners();
       process.setMaxListeners(none);
@@ -113,7 +113,16 @@ describe('a process with nothing else to do', () => {
     },
   );
 
-  test('is listened to until it is told otherwise, and by that sender only', () => {
+  test('does not lift a limit of one listener that the host sets meanwhile', () => {
+    const limit = process.getMaxListeners();
+    onTestFinished(() => void process.setMaxListeners(limit));
+    const { takeOff } = start(500);
+    process.setMaxListeners(1);
+    takeOff();
+    expect(process.getMaxListeners()).toBe(1);
+  });
+
+  test('is listened to until the sender removes its own listener', () => {
     const others = listeners();
     const { added, takeOff } = start(500);
     expect(added).toHaveLength(1);

@@ -70,7 +70,7 @@ const anyHappenings: fc.Arbitrary<Happening[]> = fc.array(
   { maxLength: 60 },
 );
 
-describe('whatever happens', () => {
+describe('after any requests', () => {
   test('a budget is a whole number from 1 to its start', () => {
     fc.assert(
       fc.property(anyHappenings, (happenings) => {

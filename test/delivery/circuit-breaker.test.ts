@@ -45,12 +45,12 @@ const follow = (
     { policy: POLICY, random: random },
   );
 
-const OPEN: Partial<CircuitBreaker> = { tier: 'failing', isOpen: true, failures: 5, probes: 1 };
+const OPEN: Partial<CircuitBreaker> = { health: 'failing', isOpen: true, failures: 5, probes: 1 };
 
 describe('a new circuit breaker', () => {
   test('is untried, and may have the largest body', () => {
     expect(newCircuitBreaker('h', POLICY)).toEqual({
-      tier: 'untried',
+      health: 'untried',
       urlHash: 'h',
       failures: 0,
       isOpen: false,
@@ -59,6 +59,7 @@ describe('a new circuit breaker', () => {
       goneAt: null,
       recoveredAt: null,
       missing: 0,
+      nextRequestAt: null,
       bytes: { max: 1_048_576, passed: 0, successes: 0 },
       messages: { max: 1000, passed: 0, successes: 0 },
     });
@@ -66,7 +67,7 @@ describe('a new circuit breaker', () => {
 
   test('has the state that a queue is opened with: cautious, and without a state', () => {
     expect(initialState(POLICY)).toEqual({
-      tier: 'untried',
+      health: 'untried',
       maxMessages: 100,
       maxBytes: 1_048_576,
       circuitBreaker: null,
@@ -86,24 +87,24 @@ const stateWith = (breaker: object | null) => ({
 });
 
 describe('the circuit breaker of a state', () => {
-  test('is new where nothing was settled', () => {
+  test('is new before the first settlement', () => {
     expect(circuitBreakerOf(stateWith(null), HASH, POLICY)).toEqual(BREAKER);
     expect(isOfAnotherUrl(stateWith(null), HASH)).toBe(false);
   });
 
   test('is what was left there', () => {
-    const stored = { ...BREAKER, failures: 3, tier: 'failing' };
+    const stored = { ...BREAKER, failures: 3, health: 'failing' };
     expect(circuitBreakerOf(stateWith(stored), HASH, POLICY)).toEqual(stored);
     expect(isOfAnotherUrl(stateWith(stored), HASH)).toBe(false);
   });
 
-  test('is new where the URL is another: it has not failed yet (D72)', () => {
+  test('is new for another URL, which has not failed yet (D72)', () => {
     const stored = { ...BREAKER, failures: 3, urlHash: 'of another' };
     expect(circuitBreakerOf(stateWith(stored), HASH, POLICY)).toEqual(BREAKER);
     expect(isOfAnotherUrl(stateWith(stored), HASH)).toBe(true);
   });
 
-  test('is completed where an older version of this library left it', () => {
+  test('is completed if an older version of this library wrote it', () => {
     expect(circuitBreakerOf(stateWith({ urlHash: HASH, failures: 2 }), HASH, POLICY)).toEqual({
       ...BREAKER,
       failures: 2,
@@ -114,7 +115,7 @@ describe('the circuit breaker of a state', () => {
 describe('a success', () => {
   test('makes the destination healthy and forgets its failures', () => {
     const breaker = {
-      tier: 'failing',
+      health: 'failing',
       failures: 4,
       bisectionFailures: 7,
       goneAt: 5,
@@ -123,7 +124,7 @@ describe('a success', () => {
     expect(follow(breaker, SUCCESS)).toEqual({
       breaker: {
         ...BREAKER,
-        tier: 'healthy',
+        health: 'healthy',
         bytes: { max: 1_048_576, passed: 500, successes: 0 },
         messages: { max: 1000, passed: 40, successes: 0 },
       },
@@ -137,7 +138,7 @@ describe('a success', () => {
     expect(changes).toEqual(['recovered']);
     expect(pauseMs).toBe(SECOND_MS);
     expect(breaker).toMatchObject({
-      tier: 'healthy',
+      health: 'healthy',
       isOpen: false,
       failures: 0,
       probes: 0,
@@ -151,11 +152,7 @@ describe('a success', () => {
     [1000, 500],
     [1999, 500],
     [2000, 250],
-    [3000, 125],
     [4000, 63],
-    [5000, 32],
-    [6000, 16],
-    [7000, 8],
     [8000, 4],
     [8999, 4],
     [9000, 0],
@@ -163,7 +160,7 @@ describe('a success', () => {
     [-500, 1000],
   ])('%i ms after a recovery is followed by a wait of %i ms (D75)', (sinceMs, pauseMs) => {
     const recoveredAt = NOW - sinceMs;
-    const step = follow({ tier: 'healthy', recoveredAt }, SUCCESS);
+    const step = follow({ health: 'healthy', recoveredAt }, SUCCESS);
     expect(step.pauseMs).toBe(pauseMs);
     expect(step.breaker.recoveredAt).toBe(pauseMs === 0 ? null : recoveredAt);
     expect(step.changes).toEqual([]);
@@ -187,32 +184,32 @@ describe('a success', () => {
 describe('a failure', () => {
   test('moves the destination to the failing ones, at first without a wait', () => {
     expect(follow({ missing: 3 }, {})).toEqual({
-      breaker: { ...BREAKER, tier: 'failing', failures: 1 },
+      breaker: { ...BREAKER, health: 'failing', failures: 1 },
       pauseMs: 0,
       changes: [],
     });
   });
 
-  test('opens it where it is the fifth in a row, and not before', () => {
+  test('opens it as the fifth in a row, and not before', () => {
     expect(follow({ failures: 3 }, {})).toMatchObject({
       breaker: { failures: 4, isOpen: false, probes: 0 },
       pauseMs: 0,
       changes: [],
     });
     expect(follow({ failures: 4 }, {})).toMatchObject({
-      breaker: { failures: 5, isOpen: true, probes: 1, tier: 'failing' },
+      breaker: { failures: 5, isOpen: true, probes: 1, health: 'failing' },
       pauseMs: 5 * SECOND_MS,
       changes: ['opened'],
     });
   });
 
-  test('does not open it where it is the message that fails (D74, D75)', () => {
+  test('does not open it if the message is at fault (D74, D75)', () => {
     const { breaker, pauseMs, changes } = follow({ failures: 4 }, { counts: false });
-    expect(breaker).toMatchObject({ failures: 4, isOpen: false, tier: 'failing' });
+    expect(breaker).toMatchObject({ failures: 4, isOpen: false, health: 'failing' });
     expect([pauseMs, changes]).toEqual([0, []]);
   });
 
-  test('leaves it open, whatever failed', () => {
+  test('leaves it open after any failure', () => {
     expect(follow(OPEN, { counts: false })).toMatchObject({
       breaker: { isOpen: true, probes: 2, failures: 5 },
       pauseMs: 30 * SECOND_MS,
@@ -223,10 +220,8 @@ describe('a failure', () => {
   test.each([
     [0, 5],
     [1, 30],
-    [2, 120],
     [3, 300],
     [4, 300],
-    [9, 300],
     [500, 300],
   ])('after %i probes waits for the next one %i s: by the schedule, at most 5 min', (probes, s) => {
     const step = follow({ ...OPEN, probes }, {});
@@ -258,15 +253,15 @@ describe('a failure', () => {
     expect(afterAttempt(breaker, FAILURE, { policy: policy, random: least }).pauseMs).toBe(pauseMs);
   });
 
-  test('counts as one of a bisection where it was one', () => {
+  test('counts as one of a bisection if it was one', () => {
     expect(follow({ bisectionFailures: 3 }, { isBisection: true }).breaker.bisectionFailures).toBe(
       4,
     );
     expect(follow({ bisectionFailures: 3 }, {}).breaker.bisectionFailures).toBe(3);
   });
 
-  test('while it is being brought back begins the slow start anew', () => {
-    const step = follow({ recoveredAt: NOW - 3500, tier: 'healthy' }, {});
+  test('during a slow start restarts it', () => {
+    const step = follow({ recoveredAt: NOW - 3500, health: 'healthy' }, {});
     expect(step).toMatchObject({ breaker: { recoveredAt: NOW, failures: 1 }, pauseMs: SECOND_MS });
   });
 });
@@ -314,7 +309,7 @@ describe('a receiver that asks for a pause', () => {
 describe('410', () => {
   test('said once is a failure that is remembered (D72)', () => {
     expect(follow({}, { outcome: 'close' })).toMatchObject({
-      breaker: { goneAt: NOW, tier: 'failing', failures: 1 },
+      breaker: { goneAt: NOW, health: 'failing', failures: 1 },
       changes: [],
     });
   });
@@ -323,10 +318,10 @@ describe('410', () => {
     [59_999, 'failing', []],
     [60_000, 'closed', ['closed']],
     [3_600_000, 'closed', ['closed']],
-  ])('said again after %i ms leaves it %s', (sinceMs, tier, changes) => {
+  ])('said again after %i ms leaves it %s', (sinceMs, health, changes) => {
     const goneAt = NOW - sinceMs;
-    const step = follow({ tier: 'failing', goneAt }, { outcome: 'close' });
-    expect(step).toMatchObject({ breaker: { tier, goneAt }, pauseMs: 0, changes });
+    const step = follow({ health: 'failing', goneAt }, { outcome: 'close' });
+    expect(step).toMatchObject({ breaker: { health, goneAt }, pauseMs: 0, changes });
   });
 
   test('is remembered over other failures, and forgotten after a success', () => {
@@ -336,7 +331,7 @@ describe('410', () => {
     expect(follow({ goneAt }, SUCCESS).breaker.goneAt).toBeNull();
   });
 
-  test('closes at once where no second one is to be waited for', () => {
+  test('closes at once if no second one is awaited', () => {
     const policy = { ...POLICY, goneConfirmMs: 0 };
     const gone = { ...FAILURE, outcome: 'close' } as const;
     expect(afterAttempt(BREAKER, gone, { policy: policy, random: least }).changes).toEqual([
@@ -363,7 +358,7 @@ describe('a body that was too large', () => {
 
   test('waits its turn while the destination is brought back', () => {
     const recoveredAt = NOW - 2500;
-    const step = follow({ tier: 'healthy', recoveredAt }, { outcome: 'smaller' });
+    const step = follow({ health: 'healthy', recoveredAt }, { outcome: 'smaller' });
     expect(step).toMatchObject({ breaker: { recoveredAt }, pauseMs: 250 });
   });
 });
@@ -391,7 +386,7 @@ describe('a destination that is missing', () => {
   });
 });
 
-test('a destination that is missing is asked for at most once a second, whatever the schedule', () => {
+test('a missing destination is looked up at most once a second, with any schedule', () => {
   const policy = { ...POLICY, schedule: { delaysMs: [0], horizonMs: 1 } };
   expect(afterMissing(BREAKER, policy, least).pauseMs).toBe(SECOND_MS);
 });
@@ -399,14 +394,14 @@ test('a destination that is missing is asked for at most once a second, whatever
 describe('the update of a state', () => {
   test.each<[string, Partial<CircuitBreaker>, number]>([
     ['untried', {}, 100],
-    ['healthy', { tier: 'healthy' }, 1000],
-    ['failing', { tier: 'failing' }, 100],
+    ['healthy', { health: 'healthy' }, 1000],
+    ['failing', { health: 'failing' }, 100],
     ['open', OPEN, 1],
-    ['closed', { tier: 'closed' }, 100],
+    ['closed', { health: 'closed' }, 100],
   ])('of a destination that is %s', (_title, own, maxMessages) => {
     const breaker = { ...BREAKER, ...own, bytes: { max: 77, passed: 1, successes: 2 } };
     expect(updateOf({ breaker, pauseMs: 9, changes: [] }, POLICY)).toEqual({
-      tier: breaker.tier,
+      health: breaker.health,
       maxMessages,
       // Without the brackets of the body.
       maxBytes: 75,
@@ -423,7 +418,7 @@ describe('the update of a state', () => {
     retryAfterMs: fc.option(fc.nat({ max: 86_400_000 }), { nil: undefined }),
   });
 
-  test('is within the limits of the policy, whatever happens and whenever', () => {
+  test('stays within the limits of the policy after any attempts', () => {
     const happening = fc.tuple(anyAttempt, fc.nat({ max: 400_000 }));
     fc.assert(
       fc.property(fc.array(happening, { maxLength: 40 }), (happenings) => {
@@ -437,10 +432,10 @@ describe('the update of a state', () => {
           expect(update.maxBytes).toBeGreaterThanOrEqual(1);
           expect(update.maxBytes).toBeLessThanOrEqual(POLICY.maxBodyBytes);
           expect([1, POLICY.cautiousMaxMessages, POLICY.maxMessages]).toContain(update.maxMessages);
-          expect(update.maxMessages > POLICY.cautiousMaxMessages).toBe(update.tier === 'healthy');
+          expect(update.maxMessages > POLICY.cautiousMaxMessages).toBe(update.health === 'healthy');
           expect(update.pauseMs).toBeGreaterThanOrEqual(0);
           expect(Number.isInteger(update.pauseMs)).toBe(true);
-          expect(breaker.isOpen && update.tier === 'healthy').toBe(false);
+          expect(breaker.isOpen && update.health === 'healthy').toBe(false);
         }
       }),
     );
@@ -456,7 +451,7 @@ describe('a request that is not answered in time', () => {
 
   test('halves the messages of the next one, beside what a failure does', () => {
     const { breaker } = follow({}, timeout);
-    expect(breaker).toMatchObject({ ...learned(500), tier: 'failing', failures: 1 });
+    expect(breaker).toMatchObject({ ...learned(500), health: 'failing', failures: 1 });
   });
 
   test('leaves as many as have passed', () => {
@@ -476,14 +471,14 @@ describe('a request that is not answered in time', () => {
   });
 
   test('bounds the requests of a destination that works', () => {
-    const breaker: CircuitBreaker = { ...BREAKER, ...learned(125), tier: 'healthy' };
+    const breaker: CircuitBreaker = { ...BREAKER, ...learned(125), health: 'healthy' };
     expect(updateOf({ breaker, pauseMs: 0, changes: [] }, POLICY)).toMatchObject({
       maxMessages: 125,
     });
   });
 
   test('is forgotten after successes: each twentieth doubles the messages', () => {
-    let breaker: CircuitBreaker = { ...BREAKER, ...learned(125), tier: 'healthy' };
+    let breaker: CircuitBreaker = { ...BREAKER, ...learned(125), health: 'healthy' };
     const decision = { policy: POLICY, random: least };
     const maxima = new Set<number>();
     for (let index = 0; index < 80; index += 1) {

@@ -11,19 +11,6 @@ const listed = (keys: readonly string[]) => {
   ]);
 };
 
-test('none of nothing', () => {
-  expect(listed([])).toEqual([]);
-});
-
-test('each key has its first and how many there are, in the order in which the keys come', () => {
-  expect(listed(['a'])).toEqual([['a', 0, 1]]);
-  expect(listed(['b', 'b', 'a', 'b', 'a', 'c'])).toEqual([
-    ['b', 0, 3],
-    ['a', 2, 2],
-    ['c', 5, 1],
-  ]);
-});
-
 test('the keys may be those of every object', () => {
   const keys = ['__proto__', 'constructor', '', '__proto__'];
   expect(listed(keys)).toEqual([

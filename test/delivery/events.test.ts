@@ -8,9 +8,9 @@ import type { MessageToSend } from '../../src/webhook/read-messages.ts';
 import {
   ENGINE_SECRET,
   ENGINE_URL,
+  type PublishedEvent,
+  type StartedEngine,
   startEngine,
-  type ToldEngine,
-  type ToldEvent,
 } from '../helpers/fake-engine.ts';
 
 const PAYLOAD = 'a secret word of the payload';
@@ -23,6 +23,9 @@ const message = (id: string): MessageToSend =>
   });
 
 const shop = { applicationId: 'shop-1' };
+
+/** A message after its first attempt. */
+const first = { message_type: 'security_response', attempts: 1, ageMs: 0 };
 
 const started = (attempt: number, more: object = {}): object => ({
   ...shop,
@@ -43,15 +46,15 @@ const settled = (attempt: number, end: object, more: object = {}): object => ({
 });
 
 interface Story {
-  readonly start: () => ToldEngine;
-  readonly act: (engine: ToldEngine) => Promise<unknown>;
-  readonly told: readonly (readonly [DeliveryEventName, object])[];
+  readonly start: () => StartedEngine;
+  readonly act: (engine: StartedEngine) => Promise<unknown>;
+  readonly published: readonly (readonly [DeliveryEventName, object])[];
 }
 
-const flushed = async ({ sender, clock }: ToldEngine): Promise<unknown> =>
+const flushed = async ({ sender, clock }: StartedEngine): Promise<unknown> =>
   await clock.runUntilSettled(sender.flush(), 100 * 3_600_000);
 
-type Method = 'claim' | 'settle' | 'release' | 'expire' | 'closeApplication';
+type Method = 'claim' | 'settle' | 'release' | 'deadLetterOlderThan' | 'deadLetterClosed';
 
 /** A queue in memory whose method fails the first time. */
 function failingOnce(method: Method, clock: FakeClock): MessageQueue {
@@ -84,7 +87,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
@@ -96,7 +99,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'pause', status: 429, retryAfterMs: 7000 })],
@@ -111,11 +114,11 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'later', failure: 'dns' })],
-      ['destination-opened', { ...shop, waitMs: 5000, failures: 1, ageMs: 0, failure: 'dns' }],
+      ['destination-opened', { ...shop, waitMs: 5000, failures: 1, ...first, failure: 'dns' }],
       ['destination-probing', shop],
       ['attempt-started', started(2, { isProbe: true })],
       ['attempt-settled', settled(2, { outcome: 'later', failure: 'tls' }, { isProbe: true })],
@@ -132,13 +135,16 @@ const STORIES: Readonly<Record<string, Story>> = {
       await flushed(engine);
       await engine.sender.send([message('m-2'), message('m-3')]);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
       ['attempt-started', started(2)],
       ['attempt-settled', settled(2, { outcome: 'close', status: 410 })],
-      ['destination-closed', { ...shop, failures: 2, ageMs: 5000 }],
+      [
+        'destination-closed',
+        { ...shop, failures: 2, ...first, attempts: 2, ageMs: 5000, status: 410 },
+      ],
       ['dead', { ...shop, message_id: 'm-1', reason: 'destination-closed' }],
       ['skipped', { ...shop, reason: 'destination-closed', count: 2 }],
     ],
@@ -146,7 +152,7 @@ const STORIES: Readonly<Record<string, Story>> = {
   'a message of format 1 whose destination fails until its attempts are over': {
     start: () =>
       startEngine({
-        where: {
+        destination: {
           settings: {
             format: 1,
             applications: {
@@ -161,11 +167,11 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 1, count: 1 }],
       ['attempt-started', started(1, { format: 1 })],
       ['attempt-settled', settled(1, { outcome: 'later', status: 500 }, { format: 1 })],
-      ['destination-opened', { ...shop, waitMs: 7000, failures: 1, ageMs: 0, status: 500 }],
+      ['destination-opened', { ...shop, waitMs: 7000, failures: 1, ...first, status: 500 }],
       ['destination-probing', shop],
       ['attempt-started', started(2, { format: 1, isProbe: true })],
       [
@@ -189,7 +195,7 @@ const STORIES: Readonly<Record<string, Story>> = {
   'messages that are skipped, dead, purged and handed back': {
     start: () =>
       startEngine({
-        where: {
+        destination: {
           settings: {
             applications: {
               'shop-1': {
@@ -216,7 +222,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       await clock.advance(1);
       await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));
     },
-    told: [
+    published: [
       ['skipped', { ...shop, reason: 'module-not-selected', count: 1 }],
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
@@ -268,7 +274,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'delivered', status: 200, isLost: true })],
@@ -288,13 +294,13 @@ const STORIES: Readonly<Record<string, Story>> = {
           : undefined;
       };
       const schedule = { delaysMs: [40_000], horizonMs: 1000 };
-      return startEngine({ where: { settings }, options: { schedule } });
+      return startEngine({ destination: { settings }, options: { schedule } });
     },
     act: async (engine) => {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['destination-missing', { ...shop, waitMs: 40_000, because: 'unusable' }],
       ['destination-missing', { ...shop, waitMs: 40_000, because: 'failed' }],
@@ -315,7 +321,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['stalled', { oldestDueMs: 10_000 }],
       ['stalled', { oldestDueMs: 20_000 }],
@@ -326,23 +332,24 @@ const STORIES: Readonly<Record<string, Story>> = {
   'a queue that fails at a claim': {
     start: () => startEngine({ options: (clock) => ({ queue: failingOnce('claim', clock) }) }),
     act: async (engine) => {
+      await engine.clock.advance(0);
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['queue-failed', { operation: 'claim', retryInMs: 100, errorCode: 'ENOSPC' }],
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
     ],
   },
-  'a queue that fails when it is told what became of a request': {
+  'a queue that fails while a claim is settled': {
     start: () => startEngine({ options: (clock) => ({ queue: failingOnce('settle', clock) }) }),
     act: async (engine) => {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['queue-failed', { operation: 'settle', retryInMs: 100, errorCode: 'ENOSPC' }],
@@ -358,7 +365,7 @@ const STORIES: Readonly<Record<string, Story>> = {
         return asked < 3 ? names : { ...names, url: ENGINE_URL, secret: ENGINE_SECRET };
       };
       return startEngine({
-        where: { settings },
+        destination: { settings },
         options: (clock) => ({ queue: failingOnce('release', clock) }),
       });
     },
@@ -366,7 +373,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['destination-missing', { ...shop, waitMs: 5000, because: 'unknown' }],
       ['queue-failed', { operation: 'release', retryInMs: 100, errorCode: 'ENOSPC' }],
@@ -375,16 +382,19 @@ const STORIES: Readonly<Record<string, Story>> = {
     ],
   },
   'a queue that fails at its maintenance': {
-    start: () => startEngine({ options: (clock) => ({ queue: failingOnce('expire', clock) }) }),
+    start: () =>
+      startEngine({ options: (clock) => ({ queue: failingOnce('deadLetterOlderThan', clock) }) }),
     act: async ({ clock }) => await clock.advance(200_000),
-    told: [['queue-failed', { operation: 'maintenance', retryInMs: 60_000, errorCode: 'ENOSPC' }]],
+    published: [
+      ['queue-failed', { operation: 'maintenance', retryInMs: 60_000, errorCode: 'ENOSPC' }],
+    ],
   },
   'a queue that fails when a destination is closed, and is asked again': {
     start: () =>
       startEngine({
         steps: [410],
         options: (clock) => ({
-          queue: failingOnce('closeApplication', clock),
+          queue: failingOnce('deadLetterClosed', clock),
           goneConfirmMs: 0,
           maintenanceIntervalMs: 8000,
         }),
@@ -393,40 +403,48 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-1')]);
       await flushed(engine);
     },
-    told: [
+    published: [
       ['accepted', { ...shop, format: 2, count: 1 }],
       ['attempt-started', started(1)],
       ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
-      ['destination-closed', { ...shop, failures: 1, ageMs: 0 }],
+      ['destination-closed', { ...shop, failures: 1, ...first, status: 410 }],
       ['queue-failed', { operation: 'close', retryInMs: 8000, errorCode: 'ENOSPC' }],
       ['dead', { ...shop, message_id: 'm-1', reason: 'destination-closed' }],
     ],
   },
 };
 
-async function tell({ start, act }: Story): Promise<ToldEngine> {
+async function runStory({ start, act }: Story): Promise<StartedEngine> {
   const engine = start();
   await act(engine);
   return engine;
 }
 
-describe('an engine tells, in order and in full, of', () => {
+describe('an engine publishes every event in order, with every field, for', () => {
   test.each(Object.entries(STORIES))('%s', async (_title, story) => {
-    const { told } = await tell(story);
-    expect(told).toEqual(story.told);
+    const { published } = await runStory(story);
+    expect(published).toEqual(story.published);
+  });
+
+  test('the size of the body of an attempt', async () => {
+    const engine = startEngine({});
+    await engine.sender.send([message('m-1')]);
+    await flushed(engine);
+    const [, attempt] = engine.published[1] ?? [];
+    expect(attempt?.['bytes']).toBe(engine.poster.posts[0]?.request.body.length);
   });
 });
 
-const toldByAll = async (): Promise<readonly ToldEvent[]> => {
-  const engines: ToldEngine[] = [];
-  for (const story of Object.values(STORIES)) engines.push(await tell(story));
-  return engines.flatMap(({ told }) => told);
+const publishedByAll = async (): Promise<readonly PublishedEvent[]> => {
+  const engines: StartedEngine[] = [];
+  for (const story of Object.values(STORIES)) engines.push(await runStory(story));
+  return engines.flatMap(({ published }) => published);
 };
 
 describe('the table of events', () => {
-  test('has every event that an engine tells, with every field, and no more', async () => {
+  test('lists exactly the events and fields that an engine publishes', async () => {
     const fields = new Map<string, Set<string>>();
-    for (const [name, event] of await toldByAll()) {
+    for (const [name, event] of await publishedByAll()) {
       const known = fields.get(name) ?? new Set();
       for (const field of Object.keys(event)) known.add(field);
       fields.set(name, known);
@@ -440,19 +458,24 @@ describe('the table of events', () => {
     ).toEqual(Object.fromEntries(listed));
   });
 
-  test('is told by channels whose events hold no secret, URL, payload or received text', async () => {
-    expect(JSON.stringify(await toldByAll())).not.toMatch(/hunter2|horse|receiver|secret word/);
+  test('never puts a secret, a URL, a payload or received text into an event', async () => {
+    expect(JSON.stringify(await publishedByAll())).not.toMatch(
+      /hunter2|horse|receiver|secret word/,
+    );
   });
 
   const names = Object.keys(EVENT_TABLE) as DeliveryEventName[];
 
-  test.each(names)('says of %s when it is told, in a clause', (name) => {
+  test.each(names)('says of %s when it is published, in a clause', (name) => {
     expect(EVENT_TABLE[name].when).toMatch(/^[a-z0-9][^\n|]*[^.]$/);
   });
 
-  test('has fields that are each explained, and none that are not there', () => {
+  test('explains every field whose name is not enough, and none that is not there', () => {
     const used = Object.values(EVENT_TABLE).flatMap(({ fields }): readonly string[] => fields);
-    expect(Object.keys(FIELD_TABLE).toSorted()).toEqual(
+    const clear = ['applicationId', 'message_id', 'format', 'count', 'messageCount', 'bytes'];
+    const more = ['isProbe', 'retryAfterMs'];
+    const vocabularies = ['reason', 'outcome', 'because', 'operation'];
+    expect([...Object.keys(FIELD_TABLE), ...clear, ...more, ...vocabularies].toSorted()).toEqual(
       [...new Set([...used, 'senderId'])].toSorted(),
     );
   });
@@ -464,13 +487,13 @@ describe('the table of events', () => {
     expect(meanings.filter((meaning) => !/^[^\n|A-Z][^\n|]*[^.]$/.test(meaning))).toEqual([]);
   });
 
-  test('has words whose vocabularies hold what the stories tell', async () => {
+  test('lists every value that the stories publish', async () => {
     const words = Object.values(EVENT_WORDS).flatMap((vocabulary) => Object.keys(vocabulary));
-    const told = (await toldByAll()).flatMap(([, event]) =>
+    const published = (await publishedByAll()).flatMap(([, event]) =>
       ['outcome', 'failure', 'reason', 'because', 'operation'].flatMap(
         (field) => event[field] ?? [],
       ),
     );
-    expect(told.filter((word) => !words.includes(word as string))).toEqual([]);
+    expect(published.filter((word) => !words.includes(word as string))).toEqual([]);
   });
 });

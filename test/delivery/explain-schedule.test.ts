@@ -67,16 +67,6 @@ describe('a schedule of your own', () => {
   test.each<[string, ScheduleToExplain, readonly unknown[], string]>([
     ['may be one attempt', { schedule: { delaysMs: [] } }, [[1, 0, 0]], 'attempts-exhausted'],
     [
-      'ends where it ends',
-      { schedule: { delaysMs: [100, 200] } },
-      [
-        [1, 0, 0],
-        [2, 100, 125],
-        [3, 300, 375],
-      ],
-      'attempts-exhausted',
-    ],
-    [
       'ends at its horizon, which jitter does not pass',
       { schedule: { delaysMs: [100], repeatLast: true, horizonMs: 320 } },
       [
@@ -124,14 +114,6 @@ describe('a schedule of your own', () => {
     expect(explained).toMatchObject({ end: 'list-full', horizonMs: 72 * HOUR_MS });
   });
 
-  test('is listed whole up to 1000 attempts', () => {
-    const delaysMs = Array.from({ length: 999 }, () => 1);
-    const whole = explainSchedule({ schedule: { delaysMs } });
-    expect([whole.attempts.length, whole.end]).toEqual([1000, 'attempts-exhausted']);
-    const more = explainSchedule({ schedule: { delaysMs: [...delaysMs, 1] } });
-    expect([more.attempts.length, more.end]).toEqual([1000, 'list-full']);
-  });
-
   test.each<[unknown, readonly string[]]>([
     [null, []],
     [[], []],
@@ -162,7 +144,7 @@ const anyWhat: fc.Arbitrary<{ schedule: Partial<RetrySchedule> & { horizonMs: nu
     ),
   });
 
-test('a message that always fails is sent within the bands, whatever chance says, and ends with the reason', () => {
+test('a message that always fails is sent within the bands with any jitter, and ends with the reason', () => {
   const anyChances = fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), {
     minLength: 1,
     maxLength: 30,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Flushes, type FlushParts } from '../../src/delivery/flushes.ts';
 import { LastFailures } from '../../src/delivery/report.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
-import { Underway } from '../../src/runtime/underway.ts';
+import { CallsInProgress } from '../../src/runtime/calls-in-progress.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
 const GONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 1, pending: 0 };
@@ -12,7 +12,7 @@ function flushing(parts: Partial<FlushParts>) {
   const clock = createFakeClock();
   const tracker = new Tracker(true);
   tracker.setBacklog({ pendingMessages: 0, dueMessages: 0, lastSequence: 0 });
-  tracker.expect(1).accepted([1]);
+  tracker.expect(1)([1]);
   const flushes = new Flushes(
     {
       queue: { countPending: async () => 0 },
@@ -23,7 +23,7 @@ function flushing(parts: Partial<FlushParts>) {
       lastFailures: new LastFailures(),
       ...parts,
     },
-    new Underway(),
+    new CallsInProgress(),
   );
   const startedAt = clock.monotonicMs();
   const flushed = flushes.flush({ deadlineMs: 60_000 }, 0);

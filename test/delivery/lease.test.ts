@@ -1,13 +1,12 @@
 /** What asking for the settings takes is taken of the lease: an attempt must fit into what is left. */
-import { expect, onTestFinished, test } from 'vitest';
-import { makeSender } from '../../src/delivery/create-sender.ts';
+import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import type { Poster } from '../../src/webhook/http/client.ts';
+import { openEngine } from '../helpers/fake-engine.ts';
 import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
-import { messages, SECRET } from '../helpers/sender.ts';
+import { messages, NONE, SECRET } from '../helpers/sender.ts';
 
-const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 const DEADLINE_MS = 20_000;
 
 interface Slowness {
@@ -34,38 +33,18 @@ function start({ leaseMs, settingsMs, postMs }: Slowness) {
     return { name: 'shop', environment: 'test', url: 'https://shop.example', secret: SECRET };
   };
   const posts: number[] = [];
-  const poster: Poster = {
-    post: async () => {
-      posts.push(clock.monotonicMs());
-      await clock.sleep(postMs);
-      const timings = { totalMs: postMs };
-      return { kind: 'response', status: 200, retryAfter: undefined, timings };
-    },
-    close: () => Promise.resolve(),
+  const post: Poster['post'] = async () => {
+    posts.push(clock.monotonicMs());
+    await clock.sleep(postMs);
+    const timings = { totalMs: postMs };
+    return { kind: 'response', status: 200, retryAfter: undefined, timings };
   };
-  const sender = makeSender(
-    { settings, queue, leaseMs, deadlineMs: DEADLINE_MS },
-    {
-      clock,
-      random: () => 0,
-      newId: () => 'sender',
-      createPoster: () => poster,
-      maxOpenFiles: Number.POSITIVE_INFINITY,
-    },
-  );
-  onTestFinished(async () => {
-    await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));
-  });
+  const sender = openEngine({ settings, queue, leaseMs, deadlineMs: DEADLINE_MS }, { clock, post });
   return { ...failing, clock, sender, extended, posts };
 }
 
 test.each([
-  [
-    'is extended where what is left of it is not more than an attempt may take',
-    20_001,
-    1,
-    [20_001],
-  ],
+  ['is extended if no more of it is left than an attempt may take', 20_001, 1, [20_001]],
   ['is extended, and what is delivered is settled, not sent again', 20_001, 9000, [20_001]],
   ['is left as it is where more is left of it', 20_002, 1, []],
   ['is long enough by default for settings that take almost as long as they may', 60_000, 9999, []],
@@ -95,7 +74,7 @@ test('a lease that the queue does not extend is over: nothing is sent under it',
   expect((posts[0] ?? 0) - startedAt).toBeGreaterThan(20_001);
 });
 
-test('an extended lease counts anew: an answer of the queue that is lost is not a lost claim', async () => {
+test('an extended lease counts from its extension: a lost answer of the queue is not a lost claim', async () => {
   const { clock, sender, posts, loseAnswer } = start({
     leaseMs: 20_001,
     settingsMs: 9000,

@@ -29,7 +29,7 @@ describe('an observer', () => {
     ]);
   });
 
-  test('makes no event that nobody hears, and hears of listeners that come and go', () => {
+  test('makes no event without a subscriber, and notices new and removed ones', () => {
     const observe = createObserver('s-1');
     let made = 0;
     const event = () => {

@@ -1,62 +1,73 @@
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { makeSender } from '../../src/delivery/create-sender.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  type CircuitBreaker,
+  initialState,
+  newCircuitBreaker,
+} from '../../src/delivery/circuit-breaker.ts';
 import type { DeliveryOptions } from '../../src/delivery/options.ts';
-import { limitRate, maxMessagesAtOnce } from '../../src/delivery/rate-limit.ts';
+import { limitRate, maxMessagesAtOnce, RateLimits } from '../../src/delivery/rate-limit.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
-import { createFakeClock, createSeededRandom } from '../../src/testing/index.ts';
-import { message, openReceiver, openSender, rejection, SECRET } from '../helpers/sender.ts';
-import { mostBeyond, type Sent } from './measured-rate.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
+import type { Poster } from '../../src/webhook/http/client.ts';
+import { ENGINE_URL, openEngine, startEngine } from '../helpers/fake-engine.ts';
+import { POLICY, wrapQueue } from '../helpers/queues.ts';
+import { createSeededRandom } from '../helpers/seeded-random.ts';
+import { listen, message, openReceiver, openSender, rejection, SECRET } from '../helpers/sender.ts';
+import { type Limits, mostBeyond, type Sent } from './measured-rate.ts';
 
-interface Limits {
-  readonly maxRequestsPerSecond?: number;
-  readonly maxMessagesPerSecond?: number;
+interface Times {
+  readonly postMs?: number;
+  /** How long the queue takes to read a call, and to answer one. */
+  readonly callMs?: number;
 }
 
-/** Two senders that share a queue, as two processes do; each request takes `postMs`. */
-function twoSenders(limits: Limits | (() => Limits), options: DeliveryOptions = {}, postMs = 20) {
+/** Two senders that share a queue, as two processes do. */
+function twoSenders(
+  limits: Limits | (() => Limits),
+  options: DeliveryOptions = {},
+  { postMs = 20, callMs = 0 }: Times = {},
+) {
   const clock = createFakeClock();
   const shared = createMemoryQueue({}, clock);
   const sent: Sent[] = [];
   const shop = { name: 'shop', environment: 'test', url: 'https://one.example/', secret: SECRET };
   const settings = () => ({ ...shop, ...(typeof limits === 'function' ? limits() : limits) });
+  const post: Poster['post'] = async ({ body }) => {
+    const { length: count } = JSON.parse(body.toString()) as unknown[];
+    sent.push({ atMs: clock.monotonicMs(), count });
+    await clock.sleep(postMs);
+    const timings = { totalMs: postMs };
+    return { kind: 'response', status: 200, retryAfter: undefined, timings };
+  };
+  const random = createSeededRandom(1);
+  const slow = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (callMs === 0) return await call();
+    await clock.sleep(callMs);
+    const answer = await call();
+    await clock.sleep(callMs);
+    return answer;
+  };
   const open = (queue: MessageQueue) =>
-    makeSender(
-      { settings, queue, ...options },
+    openEngine(
       {
-        clock,
-        random: createSeededRandom(1),
-        newId: () => 'sender',
-        createPoster: () => ({
-          post: async ({ body }) => {
-            const { length: count } = JSON.parse(body.toString()) as unknown[];
-            sent.push({ atMs: clock.monotonicMs(), count });
-            await clock.sleep(postMs);
-            const timings = { totalMs: postMs };
-            return { kind: 'response', status: 200, retryAfter: undefined, timings };
-          },
-          close: async () => {},
+        settings,
+        queue: wrapQueue(queue, {
+          claim: (...given) => slow(() => queue.claim(...given)),
+          settle: (...given) => slow(() => queue.settle(...given)),
         }),
-        maxOpenFiles: Number.POSITIVE_INFINITY,
+        ...options,
       },
+      { clock, post, random },
     );
   const first = open(shared);
   const second = open(
-    new Proxy(shared, {
-      get: (target, name) => {
-        if (name === 'open')
-          return async () => ({ pendingMessages: 0, dueMessages: 0, lastSequence: 0 });
-        if (name === 'close') return async () => ({ returned: [], left: 0 });
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
+    wrapQueue(shared, {
+      open: async () => ({ pendingMessages: 0, dueMessages: 0, lastSequence: 0 }),
+      close: async () => ({ returned: [], remaining: 0 }),
     }),
   );
-  onTestFinished(async () => {
-    await clock.runUntilSettled(second.close({ deadlineMs: 0 }));
-    await clock.runUntilSettled(first.close({ deadlineMs: 0 }));
-  });
   return { clock, first, second, sent };
 }
 
@@ -78,6 +89,17 @@ describe('a rate limit', () => {
       expect(sent.length).toBeGreaterThanOrEqual(0.9 * rate * seconds);
     },
   );
+
+  // A call takes 4 ms, or 16 ms, a third of the interval.
+  test.each([2, 8])('is nearly reached with a queue whose calls take 2 x %d ms', async (callMs) => {
+    const limits = { maxRequestsPerSecond: 20 };
+    const { clock, first, sent } = twoSenders(limits, { maxMessages: 1 }, { callMs, postMs: 5 });
+    await first.send(many(1200));
+    await clock.advance(60_000);
+    const requests = sent.map(({ atMs }) => ({ atMs, count: 1 }));
+    expect(mostBeyond(requests, 20)).toBeLessThanOrEqual(1 + 1e-6);
+    expect(sent.length).toBeGreaterThanOrEqual(0.9 * 20 * 60);
+  });
 
   test.each([0.5, 7, 300])(
     'of %d messages per second holds, with requests of one second at most',
@@ -112,7 +134,7 @@ describe('a rate limit', () => {
     const { clock, first, sent } = twoSenders(
       { maxRequestsPerSecond: 10, maxMessagesPerSecond: 10 },
       {},
-      700,
+      { postMs: 700 },
     );
     await first.send(many(30));
     await clock.advance(2500);
@@ -123,15 +145,24 @@ describe('a rate limit', () => {
     ]);
   });
 
-  test('leaves the state as it is without limits, and never shortens a pause', () => {
-    const state = {
-      tier: 'healthy',
-      maxMessages: 9,
-      maxBytes: 9,
-      circuitBreaker: null,
-      pauseMs: 500,
-    } as const;
-    expect(limitRate(state, {}, { messageCount: 5, elapsedMs: 0 })).toBe(state);
+  test('is not restarted by reopening the destination', async () => {
+    const { sender, clock, poster } = startEngine({
+      destination: { url: ENGINE_URL, secret: SECRET, maxRequestsPerSecond: 1 },
+      options: { schedule: { delaysMs: [10] } },
+      steps: [500, 200],
+    });
+    await sender.send(many(1));
+    await clock.advance(100);
+    await sender.reopen('shop-1');
+    await clock.advance(2000);
+    expect(poster.posts.map(({ atMs }) => atMs)).toEqual([0, 1000]);
+  });
+
+  test('changes no state without a limit, and never shortens a pause', () => {
+    const breaker = newCircuitBreaker('url', POLICY);
+    const state = { ...initialState(POLICY), circuitBreaker: breaker, pauseMs: 500 };
+    const last = { messageCount: 5, beganAt: 1000, elapsedMs: 0, roundTripMs: 0 };
+    expect(limitRate(state, {}, last)).toBe(state);
     fc.assert(
       fc.property(
         fc.double({ min: 0.001, max: 1e6, noNaN: true }),
@@ -139,12 +170,19 @@ describe('a rate limit', () => {
         fc.nat(5000),
         (rate, messageCount, elapsedMs) => {
           const limit = { maxMessagesPerSecond: rate };
-          const limited = limitRate(state, limit, { messageCount, elapsedMs });
+          const limited = limitRate(state, limit, {
+            messageCount,
+            beganAt: 1000,
+            elapsedMs,
+            roundTripMs: 0,
+          });
           expect(limited.pauseMs).toBeGreaterThanOrEqual(500);
-          expect(limited.pauseMs + elapsedMs).toBeGreaterThanOrEqual(
-            (messageCount / rate) * 1000 * (1 - 1e-12),
-          );
-          expect(limited.maxMessages).toBe(Math.min(9, maxMessagesAtOnce(limit)));
+          const limitedBreaker = limited.circuitBreaker as CircuitBreaker;
+          const intervalMs = (messageCount / rate) * 1000;
+          expect(limitedBreaker.nextRequestAt).toBeCloseTo(1000 + intervalMs);
+          const now = { queueMs: 1000 + intervalMs, monotonicMs: 0 };
+          expect(new RateLimits().waitMs('shop-1', limitedBreaker, now)).toBeLessThanOrEqual(1);
+          expect(limited.maxMessages).toBe(Math.min(state.maxMessages, maxMessagesAtOnce(limit)));
           expect(limited.maxMessages).toBeGreaterThanOrEqual(1);
         },
       ),
@@ -170,6 +208,7 @@ describe('a rate limit', () => {
 describe('a destination with `enabled: false`', () => {
   test('gets nothing; its messages are accepted and wait', async () => {
     const receiver = await openReceiver();
+    const published = listen();
     let enabled = false;
     const settings = () => ({
       name: 'shop',
@@ -180,7 +219,8 @@ describe('a destination with `enabled: false`', () => {
     });
     const sender = openSender({ settings, schedule: { delaysMs: [5] }, minProbeWaitMs: 5 });
     expect((await sender.send(many(2))).accepted).toEqual(['m-0', 'm-1']);
-    const waiting = await sender.flush({ deadlineMs: 100 });
+    await published.until('destination-missing');
+    const waiting = await sender.flush({ deadlineMs: 0 });
     expect(waiting).toMatchObject({
       pending: 2,
       failures: [{ applicationId: 'shop-1', because: 'disabled' }],
@@ -191,6 +231,25 @@ describe('a destination with `enabled: false`', () => {
     });
     enabled = true;
     expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
+  });
+
+  test('gets its messages as dead letters at the horizon, without an attempt', async () => {
+    const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: SECRET };
+    const { sender, clock, poster, published } = startEngine({
+      destination: { settings: { applications: { 'shop-1': { ...shop, enabled: false } } } },
+      options: { schedule: { horizonMs: 600_000 } },
+    });
+    await sender.send(many(2));
+    await clock.advance(600_000);
+    expect((await sender.stats()).pending).toBe(2);
+    await clock.advance(120_000);
+    expect(await sender.stats()).toMatchObject({ pending: 0, dead: 2 });
+    const reason = 'horizon-passed';
+    expect(published.filter(([name]) => name === 'dead').map(([, event]) => event)).toMatchObject([
+      { message_id: 'm-0', reason },
+      { message_id: 'm-1', reason },
+    ]);
+    expect(poster.posts).toEqual([]);
   });
 
   test('is not asked for its secret', async () => {

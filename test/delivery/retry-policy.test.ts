@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import {
   DEFAULT_POLICY,
   DURABLE_HORIZON_MS,
-  engineSchedule,
   MEMORY_HORIZON_MS,
+  senderSchedule,
 } from '../../src/delivery/retry-policy.ts';
 
 const HOUR_MS = 3_600_000;
@@ -44,22 +44,15 @@ test('the default policy is that of the decisions', () => {
 describe('a schedule', () => {
   test.each<[string, unknown, object]>([
     ['that is not given', undefined, { delaysMs: DELAYS_MS, repeatLast: true, horizonMs: 9 }],
-    ['that is empty', {}, { delaysMs: DELAYS_MS, repeatLast: true, horizonMs: 9 }],
     [
       'with delays of its own ends with them',
       { delaysMs: [1, 2] },
       { delaysMs: [1, 2], repeatLast: false, horizonMs: 9 },
     ],
-    ['with no delay', { delaysMs: [] }, { delaysMs: [], repeatLast: false, horizonMs: 9 }],
     [
       'with delays of its own may repeat the last one',
       { delaysMs: [1], repeatLast: true },
       { delaysMs: [1], repeatLast: true, horizonMs: 9 },
-    ],
-    [
-      'may end with the delays that are usual',
-      { repeatLast: false },
-      { delaysMs: DELAYS_MS, repeatLast: false, horizonMs: 9 },
     ],
     [
       'with a horizon of its own',
@@ -67,21 +60,16 @@ describe('a schedule', () => {
       { delaysMs: DELAYS_MS, repeatLast: true, horizonMs: 0 },
     ],
     [
-      'with a longest wait',
-      { maxWaitMs: 7 },
-      { delaysMs: DELAYS_MS, repeatLast: true, horizonMs: 9, maxWaitMs: 7 },
-    ],
-    [
       'whose keys are undefined',
       { delaysMs: undefined, repeatLast: undefined, horizonMs: undefined },
       { delaysMs: DELAYS_MS, repeatLast: true, horizonMs: 9 },
     ],
   ])('%s is complete', (_title, given, complete) => {
-    expect(engineSchedule(given, 9)).toEqual(complete);
+    expect(senderSchedule(given, 9)).toEqual(complete);
   });
 
   test('that cannot be used is refused with its path', () => {
-    expect(() => engineSchedule({ delaysMs: [-1] }, 9)).toThrow(
+    expect(() => senderSchedule({ delaysMs: [-1] }, 9)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['schedule', 'delaysMs'] }),
     );
   });

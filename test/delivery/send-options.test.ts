@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SEND_OPTIONS } from '../../src/delivery/options.ts';
 import { readSendOptions } from '../../src/delivery/read-options.ts';
 import { DEFAULT_USER_AGENT } from '../../src/webhook/request-headers.ts';
 
@@ -99,36 +100,24 @@ describe('settings', () => {
     options.schedule.maxWaitMs = 6;
     expect(settings.schedule.maxWaitMs).toBe(5);
   });
-
-  test.each([['public'], ['allow-private'], ['delegated']])('take the network %s', (network) => {
-    expect(readSendOptions(DESTINATION, { network }).wire.network).toBe(network);
-  });
 });
 
-const OBJECT = 'to be an object';
-const DELAYS = `expected schedule.delaysMs to be a list of integers from 0 to ${MAX}`;
-const HEADERS = 'expected headers to be an object of names and values';
-const DISPATCHER = 'expected dispatcher to be a dispatcher of undici';
-const SIGNAL = 'expected signal to be an AbortSignal';
-const WAIT = `expected schedule.maxWaitMs to be an integer from 0 to ${MAX}`;
-const DEADLINE = `expected deadlineMs to be an integer from 1 to ${MAX}`;
-const BYTES = 'expected maxBodyBytes to be an integer from 1 to 9007199254740991';
-
 describe('an option is refused', () => {
+  test.each(Object.keys(SEND_OPTIONS))('%s, which is no number that it takes', (name) => {
+    expect(errorOf(DESTINATION, { [name]: Number.NaN })).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path: [name],
+    });
+  });
+
   test.each<[unknown, readonly string[], string]>([
     [{ retries: 3 }, ['retries'], 'unknown key "retries" in the options'],
     [{ format: 3 }, ['format'], 'expected format to be 2 or 1'],
-    [{ dialect: 'loose' }, ['dialect'], 'expected dialect to be "strict" or "open"'],
-    [{ schedule: 3 }, ['schedule'], `expected schedule ${OBJECT}`],
     [{ schedule: { retries: 1 } }, ['schedule', 'retries'], 'unknown key "retries" in schedule'],
-    [{ schedule: { delaysMs: 5 } }, ['schedule', 'delaysMs'], DELAYS],
-    [{ schedule: { delaysMs: [1, -1] } }, ['schedule', 'delaysMs'], DELAYS],
-    [{ schedule: { delaysMs: [1.5] } }, ['schedule', 'delaysMs'], DELAYS],
-    [{ schedule: { delaysMs: [MAX + 1] } }, ['schedule', 'delaysMs'], DELAYS],
     [
-      { schedule: { repeatLast: 1 } },
-      ['schedule', 'repeatLast'],
-      'expected schedule.repeatLast to be true or false',
+      { schedule: { delaysMs: [1, -1] } },
+      ['schedule', 'delaysMs'],
+      `expected schedule.delaysMs to be a list of integers from 0 to ${MAX}`,
     ],
     [
       { schedule: { repeatLast: true } },
@@ -140,40 +129,18 @@ describe('an option is refused', () => {
       ['schedule', 'horizonMs'],
       'expected schedule.horizonMs to be an integer from 0 to 9007199254740991',
     ],
-    [{ schedule: { maxWaitMs: -1 } }, ['schedule', 'maxWaitMs'], WAIT],
-    [{ schedule: { maxWaitMs: MAX + 1 } }, ['schedule', 'maxWaitMs'], WAIT],
-    [{ maxBodyBytes: 0 }, ['maxBodyBytes'], BYTES],
-    [{ maxBodyBytes: 2 ** 53 }, ['maxBodyBytes'], BYTES],
-    [{ deadlineMs: 0 }, ['deadlineMs'], DEADLINE],
-    [{ deadlineMs: MAX + 1 }, ['deadlineMs'], DEADLINE],
     [
-      { network: 'private' },
-      ['network'],
-      'expected network to be "allow-private" or "public" or "delegated"',
+      { schedule: { maxWaitMs: MAX + 1 } },
+      ['schedule', 'maxWaitMs'],
+      `expected schedule.maxWaitMs to be an integer from 0 to ${MAX}`,
     ],
-    [{ dispatcher: {}, network: 'delegated' }, ['dispatcher'], DISPATCHER],
-    [{ dispatcher: { request: 1 }, network: 'delegated' }, ['dispatcher'], DISPATCHER],
-    [{ dispatcher: null, network: 'delegated' }, ['dispatcher'], DISPATCHER],
-    [{ dispatcher: 'proxy', network: 'delegated' }, ['dispatcher'], DISPATCHER],
     [{ dispatcher }, ['network'], "a dispatcher of your own needs network: 'delegated'"],
-    [
-      { dispatcher, network: 'public' },
-      ['network'],
-      "a dispatcher of your own needs network: 'delegated'",
-    ],
-    [{ headers: new Headers({ 'x-a': '1' }) }, ['headers'], HEADERS],
-    [{ headers: new Map([['x-a', '1']]) }, ['headers'], HEADERS],
-    [{ headers: [['x-a', '1']] }, ['headers'], HEADERS],
-    [{ headers: 'x-a: 1' }, ['headers'], HEADERS],
-    [{ headers: null }, ['headers'], HEADERS],
     [
       { headers: { 'Content-Type': 'text/plain' } },
       ['headers', 'Content-Type'],
       'the header Content-Type is part of the contract and cannot be changed',
     ],
-    [{ userAgent: 5 }, ['userAgent'], 'expected userAgent to be a string'],
-    [{ signal: {} }, ['signal'], SIGNAL],
-  ])('%j, told at %j', (options, path, detail) => {
+  ])('%j, reported at %j', (options, path, detail) => {
     expect(errorOf(DESTINATION, options)).toMatchObject({
       code: 'ERR_INVALID_OPTION',
       path,

@@ -1,11 +1,11 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runFixture } from '../helpers/child-programs.ts';
-import { respond, startReceiver } from '../helpers/receiver.ts';
+import { openReceiver } from '../helpers/poster.ts';
+import { respond } from '../helpers/receiver.ts';
 
 describe('the process of the caller', () => {
   test('ends by itself after the call, and loads undici only for it', async () => {
-    const receiver = await startReceiver();
-    onTestFinished(() => receiver.close());
+    const receiver = await openReceiver();
     const run = await runFixture('host-that-sends-once.ts', [receiver.url]);
     expect({ ...run, stdout: JSON.parse(run.stdout), lingeredMs: 0 }).toEqual({
       exitCode: 0,
@@ -18,10 +18,9 @@ describe('the process of the caller', () => {
   }, 30_000);
 
   test('prints each attempt and its outcome with NODE_DEBUG=security-events', async () => {
-    const receiver = await startReceiver({
+    const receiver = await openReceiver({
       script: [respond({ status: 503 }), respond({ status: 200 })],
     });
-    onTestFinished(() => receiver.close());
     const env = { NODE_DEBUG: 'security-events' };
     const { stderr } = await runFixture('host-that-sends-once.ts', [receiver.url], env);
     const lines = stderr.trim().split('\n');

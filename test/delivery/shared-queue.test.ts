@@ -7,19 +7,17 @@ import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { storeV2 } from '../../src/webhook/encoder.ts';
 import { startEngine } from '../helpers/fake-engine.ts';
 import { createFailingQueue, POLICY, wrapQueue } from '../helpers/queues.ts';
-import { message, messages } from '../helpers/sender.ts';
+import { message, messages, NONE } from '../helpers/sender.ts';
 
-const NONE = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending: 0 } as const;
 const STATE = initialState(POLICY);
 const RETRY_MS = 600_000;
-const RETRY: MessageResult = { kind: 'retry', afterMs: RETRY_MS, progress: null };
 const DELIVERED: MessageResult = { kind: 'delivered' };
 
 /** Another process on the same queue. */
 function otherProcess(queue: MessageQueue) {
   const claim = async (maxMessages: number): Promise<Claim> => {
     const request = {
-      tiers: ['untried', 'healthy'],
+      ofHealth: ['untried', 'healthy'],
       maxMessages,
       maxBytes: 1e9,
       leaseMs: 60_000,
@@ -75,40 +73,6 @@ describe('flush of a sender that opens a queue with messages in it', () => {
     expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 300 });
   });
 
-  test('waits for its own messages and those together', async () => {
-    const scene = await openedQueue();
-    await scene.other.enqueue(2);
-    const { sender, clock } = start(scene);
-    await sender.send(messages(3));
-    expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 5 });
-  });
-
-  test('does not wait for those that were not due', async () => {
-    const scene = await openedQueue();
-    await scene.other.enqueue(3);
-    await scene.other.settle(2, RETRY);
-    const { sender, clock } = start(scene);
-    const startedAt = clock.monotonicMs();
-    expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 1 });
-    expect(clock.monotonicMs() - startedAt).toBeLessThan(RETRY_MS);
-  });
-
-  test('does not wait for messages that others accept later', async () => {
-    const scene = await openedQueue();
-    const { sender, clock } = startIdle(scene);
-    await sender.stats();
-    await scene.other.enqueue(3);
-    expect(await clock.runUntilSettled(sender.flush())).toEqual(NONE);
-  });
-
-  test('does not wait for them where it only enqueues', async () => {
-    const scene = await openedQueue();
-    await scene.other.enqueue(3);
-    const { sender, clock } = start(scene, { role: 'enqueue' });
-    await sender.send(messages(1));
-    expect(await clock.runUntilSettled(sender.flush())).toEqual(NONE);
-  });
-
   test('waits until the queue can be opened', async () => {
     const { clock, queue, other } = await openedQueue();
     await other.enqueue(2);
@@ -130,28 +94,6 @@ describe('flush with a deadline', () => {
     expect(flushed).toEqual({ ...NONE, pending: 5 });
     expect(clock.monotonicMs() - startedAt).toBe(2500);
   });
-
-  test('ends earlier when all is settled, or at its signal', async () => {
-    const scene = await openedQueue();
-    const { sender, clock } = start(scene);
-    await sender.send(messages(3));
-    const startedAt = clock.monotonicMs();
-    const flushed = await clock.runUntilSettled(sender.flush({ deadlineMs: 2500 }));
-    expect(flushed).toEqual({ ...NONE, delivered: 3 });
-    const { signal } = new AbortController();
-    expect(await sender.flush({ deadlineMs: 2500, signal })).toEqual(NONE);
-    const aborted = AbortSignal.abort();
-    expect(await sender.flush({ deadlineMs: 2500, signal: aborted })).toEqual(NONE);
-    expect(clock.monotonicMs() - startedAt).toBeLessThan(2500);
-  });
-
-  test('of 0 tells what is pending at once', async () => {
-    const scene = await openedQueue();
-    const { sender, clock } = startIdle(scene);
-    await sender.send(messages(2));
-    const flushed = await clock.runUntilSettled(sender.flush({ deadlineMs: 0 }));
-    expect(flushed).toEqual({ ...NONE, pending: 2 });
-  });
 });
 
 describe('flush of a queue that another process shares', () => {
@@ -166,40 +108,10 @@ describe('flush of a queue that another process shares', () => {
     expect(await clock.runUntilSettled(flushing, 1000)).toEqual({ ...NONE, settledElsewhere: 3 });
   });
 
-  test('does not wait for a backlog that the other has settled, though older ones wait for a retry', async () => {
-    const scene = await openedQueue();
-    await scene.other.enqueue(4);
-    await scene.other.settle(2, RETRY);
-    const { sender, clock } = startIdle(scene);
-    const flushing = sender.flush();
-    await clock.advance(0);
-    await scene.other.settle(2);
-    expect(await clock.runUntilSettled(flushing, 1000)).toEqual({ ...NONE, settledElsewhere: 2 });
-  });
-
-  test('counts what the other has settled beside what it has delivered itself', async () => {
-    const scene = await openedQueue();
-    const gate = { isOpen: false };
-    const queue = wrapQueue(scene.queue, {
-      claim: async (request) => (gate.isOpen ? await scene.queue.claim(request) : { dueInMs: 10 }),
-    });
-    const { sender, clock } = start({ ...scene, queue });
-    await sender.send(messages(3));
-    const flushing = sender.flush();
-    await scene.other.settle(1);
-    await clock.advance(1000);
-    gate.isOpen = true;
-    expect(await clock.runUntilSettled(flushing)).toEqual({
-      ...NONE,
-      delivered: 2,
-      settledElsewhere: 1,
-    });
-  });
-
-  test('asks again when the queue fails, and tells of it', async () => {
+  test('asks again when the queue fails, and publishes it', async () => {
     const scene = await openedQueue();
     let calls = 0;
-    const { sender, clock, told } = startIdle(scene, {
+    const { sender, clock, published } = startIdle(scene, {
       countPending: async (ranges) => {
         calls += 1;
         if (calls === 1) throw new Error('the store is away');
@@ -210,7 +122,7 @@ describe('flush of a queue that another process shares', () => {
     const flushing = sender.flush();
     await scene.other.settle(1);
     expect(await clock.runUntilSettled(flushing, 2000)).toEqual({ ...NONE, settledElsewhere: 1 });
-    expect(told.filter(([name]) => name === 'queue-failed')).toEqual([
+    expect(published.filter(([name]) => name === 'queue-failed')).toEqual([
       ['queue-failed', { operation: 'count', retryInMs: 1000 }],
     ]);
   });
@@ -228,22 +140,16 @@ describe('flush of a queue that another process shares', () => {
   });
 });
 
-describe('close of a sender that opened a queue with messages in it', () => {
-  test('counts all that it has delivered, whoever accepted it', async () => {
+describe('close', () => {
+  test('delivers the messages that waited when the sender opened the queue, and counts them', async () => {
     const scene = await openedQueue();
     await scene.other.enqueue(300);
     const { sender, clock } = start(scene);
-    await sender.send(messages(2));
-    expect(await clock.runUntilSettled(sender.close())).toEqual({
-      delivered: 302,
-      dead: 0,
-      discarded: 0,
-      returned: [],
-      left: 0,
-    });
+    const counts = { delivered: 300, dead: 0, discarded: 0, remaining: 0, returned: [] };
+    expect(await clock.runUntilSettled(sender.close())).toEqual(counts);
   });
 
-  test('counts what others have accepted since, and what it hands back', async () => {
+  test('counts messages that other processes have accepted since, and those that it returns', async () => {
     const scene = await openedQueue();
     const { sender, clock } = startEngine({
       clock: scene.clock,
@@ -255,7 +161,7 @@ describe('close of a sender that opened a queue with messages in it', () => {
     await scene.other.enqueue(1);
     const { returned, ...counts } = await clock.runUntilSettled(sender.close());
     const failures = [{ applicationId: 'shop-1', status: 500 }];
-    expect(counts).toEqual({ delivered: 2, dead: 0, discarded: 1, left: 0, failures });
+    expect(counts).toEqual({ delivered: 2, dead: 0, discarded: 1, remaining: 0, failures });
     expect(returned.map(({ applicationId }) => applicationId)).toEqual(['shop-1']);
   });
 });

@@ -15,7 +15,7 @@ function emptyTracker(): Tracker {
 }
 
 const accept = (tracker: Tracker, ...sequences: readonly number[]): void =>
-  tracker.expect(sequences.length).accepted(sequences);
+  tracker.expect(sequences.length)(sequences);
 
 /** A tracker that has accepted the sequences 1 to `count`. */
 function tracking(count: number): Tracker {
@@ -35,30 +35,19 @@ const counting =
     pending.filter((one) => ranges.some(({ from, to }) => from <= one && one <= to)).length;
 
 describe('a tracker', () => {
-  test('begins with nothing', () => {
-    const tracker = new Tracker(true);
-    expect([tracker.pending, tracker.awaited, tracker.acceptedCount]).toEqual([0, 0, 0]);
-  });
-
   test('counts messages from the beginning of their call', () => {
     const tracker = emptyTracker();
     const expected = tracker.expect(2);
     expect([tracker.pending, tracker.acceptedCount]).toEqual([2, 2]);
-    expected.accepted([1, 2]);
+    expected([1, 2]);
     expect([tracker.pending, tracker.acceptedCount]).toEqual([2, 2]);
-  });
-
-  test.each(['delivered', 'dead', 'discarded'] as const)('forgets what is %s', (finalState) => {
-    const tracker = tracking(2);
-    tracker.settled(1, finalState);
-    expect([tracker.pending, tracker.acceptedCount]).toEqual([1, 2]);
   });
 
   test('forgets messages when their call is rejected, or their application is closed', () => {
     const tracker = emptyTracker();
-    tracker.expect(2).rejected();
+    tracker.expect(2)([]);
     expect(tracker.pending).toBe(0);
-    tracker.expect(2).accepted([7]);
+    tracker.expect(2)([7]);
     expect(tracker.pending).toBe(1);
   });
 
@@ -74,8 +63,8 @@ describe('a tracker', () => {
     const followed = [new FollowedMessage(), new FollowedMessage()];
     tracker.settled(1, 'dead', 'too-large');
     tracker.settled(3, 'delivered');
-    second.accepted([3]);
-    first.accepted([1, 2], followed);
+    second([3]);
+    first([1, 2], followed);
     expect(tracker.pending).toBe(1);
     tracker.settled(2, 'delivered');
     expect(await followed[0]?.ended).toEqual({ outcome: 'dead', reason: 'too-large' });
@@ -87,12 +76,12 @@ describe('a tracker', () => {
     const tracker = emptyTracker();
     const call = tracker.expect(1);
     tracker.settled(5, 'delivered');
-    call.accepted([1]);
+    call([1]);
     accept(tracker, 5);
     expect(tracker.pending).toBe(2);
   });
 
-  test('holds one range for messages in a row, whatever their order', () => {
+  test('holds one range for consecutive messages in any order', () => {
     const tracker = emptyTracker();
     accept(tracker, 3, 1, 5);
     expect(tracker.rangeCount).toBe(3);
@@ -105,7 +94,7 @@ describe('a tracker', () => {
   test('lets followed messages go: they end elsewhere', async () => {
     const tracker = emptyTracker();
     const followed = new FollowedMessage();
-    tracker.expect(1).accepted([1], [followed]);
+    tracker.expect(1)([1], [followed]);
     tracker.endFollowed();
     expect(await followed.ended).toEqual({ outcome: 'accepted' });
   });
@@ -115,70 +104,64 @@ describe('a tracker', () => {
     const call = tracker.expect(1);
     tracker.endFollowed();
     const followed = new FollowedMessage();
-    call.accepted([1], [followed]);
+    call([1], [followed]);
     expect(await Promise.race([followed.ended, Promise.resolve('pending')])).toEqual({
       outcome: 'accepted',
     });
   });
 
-  test('waits for nothing where another process delivers', async () => {
+  test('waits for nothing if another process delivers', async () => {
     const tracker = new Tracker(false);
     const followed = new FollowedMessage();
-    tracker.expect(2).accepted([1, 2], [followed]);
-    tracker.expect(1).rejected();
+    tracker.expect(2)([1, 2], [followed]);
+    tracker.expect(1)([]);
     expect([tracker.pending, tracker.acceptedCount]).toEqual([0, 3]);
     expect(await followed.ended).toEqual({ outcome: 'accepted' });
     expect(await isDone(tracker.opened)).toBe(true);
     expect(await isDone(tracker.watch().done)).toBe(true);
   });
 
-  test('has nothing pending there, whatever it is told of, either', async () => {
+  test('has nothing pending then, after any settlements', async () => {
     const tracker = new Tracker(false);
-    const fates = tracker.counter();
     tracker.setBacklog({ pendingMessages: 3, dueMessages: 3, lastSequence: 3 });
-    tracker.expect(1).accepted([4]);
+    tracker.expect(1)([4]);
     tracker.settled(4, 'discarded');
     expect([tracker.pending, tracker.awaited]).toEqual([0, 0]);
     expect(await isDone(tracker.watch().done)).toBe(true);
-    expect(fates()).toEqual({ delivered: 0, dead: 0, discarded: 1 });
+    expect(tracker.settledCounts).toEqual({ delivered: 0, dead: 0, discarded: 1 });
   });
 });
 
-describe('a tally', () => {
-  test('counts what is settled after it, whoever accepted it', () => {
-    const tracker = tracking(4);
-    tracker.settled(1, 'dead');
-    const fates = tracker.counter();
-    expect(fates()).toEqual({ delivered: 0, dead: 0, discarded: 0 });
-    tracker.settled(2, 'delivered');
-    tracker.expect(1).rejected();
-    tracker.settled(77, 'delivered');
-    const before = fates();
-    tracker.settled(3, 'dead');
-    tracker.settled(4, 'discarded');
-    expect(before).toEqual({ delivered: 2, dead: 0, discarded: 0 });
-    expect(fates()).toEqual({ delivered: 2, dead: 1, discarded: 1 });
-  });
+test('the counts of a tracker hold every message that was settled here, of any sender', () => {
+  const tracker = tracking(3);
+  tracker.settled(1, 'dead');
+  const before = tracker.settledCounts;
+  tracker.settled(2, 'delivered');
+  tracker.expect(1)([]);
+  tracker.settled(77, 'delivered');
+  tracker.settled(3, 'discarded');
+  expect(before).toEqual({ delivered: 0, dead: 1, discarded: 0 });
+  expect(tracker.settledCounts).toEqual({ delivered: 2, dead: 1, discarded: 1 });
 });
 
 describe('a watch', () => {
-  test('is over at once where nothing is pending', async () => {
+  test('ends at once if nothing is pending', async () => {
     const watch = emptyTracker().watch();
     expect(await isDone(watch.done)).toBe(true);
-    expect(watch.counts()).toEqual({ ...NONE, pending: 0 });
+    expect(watch.counts).toEqual({ ...NONE, pending: 0 });
   });
 
   test('is over when all that was accepted before it is settled', async () => {
     const tracker = tracking(3);
     const watch = tracker.watch();
-    expect(watch.counts()).toEqual({ ...NONE, pending: 3 });
+    expect(watch.counts).toEqual({ ...NONE, pending: 3 });
     tracker.settled(3, 'delivered');
     tracker.settled(1, 'dead');
     expect(await isDone(watch.done)).toBe(false);
-    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 1 });
+    expect(watch.counts).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 1 });
     tracker.settled(2, 'discarded');
     expect(await isDone(watch.done)).toBe(true);
-    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, dead: 1, discarded: 1, pending: 0 });
+    expect(watch.counts).toEqual({ ...NONE, delivered: 1, dead: 1, discarded: 1, pending: 0 });
   });
 
   test('does not wait for what is accepted later, even with a lower sequence', async () => {
@@ -189,39 +172,25 @@ describe('a watch', () => {
     tracker.settled(1, 'delivered');
     tracker.settled(3, 'delivered');
     expect(await isDone(watch.done)).toBe(false);
-    expect(watch.counts()).toEqual({ ...NONE, pending: 1 });
+    expect(watch.counts).toEqual({ ...NONE, pending: 1 });
     tracker.settled(2, 'delivered');
     expect(await isDone(watch.done)).toBe(true);
-    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, pending: 0 });
+    expect(watch.counts).toEqual({ ...NONE, delivered: 1, pending: 0 });
   });
 
-  test('goes on beside others, each with its own', async () => {
-    const tracker = tracking(1);
-    const first = tracker.watch();
-    accept(tracker, 2);
-    const second = tracker.watch();
-    tracker.settled(1, 'delivered');
-    expect([await isDone(first.done), await isDone(second.done)]).toEqual([true, false]);
-    tracker.settled(2, 'dead');
-    expect(await isDone(second.done)).toBe(true);
-    expect(first.counts()).toEqual({ ...NONE, delivered: 1, pending: 0 });
-    expect(second.counts()).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 0 });
-  });
-
-  test('can be ended, and others go on: what was left stays told', async () => {
+  test('can be ended while others go on, and keeps its counts', async () => {
     const tracker = tracking(2);
     const first = tracker.watch();
     const second = tracker.watch();
     tracker.settled(1, 'delivered');
-    first.end();
-    expect([await isDone(first.done), await isDone(second.done)]).toEqual([true, false]);
+    tracker.unwatch(first);
+    expect([await isDone(first.done), await isDone(second.done)]).toEqual([false, false]);
     tracker.settled(2, 'delivered');
-    expect(first.counts()).toEqual({ ...NONE, delivered: 1, pending: 1 });
-    expect(second.counts()).toEqual({ ...NONE, delivered: 2, pending: 0 });
-    first.end();
+    expect(first.counts).toEqual({ ...NONE, delivered: 1, pending: 1 });
+    expect(second.counts).toEqual({ ...NONE, delivered: 2, pending: 0 });
   });
 
-  test('has counts that add up, whatever is accepted and settled in whatever order', async () => {
+  test('has counts that add up after any messages in any order', async () => {
     const fates = fc.constantFrom<FinalState>('delivered', 'dead', 'discarded');
     const steps = fc.array(fc.record({ isNew: fc.boolean(), which: fc.nat(), finalState: fates }));
     await fc.assert(
@@ -242,7 +211,7 @@ describe('a watch', () => {
             open.delete(sequence);
             watched.delete(sequence);
           }
-          const { delivered, dead, discarded, pending } = counts();
+          const { delivered, dead, discarded, pending } = counts;
           expect(pending).toBe(watched.size);
           expect(delivered + dead + discarded + pending).toBe(count);
           expect(tracker.pending).toBe(open.size);
@@ -264,11 +233,11 @@ describe('a watch of a backlog', () => {
     accept(tracker, 10);
     tracker.settled(4, 'delivered');
     tracker.settled(10, 'delivered');
-    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, pending: 1 });
+    expect(watch.counts).toEqual({ ...NONE, delivered: 1, pending: 1 });
     tracker.settled(9, 'dead');
     expect(await isDone(watch.done)).toBe(true);
     tracker.settled(1, 'delivered');
-    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 0 });
+    expect(watch.counts).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 0 });
   });
 
   test('is over when another process has settled it, though others of it wait', async () => {
@@ -276,14 +245,14 @@ describe('a watch of a backlog', () => {
     tracker.setBacklog({ pendingMessages: 5, dueMessages: 2, lastSequence: 5 });
     const watch = tracker.watch();
     await tracker.findSettledElsewhere(counting(1, 3, 4, 5));
-    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 1, pending: 1 });
+    expect(watch.counts).toEqual({ ...NONE, settledElsewhere: 1, pending: 1 });
     await tracker.findSettledElsewhere(counting(3, 4, 5));
     expect(await isDone(watch.done)).toBe(true);
-    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 0 });
+    expect(watch.counts).toEqual({ ...NONE, settledElsewhere: 2, pending: 0 });
   });
 });
 
-describe('what another process has settled', () => {
+describe('messages that another process has settled', () => {
   test.each(['backlog', 'accepted'])(
     'is counted once by two questions at a time: %s',
     async (which) => {
@@ -296,7 +265,7 @@ describe('what another process has settled', () => {
         tracker.findSettledElsewhere(counting(1, 2, 3, 4)),
         tracker.findSettledElsewhere(counting(1, 2, 3, 4)),
       ]);
-      expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 4 });
+      expect(watch.counts).toEqual({ ...NONE, settledElsewhere: 2, pending: 4 });
     },
   );
 
@@ -306,7 +275,7 @@ describe('what another process has settled', () => {
     const watch = tracker.watch();
     accept(tracker, 10);
     await tracker.findSettledElsewhere(counting(1, 2, 9, 10));
-    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 4, pending: 3 });
+    expect(watch.counts).toEqual({ ...NONE, settledElsewhere: 4, pending: 3 });
     expect(tracker.pending).toBe(4);
     for (const sequence of [1, 2, 9]) tracker.settled(sequence, 'delivered');
     expect(await isDone(watch.done)).toBe(true);
@@ -316,7 +285,7 @@ describe('what another process has settled', () => {
   test('ends followed messages when none of their range is left', async () => {
     const tracker = emptyTracker();
     const followed = [new FollowedMessage(), new FollowedMessage()];
-    tracker.expect(2).accepted([1, 3], followed);
+    tracker.expect(2)([1, 3], followed);
     tracker.watch();
     await tracker.findSettledElsewhere(counting(3));
     expect(await followed[0]?.ended).toEqual({ outcome: 'accepted' });
@@ -327,7 +296,7 @@ describe('what another process has settled', () => {
   test('does not include messages that are being settled here', async () => {
     const tracker = emptyTracker();
     const followed = new FollowedMessage();
-    tracker.expect(1).accepted([1], [followed]);
+    tracker.expect(1)([1], [followed]);
     accept(tracker, 2);
     const watch = tracker.watch();
     const answer = deferred();
@@ -339,25 +308,8 @@ describe('what another process has settled', () => {
     const looking = tracker.findSettledElsewhere(counting());
     answer.resolve();
     await Promise.all([settling, looking]);
-    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, settledElsewhere: 1, pending: 0 });
+    expect(watch.counts).toEqual({ ...NONE, delivered: 1, settledElsewhere: 1, pending: 0 });
     expect(await followed.ended).toEqual({ outcome: 'delivered' });
-  });
-
-  test('is counted in part once the messages that are being settled here are', async () => {
-    const tracker = tracking(3);
-    const watch = tracker.watch();
-    const answer = deferred();
-    const endSettling = tracker.beginSettling();
-    const settling = answer.promise.then(() => {
-      tracker.settled(1, 'delivered');
-      endSettling();
-    });
-    const looking = tracker.findSettledElsewhere(counting(3));
-    await Promise.resolve();
-    expect(watch.counts()).toEqual({ ...NONE, pending: 3 });
-    answer.resolve();
-    await Promise.all([settling, looking]);
-    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, settledElsewhere: 1, pending: 1 });
   });
 
   test('is found while this sender keeps settling later messages', async () => {
@@ -372,7 +324,7 @@ describe('what another process has settled', () => {
     };
     await tracker.findSettledElsewhere(countPending);
     expect(await isDone(watch.done)).toBe(true);
-    expect(watch.counts()).toEqual({ ...NONE, settledElsewhere: 2, pending: 0 });
+    expect(watch.counts).toEqual({ ...NONE, settledElsewhere: 2, pending: 0 });
   });
 
   test('is not confused with what is settled here during the question', async () => {
@@ -383,52 +335,23 @@ describe('what another process has settled', () => {
       return 1;
     };
     await tracker.findSettledElsewhere(countPending);
-    expect(watch.counts()).toEqual({ ...NONE, delivered: 1, pending: 1 });
+    expect(watch.counts).toEqual({ ...NONE, delivered: 1, pending: 1 });
   });
 
-  test('ends every followed message of a range when the last one is settled here', async () => {
-    const tracker = emptyTracker();
-    const followed = [new FollowedMessage(), new FollowedMessage()];
-    tracker.expect(2).accepted([1, 2], followed);
-    tracker.watch();
-    await tracker.findSettledElsewhere(counting(2));
-    tracker.settled(2, 'delivered');
-    expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
-    expect(await Promise.race([followed[0]?.ended, Promise.resolve('pending')])).toEqual({
-      outcome: 'accepted',
-    });
-  });
-
-  test('is forgotten when two rounds have passed, with ranges however few', async () => {
+  test('is found by a round of maintenance, and later messages are not', async () => {
     const tracker = tracking(3);
-    await tracker.forgetSettledElsewhere(counting(3));
-    expect(tracker.pending).toBe(3);
+    tracker.startEpoch();
+    const looking = tracker.findSettledElsewhere(counting(3));
     accept(tracker, 4);
-    await tracker.forgetSettledElsewhere(counting(3));
+    await looking;
     expect(tracker.pending).toBe(2);
-    await tracker.forgetSettledElsewhere(counting(3));
-    expect(tracker.pending).toBe(1);
-  });
-
-  test('costs no question while messages are settled within a round', async () => {
-    const tracker = tracking(3);
-    let questions = 0;
-    const countPending = async (): Promise<number> => {
-      questions += 1;
-      return 0;
-    };
-    await tracker.forgetSettledElsewhere(countPending);
-    for (const sequence of [1, 2, 3]) tracker.settled(sequence, 'delivered');
-    accept(tracker, 4);
-    await tracker.forgetSettledElsewhere(countPending);
-    expect([questions, tracker.pending]).toEqual([0, 1]);
   });
 
   test('is forgotten over thousands of ranges, and what is pending stays', async () => {
     const tracker = emptyTracker();
     accept(tracker, ...Array.from({ length: 2500 }, (_, index) => 2 * index + 1));
-    await tracker.forgetSettledElsewhere(counting());
-    await tracker.forgetSettledElsewhere(counting(3, 4, 1999));
+    tracker.startEpoch();
+    await tracker.findSettledElsewhere(counting(3, 4, 1999));
     expect([tracker.rangeCount, tracker.pending]).toEqual([2, 2]);
   });
 });

@@ -2,9 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { untracedSender } from '../../src/delivery/create-sender.ts';
-import type { WebhookSender } from '../../src/delivery/sender.ts';
-import { createMemoryQueue } from '../../src/queue/memory.ts';
-import type { MessageQueue } from '../../src/queue/queue.ts';
 import { isOwnWork } from '../../src/runtime/untraced.ts';
 import { message, openReceiver, openSender, SECRET, senderTo } from '../helpers/sender.ts';
 
@@ -49,13 +46,13 @@ describe('a call of a sender', () => {
 
   test('that disposes of it closes it, and gives nothing', async () => {
     const places: unknown[] = [];
-    const close = async () => places.push(place());
-    const sender = untracedSender({ close } as never);
+    const dispose = async () => void places.push(place());
+    const sender = untracedSender({ [Symbol.asyncDispose]: dispose } as never);
     expect(await inRequest(() => sender[Symbol.asyncDispose]())).toBeUndefined();
     expect(places).toEqual([OURS]);
   });
 
-  test('leaves its caller where it is, before and after', async () => {
+  test('keeps the context of its caller', async () => {
     const sender = senderTo(await openReceiver());
     await inRequest(async () => {
       const accepted = sender.send([message('m-1')]);
@@ -78,10 +75,10 @@ function notedPlaces() {
   return { found, note };
 }
 
-describe('what a sender that was made in a request calls of the host’s', () => {
+describe('host code that a sender made in a request calls', () => {
   const OURS_ALONE = new Set([JSON.stringify(OURS)]);
 
-  test('runs in nobody’s request: settings, secrets and subscribers', async () => {
+  test('runs outside the request: settings, secrets and subscribers', async () => {
     const receiver = await openReceiver();
     const { found, note } = notedPlaces();
     const names = ['accepted', 'attempt-started', 'attempt-settled'];
@@ -111,31 +108,5 @@ describe('what a sender that was made in a request calls of the host’s', () =>
       secret: OURS_ALONE,
       settings: OURS_ALONE,
     });
-  });
-
-  test('runs in nobody’s request: its queue', async () => {
-    const { found, note } = notedPlaces();
-    const noting = (queue: MessageQueue): MessageQueue =>
-      new Proxy(queue, {
-        get: (target, name) => {
-          const value: unknown = Reflect.get(target, name);
-          if (typeof value !== 'function') return value;
-          return (...given: unknown[]): unknown => {
-            note(String(name));
-            return Reflect.apply(value, target, given);
-          };
-        },
-      });
-    const receiver = await openReceiver();
-    await inRequest(async () => {
-      const sender: WebhookSender = senderTo(receiver, { queue: noting(createMemoryQueue()) });
-      await sender.send([message('m-1')]);
-      await sender.flush();
-      await sender.close();
-    });
-    expect([...found.keys()]).toEqual(
-      expect.arrayContaining(['onDue', 'open', 'enqueue', 'claim', 'settle', 'close']),
-    );
-    for (const where of found.values()) expect(where).toEqual(OURS_ALONE);
   });
 });

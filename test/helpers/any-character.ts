@@ -14,8 +14,7 @@ function indexOf(character: unknown): number {
 }
 
 /**
- * Every character of Unicode alike: for `fc.string({ unit })`. fast-check's own `'binary'` is the same,
- * but makes a table of all characters first, which takes seconds, and 100 MB for as long as the process
- * lives.
+ * Generates every Unicode character with equal probability, for `fc.string({ unit })`. fast-check's own
+ * `'binary'` does the same, but first builds a table of all characters, which takes seconds and 100 MB.
  */
 export const anyCharacter = fc.nat({ max: CODE_POINTS - 1 }).map(characterAt, indexOf);

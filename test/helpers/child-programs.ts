@@ -1,5 +1,5 @@
-/** Starts programs as processes of their own. */
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+/** Runs programs in child processes. */
+import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
@@ -14,27 +14,27 @@ export interface ProgramRun {
 export interface ProgramOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** A descriptor in the place of standard output, whose text is then empty. */
+  /** A file descriptor for standard output. `stdout` of the result is then empty. */
   readonly stdout?: number;
 }
 
 export interface StartedProgram {
   readonly child: ChildProcess;
-  /** Resolves when the program has ended and everything it printed is here. */
+  /** Resolves when the program has exited and all its output was read. */
   readonly ended: Promise<ProgramRun>;
 }
 
-/** Node waits at its end for what V8 still compiles, and may so for seconds for undici's WebAssembly. */
-const QUICK_END = '--liftoff-only';
+/** At exit Node waits for V8's background compilation, which takes seconds for undici's WebAssembly. */
+const QUICK_EXIT = '--liftoff-only';
 
-/** Starts `node ...args` as a process of its own. */
+/** Starts `node ...args` in a child process. */
 export function startProgram(args: readonly string[], options: ProgramOptions): StartedProgram {
-  const child = spawn(process.execPath, [QUICK_END, ...args], {
+  const child = spawn(process.execPath, [QUICK_EXIT, ...args], {
     cwd: options.cwd,
-    // A test runner's own settings and warnings are no business of the program's.
+    // Keeps the test runner's settings out of the program.
     env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined, ...options.env },
     stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
-    // One that hangs shall fail the tests that are about it.
+    // A program that hangs fails its own test, not the whole run.
     timeout: 60_000,
   });
   let stdout = '';
@@ -56,10 +56,10 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
 export const runProgram = (args: readonly string[], options: ProgramOptions): Promise<ProgramRun> =>
   startProgram(args, options).ended;
 
-/** The command that runs a program of test/fixtures: its name without `.ts`. */
+/** Returns the command that runs a program of test/fixtures. `name` has no `.ts`. */
 export const fixtureCommand = (name: string, args: readonly string[] = []): string[] => [
   process.execPath,
-  QUICK_END,
+  QUICK_EXIT,
   join(inject('compiledFolder'), `test/fixtures/${name}.js`),
   ...args,
 ];
@@ -68,11 +68,11 @@ export interface FixtureRun {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** From the first output to the exit: how long the program lingered. */
+  /** Time from the first output to the exit. */
   readonly lingeredMs: number;
 }
 
-/** Runs a program of test/fixtures as a process of its own. */
+/** Runs a program of test/fixtures in a child process. */
 export async function runFixture(
   name: string,
   args: readonly string[],
@@ -85,9 +85,9 @@ export async function runFixture(
   });
   let stdout = '';
   let stderr = '';
-  let spokeAt = 0;
+  let firstOutputAt = 0;
   child.stdout.on('data', (chunk: Buffer) => {
-    spokeAt ||= performance.now();
+    firstOutputAt ||= performance.now();
     stdout += chunk.toString();
   });
   child.stderr.on('data', (chunk: Buffer) => {
@@ -95,16 +95,16 @@ export async function runFixture(
   });
   const exited = once(child, 'exit').then(() => performance.now());
   const [exitCode] = (await once(child, 'close')) as [number | null];
-  return { exitCode, stdout, stderr, lingeredMs: (await exited) - spokeAt };
+  return { exitCode, stdout, stderr, lingeredMs: (await exited) - firstOutputAt };
 }
 
 export type LogProgram = 'append' | 'exit' | 'flood' | 'full' | 'standard';
 
-/** The command that runs one of test/fixtures/log-*.ts. */
-export const programCommand = (program: LogProgram, args: readonly string[]): string[] =>
+/** Returns the command that runs one of test/fixtures/log-*.ts. */
+export const logFixtureCommand = (program: LogProgram, args: readonly string[]): string[] =>
   fixtureCommand(`log-${program}`, args);
 
-export interface ChildEnd {
+export interface ChildExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
@@ -123,8 +123,8 @@ export function startChild(
   return child;
 }
 
-/** Runs to the end; what a child leaves unread is not read here either if `stdio` says so. */
-export function endOf(child: ChildProcess): Promise<ChildEnd> {
+/** Resolves when the child has exited. Collects the output that `stdio` pipes. */
+export function waitForExit(child: ChildProcess): Promise<ChildExit> {
   const startedMs = performance.now();
   const text = { stdout: '', stderr: '' };
   child.stdout?.on('data', (chunk: Buffer) => (text.stdout += chunk.toString()));
@@ -135,4 +135,16 @@ export function endOf(child: ChildProcess): Promise<ChildEnd> {
       resolve({ code, signal, ...text, durationMs: performance.now() - startedMs }),
     );
   });
+}
+
+/**
+ * Returns whether a program is installed. If not, prints that its tests are skipped, or throws if the environment
+ * variable `REQUIRE_<PROGRAM>` is set, such as REQUIRE_STRACE.
+ */
+export function isInstalled(program: string): boolean {
+  if (spawnSync(program, ['-V']).status === 0) return true;
+  const reason = `${program} is not installed`;
+  if (process.env[`REQUIRE_${program.toUpperCase()}`] !== undefined) throw new Error(reason);
+  console.warn(`SKIPPED: tests that need ${program}, since ${reason}`);
+  return false;
 }

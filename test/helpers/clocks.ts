@@ -1,18 +1,17 @@
-/** Clocks that a test watches or holds back. */
+/** Clocks that delay their timers or record their waits. */
 import { type Clock, type StartTimer, systemClock, waitsOf } from '../../src/runtime/clock.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 
 /**
- * The system's clock, but a wait of so many ms that keeps the process alive begins only when `begun(ms)` is over: a
- * deadline that is to be reached after something else has happened must not be reached before it where the
- * machine stands still for a moment.
+ * The system clock, except that timers that keep the process alive start only after `ready(ms)` resolves. A
+ * deadline then cannot pass before the event under test, even on a machine that pauses.
  */
-export function clockSince(begun: (ms: number) => Promise<unknown>): Clock {
+export function clockStartingAfter(ready: (ms: number) => Promise<unknown>): Clock {
   const startTimer: StartTimer = (ms, callback, whileIdle) => {
     if (whileIdle === 'let-end') return systemClock.startTimer(ms, callback, whileIdle);
     let isCancelled = false;
     let cancel: (() => void) | undefined;
-    void begun(ms).then(() => {
+    void ready(ms).then(() => {
       if (!isCancelled) cancel = systemClock.startTimer(ms, callback, whileIdle);
     });
     return () => {
@@ -23,20 +22,20 @@ export function clockSince(begun: (ms: number) => Promise<unknown>): Clock {
   return { ...systemClock, startTimer, ...waitsOf(startTimer) };
 }
 
-export interface WatchedClock extends FakeClock {
-  /** What was waited by `sleep`, in ms, in order. */
+export interface RecordingClock extends FakeClock {
+  /** Durations passed to `sleep`, in milliseconds, in order. */
   readonly sleeps: readonly number[];
 }
 
-export interface WatchedClockOptions {
-  /** Called at the beginning of each wait: something that happens meanwhile. */
+export interface RecordingClockOptions {
+  /** Called when a wait starts, to do something during the wait. */
   readonly onSleep?: (ms: number) => void;
-  /** How long a timer really lasts; a real one may be early by a fraction. Default: as asked. */
+  /** Returns the actual duration of a wait: real timers may fire early. Default: the requested duration. */
   readonly lasts?: (ms: number) => number;
 }
 
-/** A fake clock that tells how it was waited on. */
-export function watchedClock({ onSleep, lasts }: WatchedClockOptions = {}): WatchedClock {
+/** A fake clock that records its waits. */
+export function recordingClock({ onSleep, lasts }: RecordingClockOptions = {}): RecordingClock {
   const clock = createFakeClock();
   const sleep = clock.sleep.bind(clock);
   const sleeps: number[] = [];

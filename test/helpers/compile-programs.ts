@@ -1,4 +1,4 @@
-/** Makes plain JavaScript of programs, so that they start quickly. */
+/** Compiles programs to plain JavaScript, so that they start quickly. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { root } from './package-files.ts';
 
-/** For the environment of the compiler: a third of its work is to collect garbage that ends with it. */
+/** Environment of the compiler: fewer garbage collections save a third of its time. */
 export const QUICK_COMPILER = { GOGC: '400' } as const;
 
-// Types are checked by `npm run types`; the flags that matter here are those for the output.
+// Only flags for the output: `npm run types` checks types.
 const OPTIONS =
   '--ignoreConfig --noCheck --verbatimModuleSyntax --rewriteRelativeImportExtensions ' +
   '--target es2023 --module nodenext --types node';
 
-/** Where packages bring modules of CommonJS, which ask for others by `require`. */
+/** Defines `require` for bundled CommonJS modules. */
 const REQUIRE =
   "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
@@ -22,15 +22,15 @@ const BUNDLE =
   '--bundle --splitting --platform=node --format=esm --target=node20 --log-level=warning';
 
 /**
- * Like `compilePrograms`, but with all that a program imports in a few files beside it, packages
- * too: it starts with a third of the work. Not for a program whose test is about its modules.
+ * Like `compilePrograms`, but bundles all imports, including packages, into a few files: start-up takes
+ * a third of the time. Not for a program whose test checks which modules are loaded.
  */
 export function bundlePrograms(
   folder: string,
   programs: readonly string[],
   base: string = root,
 ): void {
-  // Named none, it waits for one on standard input.
+  // Without an entry point, esbuild reads one from standard input.
   if (programs.length === 0) return;
   const bundler = join(root, 'node_modules/.bin/esbuild');
   const args = [...BUNDLE.split(' '), `--banner:js=${REQUIRE}`, `--outdir=${folder}`];
@@ -39,9 +39,9 @@ export function bundlePrograms(
 }
 
 /**
- * Makes plain JavaScript of programs and all they import, in `folder` at the paths that they have
- * in the package: a child that compiles for itself takes four times as long to start. An error is
- * printed, and the program that has it will not run.
+ * Compiles programs and their imports to plain JavaScript, in `folder` at the same paths as in the
+ * package. A child that strips types itself takes four times as long to start. Compiler errors are
+ * printed, and the program with the error does not run.
  */
 export function compilePrograms(folder: string, programs: readonly string[]): void {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
@@ -50,20 +50,20 @@ export function compilePrograms(folder: string, programs: readonly string[]): vo
   spawnSync(process.execPath, [compiler, ...args], { cwd: root, stdio: 'inherit', env });
 }
 
-// Compiles the programs of test/fixtures once for a run of the suite (a `globalSetup` of vitest).
+// Compiles the programs of test/fixtures once per test run (a `globalSetup` of vitest).
 
-/** Those that are started often, and whose tests are not about modules. */
+/** Programs that are started often, and whose tests do not check which modules are loaded. */
 const BUNDLED =
   /(?:request-store-leak|sqlite-\w+|log-\w+|memory-queue-size|host-with-sender|sender-\w+|[\w-]*settings-\w+|close-busy-receiver|idle-connections)\.ts$/;
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Holds `test/fixtures/<name>.js`. */
+    /** Contains `test/fixtures/<name>.js`. */
     readonly compiledFolder: string;
   }
 }
 
-/** Names the folder for the next project of the same run, which needs the same programs. */
+/** Environment variable that passes the folder on to the next project of the same run. */
 const FOLDER = 'COMPILED_FIXTURES';
 
 export default function setUp(project: TestProject): (() => void) | undefined {

@@ -1,6 +1,6 @@
 /**
- * The packed package installed into an empty folder, as a consumer has it. Nothing in that folder
- * can see this repository: what is found there was in the tarball or among its dependencies.
+ * The packed package installed into an empty folder, as a consumer has it. The folder cannot resolve
+ * anything from this repository, only from the tarball and its dependencies.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,22 +22,22 @@ import { quickOrNightly } from './quick-or-nightly.ts';
 
 type Lock = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** What is installed without the flags `dev`, `peer` and the like: what a consumer gets. */
+/** Returns the lock file's entries that a consumer gets: those without flags such as `dev` and `peer`. */
 function lockedDependencies(): Lock {
   const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
   const { packages } = JSON.parse(lock) as { readonly packages: Lock };
-  const isOurs = ([path, entry]: [string, Lock[string]]): boolean =>
+  const isDependency = ([path, entry]: [string, Lock[string]]): boolean =>
     path !== '' && !['dev', 'devOptional', 'optional', 'peer'].some((flag) => flag in entry);
-  return Object.fromEntries(Object.entries(packages).filter(isOurs));
+  return Object.fromEntries(Object.entries(packages).filter(isDependency));
 }
 
-/** Not the packages inside it, which the lock file names where they are meant. */
-const isOfPackage =
+/** Skips nested node_modules: the lock file lists those packages separately. */
+const isOutsideNestedModules =
   (path: string) =>
   (source: string): boolean =>
     source !== join(root, path, 'node_modules');
 
-export interface Ran {
+export interface CommandResult {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -54,8 +54,8 @@ export class Consumer {
     return path;
   }
 
-  async run(command: string, args: readonly string[], cwd = this.folder): Promise<Ran> {
-    // Not the environment of the test runner: its NODE_OPTIONS and worker ids are not a consumer's.
+  async run(command: string, args: readonly string[], cwd = this.folder): Promise<CommandResult> {
+    // Excludes the test runner's environment, such as its NODE_OPTIONS and worker ids.
     const { PATH, HOME, TMPDIR } = process.env;
     const env = { PATH, HOME, TMPDIR, NO_COLOR: '1', CI: '1', ...QUICK_COMPILER };
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -67,19 +67,24 @@ export class Consumer {
     return { status, stdout, stderr };
   }
 
-  node(...args: string[]): Promise<Ran> {
+  node(...args: string[]): Promise<CommandResult> {
     return this.run(process.execPath, args);
   }
 
-  /** Runs a bin of ours: consumers bring the same tools, which need not be installed twice. */
-  tool(path: string, ...args: string[]): Promise<Ran> {
+  /** Installs the dependencies of a folder's package.json, from npm's cache if possible. */
+  async npm(command: 'ci' | 'install', cwd = this.folder): Promise<void> {
+    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+    this.#orThrow(await this.run('npm', [command, ...quiet], cwd));
+  }
+
+  /** Runs a tool from this repository's node_modules, so that it is not installed again. */
+  tool(path: string, ...args: string[]): Promise<CommandResult> {
     return this.node(join(root, 'node_modules', path), ...args);
   }
 
   /**
-   * Packs what the build left; scripts are off, since tests must not build. What it depends on comes
-   * in the versions of this repository's lock file, which are in npm's cache where that was
-   * installed: asking a registry what is newest would make a test fail that cannot reach it.
+   * Packs the existing build with scripts off, since tests must not build. Installs dependencies in the
+   * versions of this repository's lock file, so that npm's cache suffices and no registry is needed.
    */
   async install({ byNpm = quickOrNightly(false, true) } = {}): Promise<void> {
     const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', this.folder];
@@ -90,30 +95,29 @@ export class Consumer {
     await (byNpm ? this.#installByNpm(tarball, top) : this.#unpack(tarball));
   }
 
-  /** What npm makes of the lock file, with a fifth of the work. */
+  /** Does what npm does with the lock file, in a fifth of the time. */
   async #unpack(tarball: string): Promise<void> {
     mkdirSync(this.installed, { recursive: true });
     const into = ['-C', this.installed, '--strip-components=1'];
     this.#orThrow(await this.run('tar', ['-xzf', tarball, ...into]));
     for (const path of Object.keys(lockedDependencies())) {
-      const options = { recursive: true, filter: isOfPackage(path) };
+      const options = { recursive: true, filter: isOutsideNestedModules(path) };
       cpSync(join(root, path), join(this.folder, path), options);
     }
   }
 
   async #installByNpm(tarball: string, top: object): Promise<void> {
-    const ours = { ...manifest, resolved: `file:${tarball}` };
-    const packages = { '': top, [`node_modules/${manifest.name}`]: ours, ...lockedDependencies() };
+    const self = { ...manifest, resolved: `file:${tarball}` };
+    const packages = { '': top, [`node_modules/${manifest.name}`]: self, ...lockedDependencies() };
     this.write('package-lock.json', JSON.stringify({ lockfileVersion: 3, packages }));
-    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-    this.#orThrow(await this.run('npm', ['ci', ...quiet]));
+    await this.npm('ci');
   }
 
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #orThrow({ status, stderr }: Ran): void {
-    if (status !== 0) throw new Error(`it ended with ${status}: ${stderr}`);
+  #orThrow({ status, stderr }: CommandResult): void {
+    if (status !== 0) throw new Error(`The command exited with ${status}: ${stderr}`);
   }
 }

@@ -1,4 +1,4 @@
-/** A delivery engine on a fake clock and a scripted network. */
+/** A sender on a fake clock and a scripted network. */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import type { Poster, PosterOptions, PostRequest } from '../../src/webhook/http/client.ts';
 import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
 
-/** What one post comes to: a status, or more. */
+/** The scripted result of one post. A number is a status. */
 export type PostStep = number | Answer | FailureCode;
 
 export interface Answer {
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 export interface Posted {
-  /** Since the first use of the clock, in ms. */
+  /** Time since the poster was created, in milliseconds. */
   readonly atMs: number;
   readonly request: PostRequest;
   /** The parsed body. */
@@ -29,20 +29,20 @@ export interface Posted {
 
 export interface ScriptedPoster {
   readonly posts: readonly Posted[];
-  /** The options of each poster that was made. */
+  /** The options of each created poster. */
   readonly opened: readonly PosterOptions[];
   readonly closedCount: number;
   readonly createPoster: (options: PosterOptions) => Poster;
 }
 
 export interface PostScript {
-  /** One step a post, in order, the last one goes on; or a function of the post. */
+  /** One step per post, in order; the last one repeats. Or a function of the post. */
   readonly steps: readonly PostStep[] | ((posted: Posted, index: number) => PostStep);
-  /** How long a post takes. Default 0. */
+  /** Duration of a post. Default 0. */
   readonly postMs?: number;
 }
 
-/** A wire without a network, for tests of what decides about attempts. */
+/** An HTTP client without a network, for tests of decisions about attempts. */
 export function scriptedPoster(clock: FakeClock, script: PostScript): ScriptedPoster {
   const { steps, postMs = 0 } = script;
   const startedAt = clock.monotonicMs();
@@ -90,65 +90,87 @@ export function scriptedPoster(clock: FakeClock, script: PostScript): ScriptedPo
 }
 
 function resultOf(step: PostStep, totalMs: number): AttemptResult {
-  const course = { timings: { totalMs }, reusedConnection: false };
+  const attempt = { timings: { totalMs }, reusedConnection: false };
   if (typeof step === 'string') {
-    return { kind: 'failure', code: step, detail: `scripted ${step}`, ...course };
+    return { kind: 'failure', code: step, detail: `scripted ${step}`, ...attempt };
   }
   const { status, retryAfter }: Answer = typeof step === 'number' ? { status: step } : step;
-  return { kind: 'response', status, retryAfter, ...course };
+  return { kind: 'response', status, retryAfter, ...attempt };
 }
 
-// An engine on a fake clock and a scripted wire, and every event that it tells.
-
-/** Its fields beside `senderId`. */
-export type ToldEvent = readonly [
+/** A published event and its fields, without `senderId`. */
+export type PublishedEvent = readonly [
   name: DeliveryEventName,
   fields: Readonly<Record<string, unknown>>,
 ];
 
-export interface ToldEngine {
+export interface StartedEngine {
   readonly sender: WebhookSender;
   readonly clock: FakeClock;
   readonly poster: ScriptedPoster;
-  readonly told: readonly ToldEvent[];
+  readonly published: readonly PublishedEvent[];
 }
 
 export interface EngineScript extends Partial<PostScript> {
-  /** Default: one destination. */
-  readonly where?: object;
+  /** A URL with a secret, or settings. Default: `ENGINE_URL` and `ENGINE_SECRET`. */
+  readonly destination?: object;
   readonly options?: DeliveryOptions | ((clock: FakeClock) => DeliveryOptions);
-  /** Default: one of its own. */
+  /** Default: a new one. */
   readonly clock?: FakeClock;
 }
 
 export const ENGINE_URL = 'https://receiver.example/hook?token=hunter2';
 export const ENGINE_SECRET = 'correct horse battery staple';
 
-/** Ids are `id-1`, which is the sender's, `id-2` …; there is no jitter; a post takes no time. */
+interface Network {
+  readonly clock: FakeClock;
+  readonly post: Poster['post'];
+  /** Default: no jitter. */
+  readonly random?: () => number;
+}
+
+/** Opens a sender on a fake clock and the given network. Closes it at the end of the test. */
+export function openEngine(
+  options: object,
+  { clock, post, random = () => 0 }: Network,
+): WebhookSender {
+  const sender = makeSender(options, {
+    clock,
+    random,
+    newId: () => 'sender',
+    createPoster: () => ({ post, close: () => Promise.resolve() }),
+    maxOpenFiles: Number.POSITIVE_INFINITY,
+  });
+  onTestFinished(async () => {
+    await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));
+  });
+  return sender;
+}
+
+/** Starts a sender without jitter, with instant posts. Ids are `id-1`, which is the sender's, `id-2` … */
 export function startEngine({
-  where,
+  destination = { url: ENGINE_URL, secret: ENGINE_SECRET },
   options,
   steps = [200],
   postMs,
   clock = createFakeClock(),
-}: EngineScript): ToldEngine {
+}: EngineScript): StartedEngine {
   const poster = scriptedPoster(clock, postMs === undefined ? { steps } : { steps, postMs });
   let lastId = 0;
   const newId = (): string => {
     lastId += 1;
     return `id-${lastId}`;
   };
-  const told: ToldEvent[] = [];
+  const published: PublishedEvent[] = [];
   const names = Object.keys(EVENT_TABLE) as DeliveryEventName[];
-  const listeners = names.map((name) => {
+  const unsubscribers = names.map((name) => {
     const listener = (event: unknown): void => {
       const { senderId, ...fields } = event as { readonly senderId: string };
-      if (senderId === 'id-1') told.push([name, fields]);
+      if (senderId === 'id-1') published.push([name, fields]);
     };
     subscribe(CHANNEL_PREFIX + name, listener);
     return () => unsubscribe(CHANNEL_PREFIX + name, listener);
   });
-  const destination = where ?? { url: ENGINE_URL, secret: ENGINE_SECRET };
   const { createPoster } = poster;
   const sender = makeSender(
     { ...destination, ...(typeof options === 'function' ? options(clock) : options) },
@@ -156,7 +178,7 @@ export function startEngine({
   );
   onTestFinished(async () => {
     await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));
-    for (const takeOff of listeners) takeOff();
+    for (const stop of unsubscribers) stop();
   });
-  return { sender, clock, poster, told };
+  return { sender, clock, poster, published };
 }

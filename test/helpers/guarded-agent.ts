@@ -1,4 +1,4 @@
-/** undici's own Agent over the guarded connector, and what its tests need around it. */
+/** undici's Agent on the guarded connector, and helpers for its tests. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import dns from 'node:dns';
 import net from 'node:net';
@@ -9,13 +9,14 @@ import {
   type GuardedConnectOptions,
   type LookupAll,
 } from '../../src/webhook/http/connector.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
+import { openReceiver } from './poster.ts';
+import type { Receiver } from './receiver.ts';
 
-/** Answers from a table, and counts how often it was asked. */
-export function resolver(names: Readonly<Record<string, readonly string[]>>) {
-  const asked: string[] = [];
+/** A DNS lookup that answers from a table, then from the system, and records the names. */
+export function stubResolver(names: Readonly<Record<string, readonly string[]>>) {
+  const lookups: string[] = [];
   const lookup: LookupAll = (hostname, options, callback) => {
-    asked.push(hostname);
+    lookups.push(hostname);
     const addresses = names[hostname];
     if (addresses === undefined) dns.lookup(hostname, options, callback);
     else
@@ -24,7 +25,7 @@ export function resolver(names: Readonly<Record<string, readonly string[]>>) {
         addresses.map((address) => ({ address, family: net.isIP(address) })),
       );
   };
-  return { asked, lookup };
+  return { lookups, lookup };
 }
 
 export function guardedAgent(options: GuardedConnectOptions, more: Agent.Options = {}): Agent {
@@ -34,7 +35,7 @@ export function guardedAgent(options: GuardedConnectOptions, more: Agent.Options
   return agent;
 }
 
-/** What a POST comes to: its status, or the error. */
+/** Sends a POST. Returns its status or the error. */
 export async function post(url: string, dispatcher: Dispatcher): Promise<number | Error> {
   try {
     const response = await request(url, { method: 'POST', body: 'secret', dispatcher });
@@ -50,15 +51,12 @@ export async function codeOf(url: string, dispatcher: Dispatcher): Promise<unkno
   return typeof result === 'number' ? result : (result as NodeJS.ErrnoException).code;
 }
 
-export async function startCanary(host = '127.0.0.1'): Promise<Receiver> {
-  const canary = await startReceiver({ host });
-  onTestFinished(() => canary.close());
-  return canary;
-}
+/** Starts a receiver for tests that check whether a connection reaches it. */
+export const startCanary = (host = '127.0.0.1'): Promise<Receiver> => openReceiver({ host });
 
-/** Each socket that `net` makes meanwhile. */
-export function watchSockets(see: (socket: net.Socket) => void): void {
-  const listener = (message: unknown): void => see((message as { socket: net.Socket }).socket);
+/** Calls `onSocket` for each client socket that `net` creates until the test ends. */
+export function watchSockets(onSocket: (socket: net.Socket) => void): void {
+  const listener = (message: unknown): void => onSocket((message as { socket: net.Socket }).socket);
   subscribe('net.client.socket', listener);
   onTestFinished(() => void unsubscribe('net.client.socket', listener));
 }

@@ -1,7 +1,6 @@
-/** Web frameworks as hosts, and a client that asks them. */
+/** Web frameworks as hosts, and a client that sends requests to them. */
 
 import { once } from 'node:events';
-/** Web frameworks as hosts, and a client that asks them. */
 import http, {
   request as httpRequest,
   type IncomingHttpHeaders,
@@ -27,10 +26,7 @@ import {
   type WebhookReceiver,
 } from '../../src/receiver/index.ts';
 
-/*
- * `@hono/node-server`, whose types need those of browsers, by way of Hono's types for WebSockets;
- * they are not among this project's.
- */
+// `@hono/node-server` is loaded untyped: its types need browser types, which this project does not include.
 
 type Fetch = (request: Request, bindings: never) => Response | Promise<Response>;
 
@@ -38,7 +34,7 @@ interface NodeServer {
   readonly getRequestListener: (fetch: Fetch) => RequestListener;
 }
 
-/** What handlers find in `c.env`. */
+/** The `c.env` of handlers. */
 export interface NodeBindings {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -48,7 +44,7 @@ const load = createRequire(import.meta.url);
 
 export const { getRequestListener } = load('@hono/node-server') as NodeServer;
 
-// Asks a host over a real socket, in whichever protocol it speaks.
+// A client that sends requests over real sockets.
 
 /** `http2` is without TLS. */
 export type HostProtocol = 'http' | 'https' | 'http2';
@@ -70,7 +66,7 @@ export const portOf = (server: Server): number => (server.address() as AddressIn
 export const originOf = (server: Server, protocol: HostProtocol): string =>
   `${protocol === 'https' ? 'https' : 'http'}://127.0.0.1:${portOf(server)}`;
 
-/** Rejects where the answer breaks off. Every request has a connection of its own. */
+/** Sends a request on a new connection. Rejects if the response is cut off. */
 export function ask(origin: string, path: string, protocol: HostProtocol, asked: Asked = {}) {
   return protocol === 'http2' ? askHttp2(origin, path, asked) : askHttp1(origin, path, asked);
 }
@@ -99,16 +95,16 @@ async function askHttp2(origin: string, path: string, asked: Asked): Promise<Ans
     stream.end(body);
     const [head] = (await once(stream, 'response')) as [Http2Headers & { ':status': number }];
     const received = await text(stream);
-    if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error('The answer broke off.');
+    if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error('The response was cut off.');
     return { status: head[':status'], headers: head, body: received };
   } finally {
     session.destroy();
   }
 }
 
-// The hosts that a webhook receiver has an adapter for, each on a port of its own until the test ends.
+// The hosts that a webhook receiver has an adapter for. Each listens on its own port until the test ends.
 
-/** Where the receiver is. */
+/** Starts a server and returns the receiver's URL. */
 export async function listening(server: http.Server): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -123,15 +119,15 @@ export async function listening(server: http.Server): Promise<string> {
 
 const require = createRequire(import.meta.url);
 
-/** What is used of it here has the types of its successor. */
+/** Typed as express 5: the parts that are used here have the same types. */
 export const express4 = require('express4') as typeof express;
 
 interface ExpressParts {
-  /** Whose application; the newest without it. */
+  /** Default: the newest express. */
   readonly framework?: typeof express;
-  /** What comes before the receiver. */
+  /** Middleware before the receiver. */
   readonly before?: express.RequestHandler;
-  /** What comes behind it and takes errors. */
+  /** Error handler after the receiver. */
   readonly onError?: express.ErrorRequestHandler;
 }
 
@@ -146,7 +142,7 @@ export function expressApp(
   return http.createServer(app);
 }
 
-const KEEPING = express.json({
+const KEEPING_RAW_BODY = express.json({
   verify: (request, _response, bytes) => {
     Object.assign(request, { rawBody: bytes });
   },
@@ -154,7 +150,7 @@ const KEEPING = express.json({
 
 type Post = (request: Request, context: { params: Promise<unknown> }) => Promise<Response>;
 
-/** Like the servers of frameworks: it knows nothing but the web's Request and Response. */
+/** Serves a route handler with the Fetch API's Request and Response, like framework servers. */
 function servingRoute(route: { readonly POST: Post }): http.RequestListener {
   const serve = async (incoming: http.IncomingMessage): Promise<Response> => {
     const { method = 'GET', url = '/' } = incoming;
@@ -175,7 +171,7 @@ function servingRoute(route: { readonly POST: Post }): http.RequestListener {
 
 type StartHost = (receiver: WebhookReceiver) => Promise<string>;
 
-/** Those that hand the body on as it comes in. */
+/** Hosts that pass the body on unread. */
 export const HOSTS: Readonly<Record<string, StartHost>> = {
   'node:http': (receiver) => listening(http.createServer(nodeHandler(receiver))),
   express: (receiver) => listening(expressApp(receiver)),
@@ -197,10 +193,10 @@ export const HOSTS: Readonly<Record<string, StartHost>> = {
     listening(http.createServer(servingRoute({ POST: fetchHandler(receiver) }))),
 };
 
-/** Those where somebody else has read the body before. */
+/** Hosts whose body parser has already read the body. */
 export const HOSTS_BEHIND_PARSERS: Readonly<Record<string, StartHost>> = {
   'express behind a parser that keeps the bytes': (receiver) =>
-    listening(expressApp(receiver, { before: KEEPING })),
+    listening(expressApp(receiver, { before: KEEPING_RAW_BODY })),
   'express behind express.raw': (receiver) =>
     listening(expressApp(receiver, { before: express.raw({ type: () => true }) })),
   'express 4 behind its own raw': (receiver) => {

@@ -1,13 +1,12 @@
-/** Plain HTTP: one POST, and free ports. */
+/** Plain HTTP: single POSTs, and free ports. */
 
 import { randomInt } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
 import { sign } from '../../src/webhook/signature.ts';
-
-// One POST over a connection of its own, with exactly these headers.
 
 export interface Posted {
   readonly status: number | undefined;
@@ -36,7 +35,7 @@ export function post(
   });
 }
 
-/** As a sender does. */
+/** Posts with the signature and content type of a sender. */
 export const postSigned = (
   url: string,
   body: string | Buffer,
@@ -51,10 +50,24 @@ export const postSigned = (
     },
   });
 
-// Ports for programs that are told theirs, and cannot ask the system for any.
+/** Resolves when undici has read the headers of the next `count` responses. */
+export function responseHeaders(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let left = count;
+    const listener = (): void => {
+      left -= 1;
+      if (left > 0) return;
+      unsubscribe('undici:request:headers', listener);
+      resolve();
+    };
+    subscribe('undici:request:headers', listener);
+  });
+}
 
-/** Whether somebody listens there. */
-export async function accepts(port: number): Promise<boolean> {
+// Ports for programs that need a fixed port number and cannot listen on port 0.
+
+/** Returns whether a server listens on the port of 127.0.0.1. */
+export async function isListening(port: number): Promise<boolean> {
   const socket = net.connect(port, '127.0.0.1');
   try {
     await once(socket, 'connect');
@@ -66,20 +79,20 @@ export async function accepts(port: number): Promise<boolean> {
   }
 }
 
-/** Below the ports that systems give to whoever connects or asks for any, and each test file's own. */
+/** Below the ephemeral ports of operating systems. Each test file has its own range. */
 export interface PortRange {
   readonly first: number;
   readonly count: number;
 }
 
-/** One that nobody listens on; the search begins anywhere, for another run on the same machine. */
+/** Returns a port without a listener. Tries random ports, so that parallel runs on one machine rarely collide. */
 export async function freePort(
   { first, count }: PortRange,
   taken: readonly number[] = [],
 ): Promise<number> {
   for (let tries = 0; tries < 100; tries += 1) {
     const port = first + randomInt(count);
-    if (!taken.includes(port) && !(await accepts(port))) return port;
+    if (!taken.includes(port) && !(await isListening(port))) return port;
   }
   throw new Error('no port is free');
 }

@@ -1,6 +1,6 @@
 /**
- * The receivers that docs/other-languages.md links to: each is started with an interpreter of its
- * language, if the machine has one.
+ * The receivers that docs/other-languages.md links to. Each is started with its language's tool, if
+ * that is installed.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { accepts, freePort } from './http.ts';
+import { freePort, isListening } from './http.ts';
 import { root } from './package-files.ts';
 import { quickOrNightly } from './quick-or-nightly.ts';
 
@@ -28,12 +28,12 @@ export const pageReceivers = (): string[] => linked.filter((file) => file !== 'v
 export interface Language {
   readonly language: string;
   readonly file: string;
-  /** What the machine must have, and how Debian calls it. */
+  /** The program that must be installed, and its Debian package. */
   readonly tool: string;
   readonly debian: string;
-  /** Makes the program `server` of it, beside it: for whoever has time. */
+  /** Arguments of the tool that compile the file to `server` in the same folder. Slow, so nightly only. */
   readonly compile?: (file: string) => readonly string[];
-  /** Of the tool, or of what was compiled. */
+  /** Arguments of the tool, or of the compiled program. */
   readonly args: (file: string, port: number) => readonly string[];
 }
 
@@ -72,7 +72,7 @@ export const LANGUAGES: readonly Language[] = [
 const isInstalled = (tool: string): boolean =>
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, tool)));
 
-/** Whether it can be run here and now; where it cannot, that is said. */
+/** Returns whether the receiver can run. Prints a message if its tool is not installed. */
 export function isAvailable({ language, tool, debian, compile }: Language): boolean {
   if (!isInstalled(tool)) {
     const reason = `${tool} is not installed (Debian: apt-get install ${debian})`;
@@ -83,7 +83,7 @@ export function isAvailable({ language, tool, debian, compile }: Language): bool
   return compile === undefined || quickOrNightly(false, true);
 }
 
-/** Beside those of other tests. */
+/** No other test uses these. */
 const PORTS = { first: 12_000, count: 8000 };
 
 export class LanguageReceiver {
@@ -91,8 +91,8 @@ export class LanguageReceiver {
   readonly #child: ChildProcess;
   readonly #folder: string;
   #printed = '';
-  /** Called when it has printed something, or has ended. */
-  #onNews = (): void => {};
+  /** Called when the program prints or ends. */
+  #onChange = (): void => {};
 
   private constructor(child: ChildProcess, folder: string, port: number) {
     this.#child = child;
@@ -101,10 +101,10 @@ export class LanguageReceiver {
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         this.#printed += text;
-        this.#onNews();
+        this.#onChange();
       });
     }
-    child.once('close', () => this.#onNews());
+    child.once('close', () => this.#onChange());
   }
 
   static async start(
@@ -128,18 +128,18 @@ export class LanguageReceiver {
   }
 
   async #untilListening(port: number): Promise<void> {
-    while (!(await accepts(port))) {
-      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.#printed}`);
+    while (!(await isListening(port))) {
+      if (this.#child.exitCode !== null) throw new Error(`The receiver ended:  ${this.#printed}`);
       await wait(20);
     }
   }
 
-  /** Resolves once it has printed the text. */
+  /** Resolves when the program has printed the text. */
   async untilPrinted(text: string): Promise<void> {
     while (!this.#printed.includes(text)) {
-      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.#printed}`);
+      if (this.#child.exitCode !== null) throw new Error(`The receiver ended:  ${this.#printed}`);
       await new Promise<void>((resolve) => {
-        this.#onNews = resolve;
+        this.#onChange = resolve;
       });
     }
   }

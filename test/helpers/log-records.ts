@@ -1,7 +1,7 @@
 import type { LogRecord } from '../../src/contract/index.ts';
 import { SecurityEventError } from '../../src/errors.ts';
 
-/** The smallest legal record, with a name to tell it by. */
+/** The smallest valid record, identified by its name. */
 export const smallRecord = (name = 'shop'): LogRecord => ({
   context: { service: { env: 'production', name, svc_id: 'svc-1' } },
   detected_at: '2026-11-21T10:00:00.000Z',
@@ -19,14 +19,14 @@ export const customRecord = (options: Readonly<Record<string, unknown>>) => ({
   payload: { event_name: 'checkout', options },
 });
 
-/** The lines of a text as parsed records; throws where one is not JSON. */
+/** Parses each line of a text as a record. Throws if one is not JSON. */
 export const parseLines = (text: string): Record<string, unknown>[] =>
   text
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** Returns the error of ours that `act` throws. */
+/** Returns the `SecurityEventError` that `act` throws. */
 export function thrownBy(act: () => unknown): SecurityEventError {
   try {
     act();

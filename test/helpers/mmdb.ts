@@ -1,4 +1,4 @@
-/** A database in MaxMind's format (MaxMind DB File Format Specification 2.0), for IPv4 networks. */
+/** Writes a database in MaxMind's format (MaxMind DB File Format Specification 2.0), for IPv4 addresses. */
 type Value = string | number | boolean | { readonly [key: string]: Value } | readonly Value[];
 
 const STRING = 2;
@@ -8,7 +8,7 @@ const MAP = 7;
 const ARRAY = 11;
 const BOOLEAN = 14;
 
-/** Sizes below 29 fit the control byte; more is one byte behind it. */
+/** Sizes below 29 fit into the control byte. Larger ones need one more byte. */
 function control(type: number, size: number): Buffer {
   const low = size < 29 ? size : 29;
   const head = type < 8 ? [(type << 5) | low] : [low, type - 7];
@@ -47,7 +47,7 @@ const bitsOf = (address: string): number[] =>
     .split('.')
     .flatMap((octet) => [7, 6, 5, 4, 3, 2, 1, 0].map((place) => (Number(octet) >> place) & 1));
 
-/** The file's bytes: what is known of each single address. */
+/** Returns the bytes of a file with one entry per address. */
 export function mmdb(entries: Readonly<Record<string, Value>>): Buffer {
   const root: Node = [undefined, undefined];
   const data: Buffer[] = [];

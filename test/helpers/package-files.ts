@@ -1,4 +1,4 @@
-/** The package as it lies on disk: manifest, sources, built files. */
+/** The package's files on disk: manifest, sources, built files. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,7 +30,7 @@ export const filesBelow = (folder: string): string[] =>
     .map((path) => path.replaceAll('\\', '/'))
     .toSorted();
 
-/** Every module of the package by its path below src/. The inspector's page runs in browsers. */
+/** The text of every module below src/, by path. */
 export const sources: ReadonlyMap<string, string> = new Map(
   filesBelow('src')
     .filter((path) => path.endsWith('.ts'))

@@ -1,20 +1,18 @@
-/** What a Markdown page shows: programs, terminal sessions and their output. */
-
-// What a Markdown page shows of a terminal: commands behind `$ `, and what each printed.
+/** Programs and terminal sessions in a Markdown page, and their output. */
 
 export interface ConsoleCommand {
-  /** `page:line` of its line. */
+  /** `page:line` of the command. */
   readonly place: string;
-  /** The words after the program's name. */
+  /** The arguments after the program's name. */
   readonly words: readonly string[];
-  /** What the page shows up to the next command, both outputs as they came. */
+  /** The page's lines up to the next command: standard output and standard error interleaved. */
   readonly output: string;
 }
 
 const BLOCK = /^```console\n([\s\S]*?)^```$/gm;
 const COMMAND = /^\$ (?:npx )?security-events (.*)\n((?:(?!\$ ).*\n)*)/gm;
 
-/** Blocks whose commands are not this package's are left out: installing, for one. */
+/** Returns this package's commands in `console` blocks. `$ ` marks a command. Skips others, such as `npm install`. */
 export function consoleCommandsOf(page: string, markdown: string): ConsoleCommand[] {
   return [...markdown.matchAll(BLOCK)].flatMap((block) => {
     const [, text = ''] = block;
@@ -27,14 +25,12 @@ export function consoleCommandsOf(page: string, markdown: string): ConsoleComman
   });
 }
 
-// The programs in a Markdown page, and what the page says that they print.
-
 export interface MarkdownProgram {
   /** `page:line` of the fence. */
   readonly place: string;
   readonly language: 'ts' | 'js';
   readonly code: string;
-  /** The block marked `output` that follows before the next program; undefined where there is none. */
+  /** The block marked `output` before the next program, if there is one. */
   readonly output: string | undefined;
 }
 
@@ -56,9 +52,11 @@ function fencesOf(markdown: string): Fence[] {
 
 const isOutput = ({ info }: Fence): boolean => info.split(/\s+/).at(1) === 'output';
 
-/** A block that imports nothing is a fragment: it shows a line or two of the reader's own program. */
+const isProgram = (text: string): boolean => /^import |\brequire\(/m.test(text);
+
+/** Returns undefined for a block that imports nothing: it is a fragment of the reader's program. */
 const languageOf = ({ info, text }: Fence): 'ts' | 'js' | undefined =>
-  (info === 'ts' || info === 'js') && /^import |\brequire\(/m.test(text) ? info : undefined;
+  (info === 'ts' || info === 'js') && isProgram(text) ? info : undefined;
 
 export function programsOf(page: string, markdown: string): MarkdownProgram[] {
   const fences = fencesOf(markdown);
@@ -69,5 +67,14 @@ export function programsOf(page: string, markdown: string): MarkdownProgram[] {
     const next = rest.findIndex((other) => languageOf(other) !== undefined);
     const output = (next === -1 ? rest : rest.slice(0, next)).find(isOutput);
     return [{ place: `${page}:${fence.line}`, language, code: fence.text, output: output?.text }];
+  });
+}
+
+/** Blocks of TypeScript and JavaScript that import nothing. */
+export function fragmentsOf(page: string, markdown: string): Omit<MarkdownProgram, 'output'>[] {
+  return fencesOf(markdown).flatMap(({ info, line, text }) => {
+    const [language] = info.split(/\s+/);
+    if ((language !== 'ts' && language !== 'js') || isProgram(text)) return [];
+    return [{ place: `${page}:${line}`, language, code: text }];
   });
 }

@@ -1,7 +1,6 @@
 /**
- * A PgBouncer of the test's own before a server of its own, which gives each transaction another of a
- * few connections. Where the program is missing, what needs it is skipped loudly, or fails where
- * REQUIRE_PGBOUNCER is set.
+ * A PgBouncer in front of a test's PostgreSQL server, in transaction mode with a few connections. If it is
+ * not installed, its tests are skipped with a message, or fail if REQUIRE_PGBOUNCER is set.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,11 +8,11 @@ import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
-import { asServer, type PostgresServer, postgresPrograms } from './postgres-server.ts';
+import { type PostgresServer, postgresPrograms, setprivUser } from './postgres-server.ts';
 
 const PORT = 6432;
 
-/** Debian's stands in a folder that is on the path of root only. */
+/** Debian installs it in a folder that is only on root's path. */
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
 const program = folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path));
 
@@ -40,7 +39,7 @@ default_pool_size = 3
 max_client_conn = 200
 `;
 
-/** On the socket of its server's folder. */
+/** Listens on a Unix socket in its server's folder. */
 export class PgBouncer {
   readonly connection: pg.ClientConfig;
   readonly #process: ChildProcess;
@@ -56,24 +55,24 @@ export class PgBouncer {
     await writeFile(settings, settingsOf(folder));
     await writeFile(join(folder, 'users.txt'), `"${connection.user}" ""\n`);
     for (const file of [settings, join(folder, 'users.txt')]) await chmod(file, 0o644);
-    // Ends with us, however we end.
-    const args = [...asServer, '--pdeathsig', 'QUIT', '--', program ?? '', '--quiet', settings];
+    // The kernel stops it when this process dies.
+    const args = [...setprivUser, '--pdeathsig', 'QUIT', '--', program ?? '', '--quiet', settings];
     const started = spawn('setpriv', args, { stdio: 'ignore' });
     const bouncer = new PgBouncer({ ...connection, port: PORT }, started);
-    await bouncer.#answers();
+    await bouncer.#untilReady();
     return bouncer;
   }
 
-  async #answers(): Promise<void> {
+  async #untilReady(): Promise<void> {
     for (let tries = 0; tries < 1500 && this.#process.exitCode === null; tries += 1) {
       const client = new pg.Client(this.connection);
       client.on('error', () => {});
-      const isThere = await client.connect().then(
+      const isReady = await client.connect().then(
         () => true,
         () => false,
       );
       await client.end();
-      if (isThere) return;
+      if (isReady) return;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     throw new Error('PgBouncer did not start');

@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 
 /**
- * A PostgreSQL server of the test's own: in a temporary folder, on a Unix socket, gone with the test.
- * POSTGRES_BIN names the folder of its programs, where that is not Debian's or on the path.
- * Where the programs are missing `postgresPrograms` is undefined, and what needs them is skipped
- * loudly, or fails where REQUIRE_POSTGRES is set.
+ * A PostgreSQL server for one test file: in a temporary folder, on a Unix socket.
+ * POSTGRES_BIN names the folder of its programs. Default: Debian's folder, then the path.
+ * Without the programs `postgresPrograms` is undefined, and tests that need them are skipped with a
+ * message, or fail if REQUIRE_POSTGRES is set.
  */
 
 const DEBIAN = '/usr/lib/postgresql';
@@ -19,16 +19,17 @@ const hasBoth = (folder: string): boolean =>
   ['initdb', 'postgres'].every((one) => existsSync(join(folder, one)));
 
 function findPrograms(): string | undefined {
-  const given = process.env['POSTGRES_BIN'];
+  const configured = process.env['POSTGRES_BIN'];
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).toSorted().toReversed() : [];
-  const elsewhere = [
+  const folders = [
     ...versions.map((version) => join(DEBIAN, version, 'bin')),
     ...(process.env['PATH'] ?? '').split(delimiter),
   ];
-  if (given === undefined) return elsewhere.find(hasBoth);
-  // Not another version in silence.
-  if (!hasBoth(given)) throw new Error(`POSTGRES_BIN: no initdb and postgres in ${given}`);
-  return given;
+  if (configured === undefined) return folders.find(hasBoth);
+  // Throws rather than silently using another version.
+  if (!hasBoth(configured))
+    throw new Error(`POSTGRES_BIN: no initdb and postgres in ${configured}`);
+  return configured;
 }
 
 export const postgresPrograms = findPrograms();
@@ -39,10 +40,10 @@ if (postgresPrograms === undefined) {
   console.warn(`SKIPPED: tests of the PostgreSQL queue, ${reason}`);
 }
 
-/** The server refuses to run as root. */
+/** User of the server when the test runs as root, which PostgreSQL refuses to do. */
 const SERVER_USER = 'postgres';
 const isRoot = process.getuid?.() === 0;
-export const asServer = isRoot
+export const setprivUser = isRoot
   ? ['--reuid', SERVER_USER, '--regid', SERVER_USER, '--clear-groups']
   : ([] as readonly string[]);
 
@@ -51,10 +52,10 @@ const numberOf = (flag: '-u' | '-g'): number =>
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** Half a minute. */
+/** Tries every 20 ms: half a minute. */
 const MAX_TRIES = 1500;
 
-/** The functions that make a copy of the data of a running server consistent. Renamed in version 15. */
+/** Functions that make a copy of a running server's data consistent. Version 15 renamed them. */
 const BACKUP = {
   start: "pg_backup_start('standby', true)",
   stop: 'pg_backup_stop(false)',
@@ -64,13 +65,13 @@ const OLD_BACKUP = {
   stop: 'pg_stop_backup(false, false)',
 };
 
-/** Files may change and vanish meanwhile. A standby gets the WAL from its primary. */
+/** Copies the data folder. Files may change or vanish meanwhile. A standby gets the WAL from its primary. */
 const COPY = `mkdir -m 700 "$2" && { tar -C "$1" --exclude './pg_wal/*' --exclude './pg_stat_tmp/*' \\
   --exclude ./postmaster.pid --ignore-failed-read --warning=no-file-changed --warning=no-file-removed \\
   -cf - . || [ $? -eq 1 ]; } | tar -C "$2" -xpf -`;
 
-/** Of tests that do not kill the server. */
-const QUICK: Settings = { fsync: 'off', full_page_writes: 'off' };
+/** Settings for tests that do not kill the server. */
+const NOT_CRASH_SAFE: Settings = { fsync: 'off', full_page_writes: 'off' };
 
 export class PostgresServer {
   readonly connection: pg.ClientConfig;
@@ -84,22 +85,22 @@ export class PostgresServer {
     this.connection = { host: folder, port: 5432, user: SERVER_USER, database: 'postgres' };
   }
 
-  /** Makes a server without data and does not start it: `follow` does both. */
+  /** Creates a server without data. `follow` adds the data and starts it. */
   static async create(settings: Settings): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'queue-postgres-'));
     if (isRoot) await chown(folder, numberOf('-u'), numberOf('-g'));
     return new PostgresServer(folder, settings);
   }
 
-  static async start(settings: Settings = QUICK): Promise<PostgresServer> {
+  static async start(settings: Settings = NOT_CRASH_SAFE): Promise<PostgresServer> {
     const server = await PostgresServer.create(settings);
-    const words = ['--no-sync', '--auth=trust', '-E', 'UTF8', '--no-locale', '-U', SERVER_USER];
+    const flags = ['--no-sync', '--auth=trust', '-E', 'UTF8', '--no-locale', '-U', SERVER_USER];
     const program = join(postgresPrograms ?? '', 'initdb');
     await promisify(execFile)('setpriv', [
-      ...asServer,
+      ...setprivUser,
       '--',
       program,
-      ...words,
+      ...flags,
       '-D',
       server.#data,
     ]);
@@ -115,29 +116,29 @@ export class PostgresServer {
     const settings = {
       listen_addresses: '',
       unix_socket_directories: this.#folder,
-      // For a standby that is being made.
+      // For a standby that is being created.
       wal_keep_size: '1GB',
       ...this.#settings,
     };
-    const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const program = join(postgresPrograms ?? '', 'postgres');
-    // Ends with us, however we end.
-    const args = [...asServer, '--pdeathsig', 'QUIT', '--', program, '-D', this.#data, ...words];
+    // The kernel stops the server when this process dies.
+    const args = [...setprivUser, '--pdeathsig', 'QUIT', '--', program, '-D', this.#data, ...flags];
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      // The processes of one that was killed may hold its memory for some moments more.
-      if (this.#isOver()) this.#process = spawn('setpriv', args, { stdio: 'ignore' });
-      if (await this.#answers()) return;
+      // After a kill, the old processes may hold the shared memory for a moment.
+      if (this.#isStopped()) this.#process = spawn('setpriv', args, { stdio: 'ignore' });
+      if (await this.#isReady()) return;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     throw new Error('the server did not start');
   }
 
-  #isOver(): boolean {
+  #isStopped(): boolean {
     const server = this.#process;
     return server === undefined || server.exitCode !== null || server.signalCode !== null;
   }
 
-  async #answers(): Promise<boolean> {
+  async #isReady(): Promise<boolean> {
     const client = new pg.Client(this.connection);
     client.on('error', () => {});
     try {
@@ -150,18 +151,18 @@ export class PostgresServer {
     }
   }
 
-  /** `QUIT`: at once, and what is not on disk is recovered; `INT`: as it should be. */
+  /** `SIGQUIT` stops at once and recovers at the next start. `SIGINT` shuts down cleanly. */
   async kill(signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Promise<void> {
     const server = this.#process;
-    if (server === undefined || this.#isOver()) return;
-    const over = new Promise((resolve) => server.once('exit', resolve));
+    if (server === undefined || this.#isStopped()) return;
+    const exited = new Promise((resolve) => server.once('exit', resolve));
     server.kill(signal);
-    await over;
+    await exited;
   }
 
   /**
-   * Makes this server a standby of another one, with a copy of its data. Does what pg_basebackup does, which
-   * packages of the server alone do not have.
+   * Makes this server a standby with a copy of the primary's data. Does not use pg_basebackup, which is in a
+   * separate client package.
    */
   async follow(primary: PostgresServer): Promise<void> {
     await this.kill('SIGKILL');
@@ -184,7 +185,7 @@ export class PostgresServer {
       await client.end();
     }
     await this.#write('standby.signal', '');
-    // Without the primary's own standbys: after the promotion there is none at first.
+    // Overwrites the primary's synchronous_standby_names: after promotion there is no standby to wait for.
     await this.#write(
       'postgresql.auto.conf',
       `primary_conninfo = 'host=${primary.#folder} user=${SERVER_USER}'\n`,
@@ -197,7 +198,7 @@ export class PostgresServer {
     if (isRoot) await chown(join(this.#data, name), numberOf('-u'), numberOf('-g'));
   }
 
-  /** From now on commits wait for a standby, which has to be there. */
+  /** Waits for a streaming standby, then makes commits wait for it (synchronous replication). */
   async waitForStandby(): Promise<void> {
     const streaming = `select from pg_stat_replication where state = 'streaming'`;
     for (let tries = 0; (await this.query(streaming)).length === 0; tries += 1) {
@@ -229,8 +230,8 @@ export class PostgresServer {
   }
 }
 
-/** A server whose clock stands at 0 until `security_events.time` is updated, for a schema of the usual name. */
-export const STANDING_CLOCK = `
+/** SQL that stops the clock of the schema `security_events` at 0. Update `security_events.time` to advance it. */
+export const STOPPED_CLOCK = `
   create table security_events.time (ms double precision not null);
   insert into security_events.time values (0);
   create or replace function security_events.clock_ms() returns double precision

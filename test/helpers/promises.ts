@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/no-thenable -- a Promise has a `then` */
-/** Promises of a host or of a test: deferred, replaced, rejected. */
+/** Promises for tests: deferred, replaced, rejecting. */
 
-/** A promise, and what settles it: for what a test holds up. */
+/** Returns a promise with its `resolve` and `reject`. */
 export function deferred() {
   let [resolve, reject] = [nothing, nothing as (error: Error) => void];
   const promise = new Promise<void>((resolvePromise, rejectPromise) => {
@@ -13,15 +13,14 @@ export function deferred() {
 
 const nothing = (): void => {};
 
-/* oxlint-disable unicorn/no-thenable -- a Promise has a `then` */
 /**
- * The global Promise, replaced for all modules of this process while a function runs, as zone.js and
- * bluebird do: what an async function gives is none of it.
+ * Replaces the global Promise while `act` runs, as zone.js and bluebird do. Async functions still return
+ * native promises.
  */
-export const withOtherPromise = <T>(act: () => Promise<T>): Promise<T> =>
+export const withReplacedPromise = <T>(act: () => Promise<T>): Promise<T> =>
   withPromise((native) => class OtherPromise<V> extends native<V> {}, act);
 
-/** One that calls back in a later turn of the event loop, as bluebird may. */
+/** Like `withReplacedPromise`, with callbacks in a later turn of the event loop, as bluebird may do. */
 export const withSlowPromise = <T>(act: () => Promise<T>): Promise<T> =>
   withPromise(
     (native) =>
@@ -58,7 +57,7 @@ async function withPromise<T>(
   }
 }
 
-/** A listener of the host's that is asynchronous and rejects, and how often somebody caught that. */
+/** An async listener that rejects. `caught` counts how often a rejection handler was attached. */
 export function rejectingListener(): {
   readonly listen: () => unknown;
   readonly caught: () => number;

@@ -21,7 +21,7 @@ import { storeV2 } from '../../src/webhook/encoder.ts';
 import { message } from './sender.ts';
 import { temporaryFolder } from './temporary-files.ts';
 
-// Claims as a queue hands them out, for tests of what follows from an attempt.
+// Claims, for tests of settling.
 
 export const POLICY = DEFAULT_POLICY;
 
@@ -29,20 +29,20 @@ export const HASH = 'the hash of a url';
 
 export const BREAKER = newCircuitBreaker(HASH, POLICY);
 
-export const claimed = (
+const claimed = (
   id: string,
-  { progress = null, ageMs = 0, sends = 0 }: Partial<ClaimedMessage> = {},
+  { retryState = null, ageMs = 0, retryCount = 0 }: Partial<ClaimedMessage> = {},
 ): ClaimedMessage => ({
   stored: storeV2({ message_id: id, message_type: 'test', message: {} }),
   sequence: 1,
-  sends,
+  retryCount,
   ageMs,
-  progress,
+  retryState,
 });
 
-/** As many messages as there are progresses. */
+/** A claim with one message per retry state. */
 export const claimOf = (
-  progresses: readonly (Json | null)[],
+  retryStates: readonly (Json | null)[],
   state: ApplicationState = initialState(POLICY),
 ): Claim => ({
   id: 'claim-1',
@@ -50,31 +50,32 @@ export const claimOf = (
   format: 2,
   state,
   nowMs: 1000,
-  messages: progresses.map((progress, index) => claimed(`m-${index}`, { progress })),
+  messages: retryStates.map((retryState, index) => claimed(`m-${index}`, { retryState })),
 });
 
-// Durable queues with dead letters in them, as a service leaves them behind.
+// Durable queues with dead letters.
 
-export interface Death {
+export interface DeadLetterSpec {
   readonly messageId: string;
   /** Default `shop-1`. */
   readonly applicationId?: string;
   readonly reason?: DeadReason;
-  readonly end?: Json;
+  /** Default `{ status: 404 }`. */
+  readonly lastAttempt?: Json;
   readonly sends?: number;
   /** Default 2026-11-20T12:00:00Z. */
   readonly diedAt?: number;
-  /** Its payload holds it. */
+  /** Part of the payload. */
   readonly text?: string;
 }
 
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 
-/** How long each of them waits before it dies. */
+/** Age of each message when it becomes a dead letter. */
 const AGE_MS = 60_000;
 
 const STATE: ApplicationState = {
-  tier: 'healthy',
+  health: 'healthy',
   maxMessages: 1000,
   maxBytes: 1e9,
   circuitBreaker: null,
@@ -82,7 +83,7 @@ const STATE: ApplicationState = {
 
 const UPDATE = { ...STATE, pauseMs: 0 };
 
-const CLAIM = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
+const CLAIM = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
 
 interface Batch {
   readonly applicationId: string;
@@ -92,15 +93,15 @@ interface Batch {
   readonly lastAttempt: Json;
 }
 
-const batchOf = (death: Death): Batch => ({
-  applicationId: death.applicationId ?? 'shop-1',
-  sends: death.sends ?? 6,
-  diedAt: death.diedAt ?? NOON_MS,
-  reason: death.reason ?? 'attempts-exhausted',
-  lastAttempt: death.end === undefined ? { status: 404 } : death.end,
+const batchOf = (spec: DeadLetterSpec): Batch => ({
+  applicationId: spec.applicationId ?? 'shop-1',
+  sends: spec.sends ?? 6,
+  diedAt: spec.diedAt ?? NOON_MS,
+  reason: spec.reason ?? 'attempts-exhausted',
+  lastAttempt: spec.lastAttempt === undefined ? { status: 404 } : spec.lastAttempt,
 });
 
-function entryOf({ messageId, text = 'x' }: Death, applicationId: string): QueueEntry {
+function entryOf({ messageId, text = 'x' }: DeadLetterSpec, applicationId: string): QueueEntry {
   const stored = storeV2(message(messageId, applicationId, text) as Parameters<typeof storeV2>[0]);
   return { applicationId, stored, sizeBytes: stored.bytes.length + 32 };
 }
@@ -111,8 +112,8 @@ async function claimAll(queue: MessageQueue): Promise<Claim> {
   return claim;
 }
 
-/** Puts messages into the queue, sends them as often as their batch says, and makes dead letters of them. */
-async function buryBatch(
+/** Enqueues messages, attempts them `batch.sends` times, and dead-letters them. */
+async function addBatch(
   queue: MessageQueue,
   entries: readonly QueueEntry[],
   { batch, clock }: { readonly batch: Batch; readonly clock?: FakeClock | undefined },
@@ -122,7 +123,7 @@ async function buryBatch(
   await queue.enqueue(entries);
   clock?.elapse(AGE_MS);
   if (sends === 0) {
-    await queue.expire(-1, entries.length);
+    await queue.deadLetterOlderThan(-1, entries.length);
     return;
   }
   for (let attempt = 1; attempt <= sends; attempt += 1) {
@@ -130,7 +131,7 @@ async function buryBatch(
     const result: MessageResult =
       attempt === sends
         ? { kind: 'dead', reason, lastAttempt }
-        : { kind: 'retry', afterMs: 0, progress: null };
+        : { kind: 'retry', afterMs: 0, retryState: null };
     await queue.settle(
       claim,
       claim.messages.map(() => result),
@@ -140,58 +141,67 @@ async function buryBatch(
 }
 
 /**
- * Opens an empty queue and puts dead letters into it, in this order. Without the queue's clock they have
- * the time of the call.
+ * Opens an empty queue and adds dead letters to it, in this order. Without the queue's clock `diedAt` is
+ * ignored.
  */
-export async function bury(
+export async function addDeadLetters(
   queue: MessageQueue,
-  deaths: readonly Death[],
+  specs: readonly DeadLetterSpec[],
   clock?: FakeClock,
 ): Promise<void> {
   await queue.open(STATE);
   let batch: Batch | undefined;
   let entries: QueueEntry[] = [];
   const flush = async (): Promise<void> => {
-    if (batch !== undefined) await buryBatch(queue, entries, { batch, clock });
+    if (batch !== undefined) await addBatch(queue, entries, { batch, clock });
     entries = [];
   };
-  for (const death of deaths) {
-    const next = batchOf(death);
+  for (const spec of specs) {
+    const next = batchOf(spec);
     if (!isDeepStrictEqual(batch, next) || entries.length === CLAIM.maxMessages) await flush();
     batch = next;
-    entries.push(entryOf(death, next.applicationId));
+    entries.push(entryOf(spec, next.applicationId));
   }
   await flush();
 }
 
-/** Makes a file as its service has left it; destinations of `closed` have closed themselves. */
-export async function fill(
+/** Writes a queue file with dead letters and closed applications. */
+export async function fillQueueFile(
   file: string,
-  deaths: readonly Death[],
+  specs: readonly DeadLetterSpec[],
   closed: readonly string[] = [],
 ): Promise<void> {
   const clock = createFakeClock(NOON_MS - AGE_MS);
   const queue = createSqliteQueue({ file, sync: false }, clock);
-  await bury(queue, deaths, clock);
-  for (const id of closed) await queue.closeApplication(id, 0);
+  await addDeadLetters(queue, specs, clock);
+  for (const id of closed) {
+    await queue.enqueue([entryOf({ messageId: `last of ${id}` }, id)]);
+    await queue.settle(await claimAll(queue), [{ kind: 'delivered' }], {
+      ...UPDATE,
+      health: 'closed',
+    });
+  }
   await queue.close();
 }
 
-/** Likewise, gone with the test. */
-export async function fileWith(
-  deaths: readonly Death[],
+/** Like `fillQueueFile`, in a new file that is removed at the end of the test. Returns its path. */
+export async function queueFileWith(
+  specs: readonly DeadLetterSpec[],
   closed: readonly string[] = [],
 ): Promise<string> {
   const file = join(temporaryFolder(), 'queue.db');
-  await fill(file, deaths, closed);
+  await fillQueueFile(file, specs, closed);
   return file;
 }
 
-/** `m-0`, `m-1` … */
-export const deaths = (count: number, death: Partial<Death> = {}): Death[] =>
-  Array.from({ length: count }, (_, index) => ({ messageId: `m-${index}`, ...death }));
+/** Specs of dead letters with the message ids `m-0`, `m-1` … */
+export const deadLetterSpecs = (
+  count: number,
+  spec: Partial<DeadLetterSpec> = {},
+): DeadLetterSpec[] =>
+  Array.from({ length: count }, (_, index) => ({ messageId: `m-${index}`, ...spec }));
 
-/** Returns the ids of the dead letters of a queue in a file, the oldest first. */
+/** Returns the ids of the dead letters in a queue file, oldest first. */
 export async function deadIds(file: string): Promise<string[]> {
   const queue = createSqliteQueue({ file, sync: false });
   await queue.open(STATE);
@@ -200,7 +210,7 @@ export async function deadIds(file: string): Promise<string[]> {
   return items.map(({ id }) => id);
 }
 
-/** Of a queue in a file: the message ids of its dead letters, and what waits. */
+/** Returns the message ids of the dead letters in a queue file, and its pending count. */
 export async function contentOf(file: string): Promise<{ dead: string[]; pending: number }> {
   const queue = createSqliteQueue({ file, sync: false });
   await queue.open(STATE);
@@ -210,7 +220,7 @@ export async function contentOf(file: string): Promise<{ dead: string[]; pending
   return { dead: items.map(({ stored }) => stored.messageId), pending };
 }
 
-/** The queue with some of its methods in other hands. */
+/** Returns the queue with some of its methods replaced. */
 export const wrapQueue = (queue: MessageQueue, others: Partial<MessageQueue>): MessageQueue =>
   new Proxy(queue, {
     get: (target, name) => {
@@ -223,13 +233,13 @@ export const wrapQueue = (queue: MessageQueue, others: Partial<MessageQueue>): M
 type Method = Exclude<keyof MessageQueue, 'durability' | 'onDue'>;
 
 const failed = (): SecurityEventError =>
-  new SecurityEventError('ERR_QUEUE_FAILED', { cause: new Error('the store is away') });
+  new SecurityEventError('ERR_QUEUE_FAILED', { cause: new Error('the store is unavailable') });
 
 export interface FailingQueue {
   readonly queue: MessageQueue;
-  /** The next calls of this method reject, as those of a store that is away. */
+  /** The next calls of this method reject, as if the store were unavailable. */
   readonly fail: (method: Method, times: number) => void;
-  /** The next call does what it should, and its answer is lost. */
+  /** The next call succeeds in the store but rejects, as if its response were lost. */
   readonly loseAnswer: (method: Method) => void;
 }
 
@@ -264,16 +274,16 @@ export function createFailingQueue(target: MessageQueue): FailingQueue {
   };
 }
 
-// What a program of test/fixtures that lives with a queue brings in: small messages of any application.
+// Random small messages for the workload programs of test/fixtures.
 
 export interface EntrySource {
-  /** Before each id, so that several programs share a queue. */
+  /** Prefix of each id, so that several programs can share a queue. */
   readonly prefix: string;
   readonly applications: readonly string[];
   readonly random: () => number;
 }
 
-/** Makes the next one each time; each counts 100 bytes. */
+/** Returns a function that creates the next entry. Each counts 100 bytes. */
 export function entriesOf({ prefix, applications, random }: EntrySource): () => QueueEntry {
   let messages = 0;
   return () => {

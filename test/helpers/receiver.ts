@@ -1,7 +1,7 @@
 /**
- * A real receiver over node:net or node:tls that does to each request what its script says, and
- * remembers the exact bytes that came in. It parses HTTP itself: an HTTP server would hide from the
- * tests what was on the wire, and would refuse to misbehave.
+ * A real receiver on node:net or node:tls that handles each request as its script says and records the
+ * exact bytes it receives. It parses HTTP itself: an HTTP server would hide the raw bytes and could not
+ * misbehave.
  */
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
@@ -13,34 +13,34 @@ export interface ReceivedRequest {
   readonly target: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As sent, in order, with their spelling. */
+  /** In the order and spelling in which they were sent. */
   readonly rawHeaders: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
-  /** Head and body as they came in. */
+  /** Head and body as received. */
   readonly bytes: Buffer;
-  /** Which connection it came over, from 1. */
+  /** The number of the connection, from 1. */
   readonly connection: number;
 }
 
 export interface Exchange {
   readonly request: ReceivedRequest;
   readonly socket: net.Socket;
-  /** Writes to the socket as long as it is open. */
+  /** Writes to the socket while it is open. */
   readonly write: (data: string | Buffer) => void;
-  /** Calls again and again until the connection ends. */
+  /** Calls `act` periodically until the connection ends. */
   readonly every: (ms: number, act: () => void) => void;
   readonly after: (ms: number, act: () => void) => void;
 }
 
-/** What is done to one request. */
+/** Handles one request. */
 export type Step = (exchange: Exchange) => void;
 
 export interface ReceiverOptions {
-  /** One step a request, in order; the last one goes on. Default: `respond()` for all. */
+  /** One step per request, in order; the last one repeats. Default: `respond()` for all. */
   readonly script?: readonly Step[];
   /** Makes it an https receiver. */
   readonly tls?: tls.TlsOptions;
-  /** Done to each connection as it comes in, before anything is read. */
+  /** Called for each new connection before anything is read. */
   readonly onConnection?: (socket: net.Socket) => void;
   /** Default 127.0.0.1. */
   readonly host?: string;
@@ -53,18 +53,18 @@ export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly requests: readonly ReceivedRequest[];
-  /** How many connections came in so far (with TLS: before the handshake). */
+  /** Number of connections so far (with TLS: before the handshake). */
   readonly connectionCount: number;
   readonly openConnectionCount: number;
-  /** Bytes written by steps, to see where the sender stopped to read. */
+  /** Bytes written by steps, to see when the sender stopped reading. */
   readonly bytesWritten: number;
-  /** Resolves as soon as so many requests are in. */
+  /** Resolves when `count` requests were received. */
   received(count: number): Promise<readonly ReceivedRequest[]>;
-  /** Resolves as soon as no connection is open. */
+  /** Resolves when no connection is open. */
   idle(): Promise<void>;
-  /** Resolves as soon as so many connections came in. */
+  /** Resolves when `count` connections were accepted. */
   connected(count: number): Promise<void>;
-  /** The sender's idle connections are closed from this end. */
+  /** Closes all connections from the receiver's side. */
   closeConnections(): void;
   close(): Promise<void>;
 }
@@ -113,8 +113,8 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   await once(server, 'listening');
   const { port } = server.address() as net.AddressInfo;
 
-  const until = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo()) await once(changes, 'change');
+  const until = async (condition: () => boolean): Promise<void> => {
+    while (!condition()) await once(changes, 'change');
   };
   const close = async (): Promise<void> => {
     for (const socket of sockets) socket.destroy();
@@ -150,18 +150,16 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   };
 }
 
-/** Steps. */
-
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly delayMs?: number;
-  /** The receiver closes the connection after the response, without announcing it. */
+  /** Closes the connection after the response, without `Connection: close`. */
   readonly thenClose?: boolean;
 }
 
-/** An ordinary response; `Content-Length` is added (but to 204 and 304). */
+/** Sends an ordinary response. Adds `Content-Length`, except for 204 and 304. */
 export function respond(reply: Reply = {}): Step {
   const { status = 200, headers = {}, body = '', delayMs = 0, thenClose = false } = reply;
   const bytes = Buffer.from(body);
@@ -180,12 +178,12 @@ export function redirect(status: 301 | 302 | 303 | 307 | 308, location: string):
   return respond({ status, headers: { location } });
 }
 
-/** Takes the request and never answers. */
+/** Never responds. */
 export function hang(): Step {
   return () => {};
 }
 
-/** Ends the connection by RST, having written the given bytes. */
+/** Writes the given bytes, then resets the connection (RST). */
 export function reset(before: string | Buffer = ''): Step {
   return ({ socket }) => {
     if (before.length === 0) {
@@ -196,7 +194,7 @@ export function reset(before: string | Buffer = ''): Step {
   };
 }
 
-/** Ends the connection by FIN, having written the given bytes: cut short, or not HTTP at all. */
+/** Writes the given bytes, then ends the connection (FIN). */
 export function end(before: string | Buffer = ''): Step {
   return ({ socket }) => void socket.end(before);
 }
@@ -206,7 +204,7 @@ export function raw(bytes: string | Buffer): Step {
   return ({ write }) => write(bytes);
 }
 
-/** Response headers, then body without end, as fast as it is read. */
+/** Sends response headers, then an endless body as fast as it is read. */
 export function endlessBody(status = 200): Step {
   const chunk = Buffer.from(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
   return ({ socket, write }) => {
@@ -219,7 +217,7 @@ export function endlessBody(status = 200): Step {
   };
 }
 
-/** Response headers at once, then a byte of body at a time. */
+/** Sends response headers at once, then the body byte by byte. */
 export function dripBody(everyMs: number, status = 200): Step {
   return ({ every, write }) => {
     write(head(status, { 'content-length': '100000' }));
@@ -227,7 +225,7 @@ export function dripBody(everyMs: number, status = 200): Step {
   };
 }
 
-/** A status line at once, then a byte of a header at a time. */
+/** Sends the status line at once, then an endless header byte by byte. */
 export function dripHeaders(everyMs: number): Step {
   return ({ every, write }) => {
     write('HTTP/1.1 200 OK\r\nx-drip: ');
@@ -235,12 +233,12 @@ export function dripHeaders(everyMs: number): Step {
   };
 }
 
-/** Informational responses, one every `everyMs`, and never a final one. */
+/** Sends an informational response every `everyMs`, and never a final one. */
 export function interimFlood(everyMs: number, status = 103): Step {
   return ({ every, write }) => every(everyMs, () => write(head(status, {})));
 }
 
-/** A response whose headers take so many bytes. */
+/** Sends a response with a header of the given size. */
 export function hugeHeaders(bytes: number): Step {
   return respond({ headers: { 'x-huge': 'x'.repeat(bytes) } });
 }
@@ -268,7 +266,7 @@ function exchangeOver(socket: net.Socket, request: ReceivedRequest): Exchange {
   };
 }
 
-/** Requests with a Content-Length only: what this library sends. Anything else ends the connection. */
+/** Reads requests with a Content-Length, as this library sends them. Destroys the connection on others. */
 function readRequests(
   socket: net.Socket,
   connection: number,

@@ -1,14 +1,15 @@
-/** Replaces parts of Node and tracers for the time of a test. */
+/** Replaces functions of node:crypto and the globals of tracers during a test. */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { SpanIds } from '../../src/log/active-span.ts';
-
-// A function of node:crypto, replaced for all modules of this process while a function runs.
 
 type Crypto = typeof import('node:crypto');
 
 const crypto = createRequire(import.meta.url)('node:crypto') as Crypto;
 
-/** Hands the original to whoever replaces it. `act` must not wait: others would see the replacement. */
+/**
+ * Replaces a function of node:crypto for all modules while `act` runs. `act` must be synchronous, or other
+ * code would see the replacement. `replace` receives the original.
+ */
 export function withReplaced<K extends 'createHmac' | 'timingSafeEqual', T>(
   name: K,
   replace: (original: Crypto[K]) => Crypto[K],
@@ -25,7 +26,7 @@ export function withReplaced<K extends 'createHmac' | 'timingSafeEqual', T>(
   }
 }
 
-// What tracers leave on globalThis, in miniature. The real ones are in test/log/tracers.test.ts.
+// Minimal versions of the globals that tracers define. test/log/tracers.integration.test.ts uses real tracers.
 
 const OTEL = Symbol.for('opentelemetry.js.api.1');
 const SPAN = Symbol.for('OpenTelemetry Context Key SPAN');

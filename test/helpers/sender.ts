@@ -1,4 +1,4 @@
-/** Senders and receivers that a test opens and that are closed when it is over. */
+/** Opens senders and receivers. Closes them at the end of the test. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { onTestFinished } from 'vitest';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/delivery/events.ts';
@@ -13,12 +13,12 @@ import {
 } from '../../src/index.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/testing/index.ts';
 
-export const SECRET = 'a secret nobody sees';
+export const SECRET = 'a-signing-secret';
 
-/** How long a test may wait for something: the machine may be busy with other things. */
-export const PATIENCE = { timeoutMs: 25_000 } as const;
+/** Maximum wait for an event in a test. Generous, because the machine may be busy. */
+export const GENEROUS_TIMEOUT = { timeoutMs: 25_000 } as const;
 
-/** A concurrent test gives the `onTestFinished` of its own context: the other is of any test. */
+/** A concurrent test passes the `onTestFinished` of its own context. */
 export async function openReceiver(
   options: ReceiverOptions = {},
   onFinished = onTestFinished,
@@ -28,7 +28,7 @@ export async function openReceiver(
   return receiver;
 }
 
-/** Of tests: `allow-private`, closed without waiting when the test is over. */
+/** Opens a sender with `allow-private`. Closes it without waiting at the end of the test. */
 export function openSender(options: WebhookSenderOptions): WebhookSender {
   const sender = createWebhookSender({ network: 'allow-private', ...options });
   onTestFinished(async () => {
@@ -49,7 +49,7 @@ export function applicationsOf(receivers: Readonly<Record<string, { readonly url
   return { applications: Object.fromEntries(entries) };
 }
 
-/** One security event. What is beside `id` and `application_id` is the same in all. */
+/** A security event. Only its ids and text differ. */
 export const message = (id: string, applicationId = 'shop-1', text = 'x'): MessageToSend => ({
   message_id: id,
   message_type: 'security_event',
@@ -67,44 +67,53 @@ export const message = (id: string, applicationId = 'shop-1', text = 'x'): Messa
   },
 });
 
-/** `m-0`, `m-1` … */
+/** Messages with the ids `m-0`, `m-1` … */
 export const messages = (count: number, applicationId?: string, text?: string): MessageToSend[] =>
   Array.from({ length: count }, (_, index) => message(`m-${index}`, applicationId, text));
 
 export const ids = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, index) => `m-${from + index}`);
 
-/** What each request held, in the order in which they came in. */
+/** The result of a flush without pending messages. */
+export const NONE = {
+  delivered: 0,
+  dead: 0,
+  discarded: 0,
+  settledElsewhere: 0,
+  pending: 0,
+} as const;
+
+/** Returns the message ids of each request, in order of arrival. */
 export const batches = ({ requests }: Pick<Receiver, 'requests'>): (readonly string[])[] =>
   requests.map(({ messageIds }) => messageIds);
 
-export interface ToldEvent {
+export interface PublishedEvent {
   readonly name: DeliveryEventName;
   readonly event: Readonly<Record<string, unknown>>;
 }
 
-export interface Told {
-  readonly events: readonly ToldEvent[];
+export interface PublishedEvents {
+  readonly events: readonly PublishedEvent[];
   of<Name extends DeliveryEventName>(name: Name): (DeliveryEvents[Name] & { senderId: string })[];
-  /** Resolves as soon as so many events of the name were told. */
+  /** Resolves when this many events of that name were published. */
   until(name: DeliveryEventName, count?: number): Promise<void>;
 }
 
-/** Everything that senders of this process tell from now on, until the test is over. */
-export function listen(): Told {
-  const events: ToldEvent[] = [];
+/** Collects every event that senders of this process publish, until the test ends. */
+export function listen(): PublishedEvents {
+  const events: PublishedEvent[] = [];
   const checks = new Set<() => void>();
   for (const name of Object.keys(EVENT_TABLE) as DeliveryEventName[]) {
     const take = (event: unknown): void => {
-      events.push({ name, event: event as ToldEvent['event'] });
+      events.push({ name, event: event as PublishedEvent['event'] });
       for (const check of checks) check();
     };
     subscribe(CHANNEL_PREFIX + name, take);
     onTestFinished(() => void unsubscribe(CHANNEL_PREFIX + name, take));
   }
-  const of: Told['of'] = (name) =>
-    events.filter((told) => told.name === name).map(({ event }) => event as never);
-  const until: Told['until'] = (name, count = 1) =>
+  const of: PublishedEvents['of'] = (name) =>
+    events.filter((event) => event.name === name).map(({ event }) => event as never);
+  const until: PublishedEvents['until'] = (name, count = 1) =>
     new Promise((resolve) => {
       const check = (): void => {
         if (of(name).length < count) return;
@@ -117,7 +126,7 @@ export function listen(): Told {
   return { events, of, until };
 }
 
-/** What a promise rejects with; `undefined` where it resolves. */
+/** Returns a promise's rejection reason, or undefined if it resolves. */
 export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** A proxy before a server on a Unix socket. It passes bytes on, stalls in one direction or both, or cuts. */
+/** A proxy in front of a server on a Unix socket. Forwards bytes, stalls one or both directions, or cuts connections. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -42,7 +42,7 @@ export class StallingProxy {
     ] as const) {
       from.on('error', () => {});
       from.on('data', (bytes: Buffer) => void to.write(bytes));
-      // A cut cable says nothing to the other end either.
+      // While stalled, a close is not forwarded either, as with a cut cable.
       from.on('close', () => {
         this.#pairs.delete(pair);
         if (this.#stalled.size === 0) to.destroy();
@@ -60,7 +60,7 @@ export class StallingProxy {
     this.#reached();
   }
 
-  /** Stalls in the middle of an answer: when so many more bytes have passed to clients. Resolves then. */
+  /** Stalls in the middle of a response, after `bytes` more bytes to clients. Resolves then. */
   async stallAfter(bytes: number): Promise<void> {
     this.#clientBytesLeft = bytes;
     await new Promise<void>((resolve) => {
@@ -68,7 +68,7 @@ export class StallingProxy {
     });
   }
 
-  /** Nothing passes any more in these directions, also for connections that are made later. */
+  /** Stops forwarding in these directions, also on later connections. */
   stall(...directions: readonly Direction[]): void {
     for (const direction of directions) {
       this.#stalled.add(direction);
@@ -82,12 +82,12 @@ export class StallingProxy {
     for (const direction of stalled) for (const pair of this.#pairs) pair[direction].resume();
   }
 
-  /** New connections pass. Those that are stalled stay so. */
+  /** Forwards new connections. Stalled ones stay stalled. */
   abandon(): void {
     this.#stalled.clear();
   }
 
-  /** Ends all connections. New ones are made. */
+  /** Destroys all connections. New ones are accepted. */
   cut(): void {
     for (const { 'to-server': client, 'to-client': server } of this.#pairs) {
       client.destroy();

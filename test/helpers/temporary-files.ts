@@ -1,28 +1,35 @@
-/** Temporary folders and named pipes, removed at the end of a test. */
+/** Temporary files, folders and named pipes, removed at the end of a test. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Tells what to do when the test is over; a concurrent test has one of its own in its context. */
+/** Registers a cleanup. A concurrent test passes the function of its own context. */
 export type OnFinished = typeof onTestFinished;
 
-/** Makes a folder that is removed at the end of the test. A concurrent test passes its own `onTestFinished`. */
+/** Creates a folder that is removed at the end of the test. */
 export function temporaryFolder(onFinished: OnFinished = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), 'security-event-delivery-'));
   onFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The path of a named pipe that nobody has open. */
+/** Creates a file in its own folder, which is removed at the end of the test. */
+export function temporaryFile(content: string | Uint8Array, name = 'file'): string {
+  const path = join(temporaryFolder(), name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Creates a named pipe without opening it. Returns its path. */
 export function namedPipe(onFinished: OnFinished = onTestFinished): string {
   const path = join(temporaryFolder(onFinished), 'pipe');
   execFileSync('mkfifo', [path]);
   return path;
 }
 
-/** A named pipe, and a descriptor that keeps it open at both ends without reading from it. */
+/** Creates a named pipe and opens it at both ends without reading from it. */
 export function stalledPipe(onFinished: OnFinished = onTestFinished): {
   readonly path: string;
   readonly fd: number;

@@ -1,37 +1,36 @@
-/** Commands of the command line, run in this process with a fake terminal. */
+/** Runs commands of the command line in this process with a fake terminal. */
 
 import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { CommandEnded, type Terminal, type TerminalOutput } from '../../src/cli/terminal.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 
-// A terminal in memory: what a command reads is given, what it writes is kept.
-
 export interface FakeTerminalOptions {
-  /** What is read from standard input, chunk by chunk. */
+  /** Standard input, chunk by chunk. */
   readonly input?: string | Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Both outputs and the input are a terminal, with colours: no. */
+  /** Whether input and both outputs are a terminal. Default false. */
   readonly isTerminal?: boolean;
   readonly hasColours?: boolean;
   readonly columns?: number;
   readonly clock?: Terminal['clock'];
-  /** Hears each text that is written to standard output, or standard error. */
+  /** Called with each text written to standard output. */
   readonly onOutput?: (text: string) => void;
+  /** Called with each text written to standard error. */
   readonly onErrors?: (text: string) => void;
 }
 
 export interface FakeTerminal extends Terminal {
-  /** All that was written to standard output. */
+  /** Returns everything written to standard output. */
   stdout(): string;
   stderr(): string;
-  /** As Ctrl-C does. */
+  /** Simulates Ctrl-C. */
   interrupt(): void;
-  /** As a reader does that has seen enough. */
+  /** Simulates a reader that closes the pipe, such as `head`. */
   closeOutput(): void;
 }
 
-/** Like standard input of a process, it rejects when the command is interrupted. */
+/** Rejects when the command is interrupted, like a process's standard input. */
 async function* chunksOf(
   input: FakeTerminalOptions['input'] = '',
   signal: AbortSignal,
@@ -53,13 +52,13 @@ async function* chunksOf(
 export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
   const { isTerminal = false, hasColours = false, columns = 80 } = options;
   const ending = new AbortController();
-  const output = (texts: string[], hear?: (text: string) => void): TerminalOutput => ({
+  const output = (texts: string[], onWrite?: (text: string) => void): TerminalOutput => ({
     isTerminal,
     columns,
     hasColours,
     async write(text) {
       texts.push(text);
-      hear?.(text);
+      onWrite?.(text);
     },
   });
   const out: string[] = [];
@@ -73,7 +72,7 @@ export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
     errors: output(err, options.onErrors),
     environment: options.environment ?? {},
     signal: ending.signal,
-    // Only a process gets a second Ctrl-C.
+    // Only a real process can receive a second Ctrl-C.
     onForcedExit: () => () => {},
     clock: options.clock ?? systemClock,
     stdout: () => out.join(''),
@@ -83,7 +82,7 @@ export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
   };
 }
 
-/** Runs a command line in this process: its exit code, and what it wrote. */
+/** Runs a command line in this process. Returns its exit code and output. */
 export async function runCommand(
   words: readonly string[],
   options: FakeTerminalOptions = {},
@@ -93,27 +92,32 @@ export async function runCommand(
   return { exitCode, stdout: terminal.stdout(), stderr: terminal.stderr() };
 }
 
-// A command that goes on for a while, in this process: what it writes can be waited for.
+/** The expected result of `runCommand`. */
+export const outcome = (exitCode: number, stdout = '', stderr = '') => ({
+  exitCode,
+  stdout,
+  stderr,
+});
 
 export interface StartedCommand {
   readonly terminal: FakeTerminal;
   /** Resolves to its exit code. */
   readonly ended: Promise<number>;
-  /** Resolves as soon as standard output holds it; rejects where the command ends without. */
+  /** Resolves when standard output matches. Rejects if the command ends without a match. */
   output(pattern: RegExp): Promise<RegExpExecArray>;
   errors(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-/** It is interrupted at the end of the test. */
+/** Starts a long-running command in this process. Interrupts it at the end of the test. */
 export function startCommand(
   words: readonly string[],
   options: FakeTerminalOptions = {},
 ): StartedCommand {
-  const looks = new Set<() => void>();
-  const lookAgain = (): void => {
-    for (const look of looks) look();
+  const checks = new Set<() => void>();
+  const runChecks = (): void => {
+    for (const check of checks) check();
   };
-  const terminal = fakeTerminal({ ...options, onOutput: lookAgain, onErrors: lookAgain });
+  const terminal = fakeTerminal({ ...options, onOutput: runChecks, onErrors: runChecks });
   const ended = runCommandLine(words, terminal);
   onTestFinished(async () => {
     terminal.interrupt();
@@ -121,14 +125,14 @@ export function startCommand(
   });
   const found = (text: () => string, pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         const match = pattern.exec(text());
         if (match !== null) resolve(match);
       };
-      looks.add(look);
-      look();
+      checks.add(check);
+      check();
       void ended.then((exitCode) => {
-        look();
+        check();
         reject(
           new Error(`ended with ${exitCode} without ${pattern}:\n${text()}${terminal.stderr()}`),
         );

@@ -56,9 +56,10 @@ unchangedByPollution(
   {
     blockRequest: [throughout('', () => capture.run(REQUEST, () => blockRequest()))],
     createEnrichment: [
-      throughout('', () => {
+      throughout('', async () => {
         const made = createEnrichment({ enrichers });
-        return [made.factsOf('8.8.8.8'), made.stats(), describeAddress('8.8.8.8', { enrichment })];
+        const facts = made.factsOf('8.8.8.8');
+        return [facts, await made.stats(), describeAddress('8.8.8.8', { enrichment })];
       }),
       throughout('with an unknown option', () => createEnrichment({ evil: 1 } as never)),
     ],

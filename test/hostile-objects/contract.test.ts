@@ -15,7 +15,7 @@ const readings = (pairs: readonly (readonly [z.ZodType, unknown])[]) => () =>
     return result.error.issues.map(({ path, message }) => ({ path, message }));
   });
 
-/** What is written, and what is read: the two that differ most. */
+/** The two modes that differ most. */
 const READ_AND_WRITTEN = MODES.filter(
   ({ dialect, reading }) => (dialect === 'strict') === (reading === 'emitted'),
 );

@@ -1,6 +1,6 @@
 /**
- * The law of every public function: an enumerable key on Object.prototype changes nothing that a caller
- * sees. A hidden key there is no attack: only the host's own `Object.defineProperty` makes one.
+ * The rule for every public function: an enumerable key on Object.prototype changes nothing that a caller sees.
+ * A key that is not enumerable is no attack: only the host's own `Object.defineProperty` creates one.
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -83,31 +83,11 @@ const isSame = (one: unknown, other: unknown): boolean => {
   }
 };
 
-/** As few of the names as still change the outcome. */
-async function narrowed(run: Case['run'], clean: unknown, pollution: Pollution): Promise<string[]> {
-  let names = [...pollution.names];
-  let size = names.length;
-  while (size > 1) {
-    size = Math.ceil(size / 2);
-    for (let from = 0; from < names.length && names.length > 1; ) {
-      const rest = names.toSpliced(from, size);
-      if (isSame(await outcomeDuring(run, { ...pollution, names: rest }), clean)) from += size;
-      else names = rest;
-    }
-  }
-  return names;
-}
-
 async function expectSame({ title, run }: Case, clean: unknown, pollution: Pollution) {
-  const first = await outcomeDuring(run, pollution);
-  if (isSame(first, clean)) return;
-  const names = await narrowed(run, clean, pollution);
-  const last = await outcomeDuring(run, { ...pollution, names });
-  // What an earlier run left behind is a fault as well.
-  expect(
-    isSame(last, clean) ? first : last,
-    `${title}, with ${names.join(', ')} = ${String(pollution.value)}`,
-  ).toEqual(clean);
+  const outcome = await outcomeDuring(run, pollution);
+  if (isSame(outcome, clean)) return;
+  const names = pollution.names.slice(0, 20).join(', ');
+  expect(outcome, `${title}, with ${names} … = ${String(pollution.value)}`).toEqual(clean);
 }
 
 type NamesFor = (names: readonly string[], value: unknown) => string[];
@@ -170,6 +150,6 @@ export function unchangedByPollution(
     const all = Object.entries(cases).flatMap(([name, list]) =>
       list.map((one) => ({ ...one, title: `${name}${one.title && `, ${one.title},`}` })),
     );
-    test.each(all)('$title does the same as ever', keepsTheLaw);
+    test.each(all)('$title behaves as without pollution', keepsTheLaw);
   });
 }

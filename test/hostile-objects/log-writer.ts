@@ -15,17 +15,9 @@ const PLATFORMS: readonly LogWriterOptions[] = [
   { platform: 'auto' },
   { platform: () => ({ odd: '\ud800', list: ['\ud800'] }) },
 ];
-/** pino takes what has all three for a request; each of these lacks one, and could inherit it. */
-const NEARLY_REQUESTS = [
-  { headers: {}, socket: {} },
-  { method: 'GET', socket: {} },
-  { method: 'GET', headers: {} },
-];
-
 const lines: string[] = [];
 const destination = { write: (line: string) => void lines.push(line) };
 const make = (options: LogWriterOptions) => createLogWriter({ destination, ...options });
-const unchecked: LogWriterOptions = { validate: false };
 
 const written = (writers: readonly LogWriter[], records: readonly unknown[]) => {
   lines.length = 0;
@@ -34,7 +26,6 @@ const written = (writers: readonly LogWriter[], records: readonly unknown[]) => 
 };
 const ofAnyPlatform = PLATFORMS.map(make);
 const checking = make({});
-const notChecking = make(unchecked);
 const toClose = make({ sync: false });
 
 /** pino copies its levels by `for … in`, and asks for a stream's properties by name. */
@@ -45,7 +36,7 @@ export const LOG_WRITER_CASES = [
     withZod(
       plain('', (during) =>
         written(
-          during(() => [...PLATFORMS, unchecked].map(make)),
+          during(() => PLATFORMS.map(make)),
           [RECORDS.attack, CUSTOM],
         ),
       ),
@@ -53,11 +44,8 @@ export const LOG_WRITER_CASES = [
     OF_PINO,
   ),
   throughout('with an unknown option', () => make({ evil: 1 } as never)),
-  throughout('with an option that is none', () => make({ maxBufferBytes: -1 })),
+  throughout('with an invalid option', () => make({ maxBufferBytes: -1 })),
   withZod(throughout('writing', () => written(ofAnyPlatform, [RECORDS.attack, CUSTOM]))),
-  throughout('writing without a check', () =>
-    written([notChecking], [RECORDS.attack, CUSTOM, ...NEARLY_REQUESTS]),
-  ),
   withZod(throughout('writing no record', () => checking.write({} as never))),
-  throughout('counting and flushing', async () => [toClose.stats(), await toClose.flush()]),
+  throughout('counting and flushing', async () => [await toClose.stats(), await toClose.flush()]),
 ];

@@ -1,4 +1,4 @@
-/** An `Object.prototype` on which an attack has put keys, so that every object seems to have them. */
+/** Pollutes `Object.prototype` with keys, which every object then inherits. */
 import { SAMPLES } from '../contract/samples.ts';
 import { sources } from '../helpers/package-files.ts';
 
@@ -50,7 +50,7 @@ function pollute({ names, value }: Pollution, enumerable = true): void {
 }
 
 /**
- * Hidden keys that nobody asks for. V8 makes a prototype fast again after each change, which takes
+ * Unused keys that are not enumerable. V8 makes a prototype fast again after each change, which takes
  * longer the more keys it has, but no longer tries with more than 1020.
  */
 const BALLAST: Pollution = {
@@ -66,7 +66,7 @@ const TICKS = 200;
 
 /**
  * Runs `act` between `start` and `end`. Waits for a promise, but never lets a turn of the event loop
- * pass: the test runner has timers and messages of its own, which must not meet the pollution.
+ * pass: the timers and messages of the test runner must not meet the pollution.
  */
 function between<T>(start: () => void, act: () => T, end: () => void): T {
   let isOver = true;

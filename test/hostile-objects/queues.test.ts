@@ -17,11 +17,11 @@ const entries = [
   ...['a', 'b', 'c', 'd'].map((messageId) => entryOf('one', { messageId })),
   entryOf('two', { messageId: 'e' }),
 ];
-const REQUEST = { tiers: ['healthy'], maxMessages: 3, maxBytes: 1e6, leaseMs: 1000 } as const;
-const RETRY = { kind: 'retry', afterMs: 0, maxMessages: undefined, progress: null } as const;
+const REQUEST = { ofHealth: ['healthy'], maxMessages: 3, maxBytes: 1e6, leaseMs: 1000 } as const;
+const RETRY = { kind: 'retry', afterMs: 0, maxMessages: undefined, retryState: null } as const;
 const STATE = { ...INITIAL, waitMs: 0, pauseMs: 0 };
 
-/** All that a sender asks of a queue, with arguments as a sender gives them, and what it answers. */
+/** Calls every method of a queue as a sender does, and returns the results. */
 async function life(queue: MessageQueue) {
   const answers: unknown[] = [];
   const step = async <T>(does: Promise<T>): Promise<T> => {
@@ -38,8 +38,8 @@ async function life(queue: MessageQueue) {
   await step(queue.release(second));
   await step(queue.settle(second, [DELIVERED], STATE));
   await step(queue.countPending([{ from: 0, to: 9 }]));
-  await step(queue.expire(1e9, 10));
-  await step(queue.closeApplication('two', 10));
+  await step(queue.deadLetterOlderThan(1e9, 10));
+  await step(queue.deadLetterClosed('two', 10));
   await step(queue.reopenApplication('two'));
   await step(Promise.all(['one', 'two', 'evil'].map((id) => queue.applicationState(id))));
   await step(queue.listDeadLetters(ownProperties({ limit: 10 })));

@@ -107,8 +107,8 @@ unchangedByPollution(entry, {
   ],
   createWebhookReceiver: [
     withZod(throughout('', () => received(BODY, SECRET))),
-    withZod(throughout('of what is no message', () => received(FAULTY, SECRET))),
-    withZod(throughout('of what is stale', () => received(BODY, SECRET, { toleranceMs: 1 }))),
+    withZod(throughout('of an invalid message', () => received(FAULTY, SECRET))),
+    withZod(throughout('of a stale request', () => received(BODY, SECRET, { toleranceMs: 1 }))),
     throughout('of another signature', () => received(BODY, 'other')),
     throughout('without onMessages', () => createWebhookReceiver({ secret: 'a' } as never)),
   ],

@@ -93,7 +93,7 @@ const reported =
       // Incidents are sent in their own order, which may take longer.
       messages: entries.splice(0).map(contentOf).toSorted(byText),
       rejected,
-      stats: reporter.stats(),
+      stats: await reporter.stats(),
     };
   };
 

@@ -1,9 +1,14 @@
 import { fileURLToPath } from 'node:url';
-import { StoredConfiguration } from '../../src/settings/configure/stored-configuration.ts';
-import { FileSettings, readSync } from '../../src/settings/file-settings.ts';
-import * as entry from '../../src/settings/index.ts';
+import { StoredConfiguration } from '../../src/configure/create-configuration.ts';
+import { readAtOnce } from '../../src/settings/organisation.ts';
 import { route } from '../../src/settings/routing.ts';
 import { createSettings } from '../../src/settings/source.ts';
+import {
+  applicationsToDeliver,
+  readStored,
+  storedSchemas,
+} from '../../src/settings/stored-settings.ts';
+import * as entry from '../../src/settings.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { throughout, unchangedByPollution, withJson, withZod } from './law.ts';
 
@@ -26,7 +31,7 @@ const read = (application: object | undefined) => {
 const held = createSettings(SETTINGS);
 const asking = createSettings(() => BARE);
 const cached = settingsCache(() => Promise.resolve(BARE));
-const file = new FileSettings('here', () => undefined);
+const schemas = storedSchemas('here');
 
 const STEPS = {
   setWebhook: (one: StoredConfiguration) => one.setWebhook('shop', 'https://receiver.example/'),
@@ -39,7 +44,7 @@ const STEPS = {
   remove: (one: StoredConfiguration) => one.remove('shop'),
 };
 
-/** What each step returns, and what is stored after it, over a text in memory. */
+/** Returns the result of each step, and the stored text after it. */
 async function configured(steps = Object.keys(STEPS) as (keyof typeof STEPS)[]) {
   let text: string | undefined;
   const store = {
@@ -49,12 +54,14 @@ async function configured(steps = Object.keys(STEPS) as (keyof typeof STEPS)[]) 
       return Promise.resolve();
     },
   };
-  const configuration = new StoredConfiguration({
+  const configuration = new StoredConfiguration(
     store,
-    testOptions: {},
-    clock: createFakeClock(),
-    newSecret: () => 'a secret of more than 16 bytes',
-  });
+    {},
+    {
+      clock: createFakeClock(),
+      newSecret: () => 'a secret of more than 16 bytes',
+    },
+  );
   const answers: unknown[] = [];
   for (const step of steps) answers.push(await STEPS[step](configuration), text);
   return answers;
@@ -83,18 +90,17 @@ unchangedByPollution(entry, {
       ]),
     ),
     withZod(throughout('and settings as an object', () => typeof createSettings(SETTINGS))),
-    withZod(throughout('and settings that are none', () => createSettings(FAULTY))),
+    withZod(throughout('and invalid settings', () => createSettings(FAULTY))),
   ],
   settingsFile: [
     throughout('with an unknown option', () => settingsFile(here, { evil: 1 } as never)),
     withJson(
       withZod(
-        throughout('', () =>
-          [...readSync(file.read(TEXT, new Map()))].map(([id, { application }]) => [
-            id,
-            read(application),
-          ]),
-        ),
+        throughout('', () => {
+          const stored = readAtOnce(readStored(TEXT, schemas));
+          const applications = readAtOnce(applicationsToDeliver(stored, () => undefined));
+          return [...applications].map(([id, application]) => [id, read(application)]);
+        }),
       ),
     ),
   ],

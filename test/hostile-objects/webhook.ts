@@ -1,7 +1,7 @@
 /** The cases of `createWebhookSender` and `sendWebhook`, up to the socket. */
 
 import { readSenderOptions, readSendOptions } from '../../src/delivery/read-options.ts';
-import { engineSchedule } from '../../src/delivery/retry-policy.ts';
+import { senderSchedule } from '../../src/delivery/retry-policy.ts';
 import { sendNow } from '../../src/delivery/send-webhook.ts';
 import { createWebhookSender, type WebhookSender } from '../../src/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
@@ -124,11 +124,11 @@ export const SENDER_CASES = [
 export const SEND_CASES = [
   throughout('reading its options', () => {
     const settings = readSendOptions(ONE, {});
-    return [settings, readBy(settings.schedule), readBy(engineSchedule({}, 9))];
+    return [settings, readBy(settings.schedule), readBy(senderSchedule({}, 9))];
   }),
   throughout('with an unknown option', () => readSendOptions(ONE, { evil: 1 })),
   withZod(throughout('of v2', () => sent(drafts, 2, 503))),
   withJson(withZod(throughout('of v1', () => sent(elements, 1, 503)))),
-  withZod(throughout('of what is refused', () => sent(drafts, 2, 413, 400))),
+  withZod(throughout('of refused requests', () => sent(drafts, 2, 413, 400))),
   withZod(throughout('of no message', () => sent([drafts[0], {}], 2))),
 ];

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 
 export interface IncidentLimits {
   readonly maxIncidents?: number;
-  readonly maxNames?: number;
+  readonly maxAddressesAndAccounts?: number;
 }
 
 export interface IncidentTrial {
@@ -208,7 +208,7 @@ export function describeIncidentStore(
     });
 
     test('drop the names of other incidents first when there are too many', async () => {
-      await bounded({ maxNames: 3 });
+      await bounded({ maxAddressesAndAccounts: 3 });
       await record({ incidentId: 'a', addresses: ['1', '2'] });
       await trial.pass(1);
       await record({ incidentId: 'b', addresses: ['1', '2'] });
@@ -223,7 +223,7 @@ export function describeIncidentStore(
     });
 
     test('do not count names that were retracted or forgotten', async () => {
-      await bounded({ maxNames: 2 });
+      await bounded({ maxAddressesAndAccounts: 2 });
       for (let round = 0; round < 5; round += 1) {
         const given = { addresses: ['1'], accounts: ['1'] };
         await trial.store.retract(reportOf(given), await record(given));

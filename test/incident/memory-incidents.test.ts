@@ -29,7 +29,7 @@ function timed(options: Parameters<typeof createMemoryIncidents>[0] = {}) {
 
 describe('an incident store in memory', () => {
   test('forgets expired incidents when others are reported', async () => {
-    const { time, store } = timed({ keptMs: 1000, maxNames: 2 });
+    const { time, store } = timed({ retentionMs: 1000, maxAddressesAndAccounts: 2 });
     await record(store, { incidentId: 'old', addresses: ['1', '2'] });
     time.nowMs = 500;
     await record(store, { incidentId: 'young' });
@@ -41,7 +41,7 @@ describe('an incident store in memory', () => {
   });
 
   test('distinguishes long ids and names by their digests', async () => {
-    const store = createMemoryIncidents({ maxNames: 2000 });
+    const store = createMemoryIncidents({ maxAddressesAndAccounts: 2000 });
     const long = 'x'.repeat(10_000);
     for (let number = 0; number < 50; number += 1) {
       const name = `${long}${number}`;
@@ -61,10 +61,10 @@ describe('an incident store in memory', () => {
   test.each([
     ['maxIncidents', 0],
     ['maxIncidents', 10_000_001],
-    ['maxNames', 1.5],
-    ['maxNames', 100_000_001],
-    ['keptMs', 0],
-    ['keptMs', Number.POSITIVE_INFINITY],
+    ['maxAddressesAndAccounts', 1.5],
+    ['maxAddressesAndAccounts', 100_000_001],
+    ['retentionMs', 0],
+    ['retentionMs', Number.POSITIVE_INFINITY],
     ['maxKept', 1],
   ])('refuses the option %s: %j', (option, value) => {
     expect(() => createMemoryIncidents({ [option]: value })).toThrow(

@@ -1,13 +1,25 @@
-/** D83: what is lost after `write` has returned shows where a user looks first. */
+/** D83: losses after `write` has returned show where a user looks first. */
+import { closeSync, constants, openSync } from 'node:fs';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import type { LogWriterOptions } from '../../src/log/writer-options.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import { smallRecord } from '../helpers/log-records.ts';
+import { namedPipe } from '../helpers/temporary-files.ts';
 
 type Destination = NonNullable<LogWriterOptions['destination']>;
+
+/** The descriptor of a pipe whose reader went away. */
+function closedPipe(): number {
+  const path = namedPipe();
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writer = openSync(path, constants.O_WRONLY);
+  closeSync(reader);
+  onTestFinished(() => closeSync(writer));
+  return writer;
+}
 
 const FAILING: readonly (readonly [string, () => Destination, string])[] = [
   ['a full disk by path', () => '/dev/full', 'ENOSPC'],
@@ -16,6 +28,7 @@ const FAILING: readonly (readonly [string, () => Destination, string])[] = [
     () => pino.destination({ dest: '/dev/full', sync: false }),
     'ENOSPC',
   ],
+  ['a closed pipe', closedPipe, 'EPIPE'],
   ['a write that rejects', () => ({ write: () => Promise.reject(new Error('no')) }), ''],
 ];
 
@@ -27,17 +40,17 @@ describe.each(FAILING)('with sync: false, %s', (_name, destinationOf, code) => {
     expect(lost).toBe(5);
     expect(error).toMatchObject({ code: 'ERR_WRITE_FAILED' });
     expect(error?.message).toContain(code);
-    expect(writer.stats()).toMatchObject({ written: 0, pending: 0, failed: 5 });
+    expect(await writer.stats()).toMatchObject({ written: 0, pending: 0, failed: 5 });
     expect(await writer.close()).toEqual({ lost: 0 });
   });
 
-  test('shows in close where nobody has flushed', async () => {
+  test('shows in close when flush was not called', async () => {
     const writer = createLogWriter({ destination: destinationOf(), sync: false });
     writer.write(smallRecord());
     expect(await writer.close()).toMatchObject({ lost: 1, error: { code: 'ERR_WRITE_FAILED' } });
   });
 
-  test('hands each event back to onRejected of a reporter, and shows in its flush', async () => {
+  test('rejects each event of a reporter, and shows in its flush', async () => {
     const rejected: RejectedEvent[] = [];
     const reporter = createReporter({
       service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
@@ -51,7 +64,7 @@ describe.each(FAILING)('with sync: false, %s', (_name, destinationOf, code) => {
       { channel: 'log', payload: { ruleset: 'xss' }, error: { code: 'ERR_WRITE_FAILED' } },
       { channel: 'log', payload: { ruleset: 'lfi' }, error: { code: 'ERR_WRITE_FAILED' } },
     ]);
-    expect(reporter.stats()).toMatchObject({ written: 0, rejected: { log: 2 } });
+    expect(await reporter.stats()).toMatchObject({ written: 0, rejected: { log: 2 } });
     expect(await reporter.close()).not.toHaveProperty('logError');
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { smallRecord } from '../helpers/log-records.ts';
-import { withOtherPromise } from '../helpers/promises.ts';
+import { withReplacedPromise } from '../helpers/promises.ts';
 
 /** What is written beside the record, and what the counters say, for one platform function. */
-function attributesOf(platform: (record: never) => unknown) {
+async function attributesOf(platform: (record: never) => unknown) {
   const lines: string[] = [];
   const writer = createLogWriter({
     destination: { write: (line: string) => lines.push(line) },
@@ -16,7 +16,7 @@ function attributesOf(platform: (record: never) => unknown) {
     lines[0] ?? '',
   ) as Record<string, unknown>;
   expect({ context, detected_at, event_name, event_version, payload }).toEqual(smallRecord());
-  const { written, failed, refused, platformFailures, lastPlatformError } = writer.stats();
+  const { written, failed, refused, platformFailures, lastPlatformError } = await writer.stats();
   expect({ written, failed, refused }).toEqual({ written: 1, failed: 0, refused: 0 });
   return { attributes, platformFailures, message: lastPlatformError?.message, lastPlatformError };
 }
@@ -42,21 +42,24 @@ describe('a platform function', () => {
     expect(JSON.parse(lines[0] ?? '')).toEqual({ ...smallRecord(), ...GOOD });
   });
 
-  test('is given the validated record', () => {
-    const { attributes } = attributesOf((record: { event_name: string }) => ({
+  test('gets the validated record', async () => {
+    const { attributes } = await attributesOf((record: { event_name: string }) => ({
       seen: record.event_name,
     }));
     expect(attributes).toEqual({ seen: 'svc.ev0.threat.attack' });
   });
 
-  test('may give nothing, and undefined counts as absent', () => {
-    expect(attributesOf(() => ({}))).toMatchObject({ attributes: {}, platformFailures: 0 });
+  test('may return no attributes, and undefined counts as absent', async () => {
+    expect(await attributesOf(() => ({}))).toMatchObject({ attributes: {}, platformFailures: 0 });
     const bare = Object.assign(Object.create(null) as object, { a: undefined, b: 1 });
-    expect(attributesOf(() => bare)).toMatchObject({ attributes: { b: 1 }, platformFailures: 0 });
+    expect(await attributesOf(() => bare)).toMatchObject({
+      attributes: { b: 1 },
+      platformFailures: 0,
+    });
   });
 
-  test('cannot change the record', () => {
-    const { attributes, platformFailures, lastPlatformError } = attributesOf(
+  test('cannot change the record', async () => {
+    const { attributes, platformFailures, lastPlatformError } = await attributesOf(
       (record: { context: { service: { name: string } } }) => {
         record.context.service.name = 'changed';
         return { a: 1 };
@@ -66,9 +69,9 @@ describe('a platform function', () => {
     expect(lastPlatformError?.cause).toBeInstanceOf(TypeError);
   });
 
-  test('that throws costs the attributes alone', () => {
+  test('costs only its attributes when it throws', async () => {
     const cause = new Error('no tracer');
-    const outcome = attributesOf(() => {
+    const outcome = await attributesOf(() => {
       throw cause;
     });
     expect(outcome).toMatchObject({
@@ -87,23 +90,23 @@ describe('a platform function', () => {
     ['a Map', new Map()],
     ['a class instance', new URL('https://example.test')],
     ['a promise', Promise.resolve({ a: 1 })],
-  ])('that gives %s costs the attributes alone', (_name, answer) => {
-    expect(attributesOf(() => answer)).toMatchObject({
+  ])('that gives %s costs the attributes alone', async (_name, answer) => {
+    expect(await attributesOf(() => answer)).toMatchObject({
       attributes: {},
       platformFailures: 1,
       message: 'expected a plain object of attributes',
     });
   });
 
-  test('that is asynchronous and rejects causes no unhandled rejection', async () => {
+  test('causes no unhandled rejection when it is asynchronous and rejects', async () => {
     const unhandled: unknown[] = [];
     const listen = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', listen);
-    expect(attributesOf(() => Promise.reject(new Error('late')))).toMatchObject({
+    expect(await attributesOf(() => Promise.reject(new Error('late')))).toMatchObject({
       platformFailures: 1,
     });
     // Of async functions, and none of the global Promise.
-    const { platformFailures } = await withOtherPromise(async () => attributesOf(failing));
+    const { platformFailures } = await withReplacedPromise(async () => attributesOf(failing));
     expect(platformFailures).toBe(1);
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', listen);
@@ -140,19 +143,19 @@ describe('a platform function', () => {
       },
       message: 'the attribute "trap" threw when it was read',
     },
-  ])('loses a bad attribute and keeps the others: $message', ({ bad, message }) => {
+  ])('loses a bad attribute and keeps the others: $message', async ({ bad, message }) => {
     const answer = Object.create(null) as Record<string, unknown>;
     Object.defineProperties(answer, Object.getOwnPropertyDescriptors(bad));
     answer['zulu'] = 'kept';
-    expect(attributesOf(() => answer)).toMatchObject({
+    expect(await attributesOf(() => answer)).toMatchObject({
       attributes: { zulu: 'kept' },
       platformFailures: 1,
       message,
     });
   });
 
-  test('is counted once for each record, with its first fault', () => {
-    expect(attributesOf(() => ({ context: 1, payload: 2, big: 1n }))).toMatchObject({
+  test('is counted once for each record, with its first fault', async () => {
+    expect(await attributesOf(() => ({ context: 1, payload: 2, big: 1n }))).toMatchObject({
       platformFailures: 1,
       message: 'the attribute "context" is a field of the record',
     });

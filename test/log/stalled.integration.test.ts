@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test, vi } from 'vitest';
 import type { LogWriterStats } from '../../src/log/write-counters.ts';
-import { endOf, programCommand, startChild } from '../helpers/child-programs.ts';
+import { logFixtureCommand, startChild, waitForExit } from '../helpers/child-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 import { type OnFinished, stalledPipe } from '../helpers/temporary-files.ts';
 
@@ -15,26 +15,26 @@ const STALLED: Readonly<Record<string, (ending: string, onFinished: OnFinished) 
   {
     pipe: (ending, onFinished) => {
       const { fd } = stalledPipe(onFinished);
-      return startChild(programCommand('flood', [ending]), ['ignore', fd, 'pipe'], onFinished);
+      return startChild(logFixtureCommand('flood', [ending]), ['ignore', fd, 'pipe'], onFinished);
     },
     socket: (ending, onFinished) => {
-      const child = startChild(programCommand('flood', [ending]), undefined, onFinished);
+      const child = startChild(logFixtureCommand('flood', [ending]), undefined, onFinished);
       child.stdout?.pause();
       return child;
     },
   };
 
-/** Like `endOf`, without reading standard output. */
+/** Like `waitForExit`, without reading standard output. */
 async function endUnread(
   child: ChildProcess,
 ): Promise<{ code: number | null; stats: LogWriterStats }> {
   if (child.stderr === null) throw new Error('the child has no standard error');
-  // The exit may be told before what was written last has come.
-  const [told, [code]] = await Promise.all([
+  // The process may exit before its last output arrives.
+  const [printed, [code]] = await Promise.all([
     text(child.stderr),
     once(child, 'exit') as Promise<[number | null]>,
   ]);
-  return { code, stats: JSON.parse(told) as LogWriterStats };
+  return { code, stats: JSON.parse(printed) as LogWriterStats };
 }
 
 describe.concurrent('with sync: false', () => {
@@ -55,8 +55,8 @@ describe.concurrent('with sync: false', () => {
   test.for(['natural', 'close'])(
     'a reader that reads gets every line before the process ends (%s)',
     async (ending, { onTestFinished }) => {
-      const child = startChild(programCommand('flood', [ending]), undefined, onTestFinished);
-      const end = await endOf(child);
+      const child = startChild(logFixtureCommand('flood', [ending]), undefined, onTestFinished);
+      const end = await waitForExit(child);
       expect(end.code).toBe(0);
       expect(parseLines(end.stdout)).toHaveLength(2000);
       expect(JSON.parse(end.stderr)).toMatchObject({ written: 2000, pending: 0, dropped: 0 });

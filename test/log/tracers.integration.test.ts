@@ -20,8 +20,8 @@ async function traced(tracer: string, flags: readonly string[] = []): Promise<To
 const keysOf = (line = ''): string[] =>
   [...line.matchAll(/"([\w.]+)":/g)].map(([, key = '']) => key);
 
-describe.concurrent('a record that is written within a span', { timeout: 60_000 }, () => {
-  test('of OpenTelemetry has its ids, and one outside has none', async () => {
+describe.concurrent('a record', { timeout: 60_000 }, () => {
+  test('has the ids of the active OpenTelemetry span, and none outside of it', async () => {
     const { ids, lines, stats } = await traced('otel');
     expect(ids['traceId']).toMatch(/^[0-9a-f]{32}$/);
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([

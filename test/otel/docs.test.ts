@@ -12,10 +12,10 @@ const silent = { write: (): void => {} };
 const pageOf = (file: string): string =>
   readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8');
 
-/** Every metric, with every label that it can have. */
+/** Produces every metric with every label that it can have. */
 async function exported() {
-  const told = listen();
-  const names = ['refusing', 'skipping', 'shop-1'];
+  const published = listen();
+  const names = ['rejecting', 'skipping', 'shop-1'];
   const receivers = [
     await openReceiver({ script: [{ status: 400 }] }),
     await openReceiver(),
@@ -30,9 +30,9 @@ async function exported() {
     settings: { applications: { ...applications, skipping } },
   });
   const metrics = registered({ senders: { main: sender }, applicationClass: () => 'all' });
-  await sender.send([message('m-1', 'refusing'), message('m-2')]);
+  await sender.send([message('m-1', 'rejecting'), message('m-2')]);
   await sender.send([message('m-3', 'skipping')], { module: 'rasp' });
-  await told.until('dead');
+  await published.until('dead');
   await sender.flush();
   const of = { applicationId: 'shop-1' };
   channel('security-event-delivery:destination-closed').publish(of);
@@ -54,13 +54,13 @@ describe('the documentation', () => {
       return `${descriptor.name} ${[...labels].toSorted().join(' ')}`;
     });
     const documented = [
-      ...pageOf('operations.md').matchAll(/^\| `(security_events\.[\w.]+)` \|[^|]*\| (.*) \|$/gm),
+      ...pageOf('metrics.md').matchAll(/^\| `(security_events\.[\w.]+)` \|[^|]*\| (.*) \|$/gm),
     ];
-    const told = documented.map(
+    const documentedRows = documented.map(
       ([, name, labels = '']) =>
         `${name} ${labels.replaceAll(/[`,]/g, '').split(' ').toSorted().join(' ')}`,
     );
-    expect(told.toSorted()).toEqual(rows.toSorted());
+    expect(documentedRows.toSorted()).toEqual(rows.toSorted());
   });
 
   test('has a dashboard and alerts whose queries name existing metrics and labels', async () => {
@@ -79,10 +79,13 @@ describe('the documentation', () => {
       }[];
     };
     const targets = panels.flatMap((panel) => panel.targets);
-    const alerts = [...pageOf('operations.md').matchAll(/^ +expr: (.+)$/gm)].map(
+    const alerts = [...pageOf('prometheus-alerts.yaml').matchAll(/^ +expr: (.+)$/gm)].map(
       ([, expr = '']) => expr,
     );
     expect(alerts.length).toBeGreaterThan(2);
+    for (const [, name] of pageOf('operations.md').matchAll(/`(SecurityEvents\w+)`/g)) {
+      expect(pageOf('prometheus-alerts.yaml')).toContain(`- alert: ${name}\n`);
+    }
     const queries = [...targets.map(({ expr }) => expr), ...alerts].map((query) =>
       query.replaceAll(/\((?:_seconds|_bytes)\)\?/g, ''),
     );

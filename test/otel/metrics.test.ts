@@ -22,15 +22,15 @@ const service = { svc_id: 's', name: 'shop', env: 'test' };
 const GIVE_UP = { schedule: { delaysMs: [] } } as const;
 
 describe('metrics of messages', () => {
-  test('count what a queue accepted and what became of it, by class', async () => {
+  test('count accepted and settled messages by application class', async () => {
     const { series } = registered({ applicationClass: ['shop-1'] });
-    const [well, refusing] = [
+    const [well, rejecting] = [
       await openReceiver(),
       await openReceiver({ script: [{ status: 400 }] }),
     ];
     const sender = openSender({
       ...GIVE_UP,
-      settings: applicationsOf({ 'shop-1': well, 'shop-2': refusing }),
+      settings: applicationsOf({ 'shop-1': well, 'shop-2': rejecting }),
     });
     await sender.send([...messages(3), message('m-9', 'shop-2')]);
     await sender.flush();
@@ -59,7 +59,7 @@ describe('metrics of messages', () => {
     ]);
   });
 
-  test('count a message once that is sent again because its lease had expired', async () => {
+  test('count a message once when it is resent after its lease expired', async () => {
     const { series } = registered();
     const memory = createMemoryQueue();
     let calls = 0;
@@ -144,8 +144,8 @@ describe('metrics of destinations', () => {
 });
 
 describe('metrics of queues', () => {
-  test('show what waits, how long, and the states of destinations', async () => {
-    const told = listen();
+  test('show pending messages, their age and the states of destinations', async () => {
+    const published = listen();
     const receiver = await openReceiver({ script: [{ status: 500 }] });
     const sender = senderTo(receiver, { schedule: { delaysMs: [600_000] } });
     const { series } = registered({
@@ -153,7 +153,7 @@ describe('metrics of queues', () => {
       applicationClass: (id) => id.slice(0, 4),
     });
     await sender.send(messages(2));
-    await told.until('attempt-settled');
+    await published.until('attempt-settled');
     expect(await series('security_events.queue.messages')).toEqual([
       [{ 'application.class': 'shop', sender: 'main' }, 2],
     ]);
@@ -169,7 +169,7 @@ describe('metrics of queues', () => {
     ]);
   });
 
-  test('have no values of a sender that fails, and those of the others', async () => {
+  test('omit a sender that fails and keep the others', async () => {
     const failing = { stats: () => Promise.reject(new Error('closed')) };
     const sender = senderTo(await openReceiver());
     const { series } = registered({ senders: { failing, main: sender } });
@@ -178,17 +178,18 @@ describe('metrics of queues', () => {
 });
 
 describe('metrics of records', () => {
-  test('count them by event name, without the protection of an exploit', async () => {
+  test('count records by event name, without the protection of an exploit', async () => {
     const { series } = registered();
     const reporter = createReporter({ service, log: { destination: silent } });
     reporter.attack({ ruleset: 'xss' });
     reporter.userLogin({ success: true });
     reporter.userLogin({ success: false });
     const exploit = { ...smallRecord(), event_name: 'svc.ev0.threat.vulnerability_exploit.ssrf' };
-    const writer = createLogWriter({ destination: silent, validate: false });
-    writer.write(exploit as never);
-    writer.write({ ...exploit, event_name: 'svc.ev0.incidents' } as never);
-    writer.write({ ...exploit, event_name: 1 } as never);
+    const writer = createLogWriter({ destination: silent });
+    writer.write({ ...exploit, payload: { protection: 'ssrf' } } as never);
+    const written = channel('security-event-delivery:record-written');
+    written.publish({ event_name: 'svc.ev0.incidents' });
+    written.publish({ event_name: 1 });
     expect(await series('security_events.records.written')).toEqual([
       [{ 'event.name': 'svc.ev0.threat.attack' }, 1],
       [{ 'event.name': 'svc.ev0.user_event.login' }, 2],
@@ -227,7 +228,7 @@ describe('a class of applications', () => {
   test.each([
     ['beyond a hundred', (id: string) => id, 101],
     ['of a function that throws', () => JSON.parse('{'), 1],
-    ['that is no string', () => 7, 1],
+    ['that is not a string', () => 7, 1],
   ] as const)('%s is _OTHER', async (_, applicationClass, count) => {
     const { series } = registered({ applicationClass: applicationClass as never });
     for (let index = 0; index < 101; index += 1) {
@@ -247,7 +248,7 @@ describe('registerMetrics', () => {
     [new MeterProvider(), { senders: { main: {} } }, 'senders'],
     [new MeterProvider(), { applicationClass: 'shop' }, 'applicationClass'],
     [new MeterProvider(), { sender: {} }, 'sender'],
-  ])('refuses %s with %j', (provider, options, option) => {
+  ])('rejects %s with %j', (provider, options, option) => {
     expect(() => registerMetrics(provider as never, options as never)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [option] }),
     );

@@ -9,7 +9,7 @@ class Reader extends MetricReader {
 
 type Labels = Readonly<Record<string, unknown>>;
 
-/** The metrics that are registered for a test, as OpenTelemetry's SDK collects them. */
+/** Registers metrics for a test and collects them with OpenTelemetry's SDK. */
 export function registered(options?: MetricsOptions) {
   const reader = new Reader();
   const provider = new MeterProvider({ readers: [reader] });
@@ -20,7 +20,7 @@ export function registered(options?: MetricsOptions) {
   });
   const collect = async () => (await reader.collect()).resourceMetrics;
   const metrics = async () => (await collect()).scopeMetrics.flatMap((scope) => scope.metrics);
-  /** Attributes and value of each series of a metric. */
+  /** Returns attributes and value of each series of a metric. */
   const series = async (name: string): Promise<(readonly [Labels, unknown])[]> => {
     const found = (await metrics()).find(({ descriptor }) => descriptor.name === name);
     return (found?.dataPoints ?? []).map(({ attributes, value }) => [attributes, value]);

@@ -1,8 +1,8 @@
-/** A new host adapter is not forgotten: each one in `exports` has its place in the docs. */
+/** A new host adapter is not forgotten: each one in `exports` has a place in the docs and an example. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { manifest, root } from '../helpers/package-files.ts';
+import { filesBelow, manifest, root } from '../helpers/package-files.ts';
 
 const ADAPTERS = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
   JSON.stringify(target).includes('/capture/adapters/') ? [subpath.slice(1)] : [],
@@ -15,4 +15,10 @@ test('there are adapters', () => {
 test.each(['docs/capture.md', 'docs/getting-started.md'])('each adapter is named in %s', (file) => {
   const text = readFileSync(join(root, file), 'utf8');
   expect(ADAPTERS.filter((subpath) => !text.includes(subpath))).toEqual([]);
+});
+
+test('each adapter is used by an example', () => {
+  const programs = filesBelow('examples').filter((file) => file.endsWith('.ts'));
+  const text = programs.map((file) => readFileSync(join(root, 'examples', file), 'utf8')).join('');
+  expect(ADAPTERS.filter((subpath) => !text.includes(`${manifest.name}${subpath}'`))).toEqual([]);
 });

@@ -86,6 +86,16 @@ function layOutAsPnpm(folder: string): void {
   symlinkSync(`.pnpm/all/node_modules/${name}`, join(top, name));
 }
 
+/** A batch in which the content of a message lacks its fields. */
+const WRONG_BATCH = `
+  import { sendWebhook } from '${name}';
+  const batch = [{ message_type: 'test' as const, message: { text: 1 } }];
+  export const report = sendWebhook({ url: '', secret: '' }, batch);
+`;
+
+/** Lines have at most 100 columns in most terminals: about ten lines. */
+const MAX_ERROR_LENGTH = 1000;
+
 const isQuick = quickOrNightly(true, false);
 
 describe.each([['npm'], ['pnpm']].filter(([layout]) => !isQuick || layout === 'pnpm'))(
@@ -105,9 +115,7 @@ describe.each([['npm'], ['pnpm']].filter(([layout]) => !isQuick || layout === 'p
       if (isQuick) return;
       const tools = join(consumer.folder, 'tools');
       cpSync(join(root, 'test/package/typescript-versions'), tools, { recursive: true });
-      const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-      const { status, stderr } = await consumer.run('npm', ['install', ...quiet], tools);
-      if (status !== 0) throw new Error(`npm install ended with ${status}: ${stderr}`);
+      await consumer.npm('install', tools);
     });
     afterAll(() => {
       consumer.remove();
@@ -119,7 +127,7 @@ describe.each([['npm'], ['pnpm']].filter(([layout]) => !isQuick || layout === 'p
       ['TypeScript 5.4', join(consumer.folder, 'tools/node_modules/typescript-5.4')],
     ];
     test.each(COMPILERS.slice(0, isQuick ? 1 : undefined))(
-      'are made by %s',
+      'compile with %s',
       async (_version, compiler) => {
         const compiled = await consumer.node(join(compiler, 'bin/tsc'), '-p', consumer.folder);
         expect(compiled).toEqual({ status: 0, stdout: '', stderr: '' });
@@ -127,5 +135,17 @@ describe.each([['npm'], ['pnpm']].filter(([layout]) => !isQuick || layout === 'p
       },
       120_000,
     );
+
+    test('have errors of at most 1000 characters for a wrong batch', async () => {
+      const project = { compilerOptions: { ...OPTIONS, noEmit: true }, files: ['wrong.mts'] };
+      consumer.write('wrong.mts', WRONG_BATCH);
+      consumer.write('wrong.json', JSON.stringify(project));
+      const compiler = join(root, 'node_modules/typescript/bin/tsc');
+      const config = join(consumer.folder, 'wrong.json');
+      const { status, stdout } = await consumer.node(compiler, '-p', config);
+      expect(status).not.toBe(0);
+      expect(stdout).toContain("is not assignable to type 'TestToSend'");
+      expect(stdout.length).toBeLessThanOrEqual(MAX_ERROR_LENGTH);
+    }, 60_000);
   },
 );

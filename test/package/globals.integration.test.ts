@@ -31,7 +31,7 @@ interface Traces {
   readonly isIdle: boolean;
 }
 
-/** What importing files leaves behind, told by a process of their own. */
+/** What importing files leaves behind in a process of its own. */
 async function tracesOf(files: readonly string[], env = {}): Promise<Traces> {
   const { exitCode, stdout, stderr } = await runProgram([fixture, ...files], { cwd: root, env });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -47,22 +47,22 @@ describe('importing the built package', () => {
   // zod is seen with the first entry that brings it: those that must not come before.
   const without = targets.filter((target) => !needsZod(target));
   const entries = [...without, ...targets.filter(needsZod)];
-  let told: Traces;
+  let found: Traces;
 
   beforeAll(async () => {
-    told = await tracesOf(entries.map(([, file]) => join(root, file)));
+    found = await tracesOf(entries.map(([, file]) => join(root, file)));
   });
 
   it.each(entries.map(([subpath], index) => [subpath, index] as const))(
     '%s leaves no trace in the process but those of zod',
     (_subpath, index) => {
       const changedGlobals = index === without.length ? GLOBALS_OF_ZOD : [];
-      expect(told.traces[index]).toEqual({ ...NOTHING, changedGlobals });
+      expect(found.traces[index]).toEqual({ ...NOTHING, changedGlobals });
     },
   );
 
   it('keeps no process alive, though all of it is imported', () => {
-    expect(told.isIdle).toBe(true);
+    expect(found.isIdle).toBe(true);
   });
 });
 
@@ -87,14 +87,14 @@ describe('the search for traces', () => {
       `import ${JSON.stringify(join(root, 'node_modules/undici/lib/core/symbols.js'))};`,
       { ...NOTHING, undiciFiles: 1 },
     ],
-    // The last one: it brings resources of its own, in its own time.
+    // Last, since it creates resources of its own later.
     [
       'a worker',
       "import { Worker } from 'node:worker_threads'; new Worker('', { eval: true });",
       { workersStarted: 1 },
     ],
   ];
-  let told: Traces;
+  let found: Traces;
 
   beforeAll(async () => {
     const files = LEFT.map(([what, source]) => {
@@ -103,17 +103,17 @@ describe('the search for traces', () => {
       return file;
     });
     // So that the timer need not be a long one.
-    told = await tracesOf(files, { IDLE_WITHIN_MS: '100' });
+    found = await tracesOf(files, { IDLE_WITHIN_MS: '100' });
   });
 
   it.each(LEFT.map(([what, , traces], index) => [what, index, traces] as const))(
     'sees %s',
     (_what, index, traces) => {
-      expect(told.traces[index]).toMatchObject(traces);
+      expect(found.traces[index]).toMatchObject(traces);
     },
   );
 
   it('sees that a timer keeps the process alive', () => {
-    expect(told.isIdle).toBe(false);
+    expect(found.isIdle).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** What an entry loads: joining modules into few files may bring no entry what it does not use. */
+/** Bundling modules into few files must not make an entry load modules that it does not use. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -24,12 +24,12 @@ function loadedBy(entry: string, loaded: Loaded = { files: new Set(), others: ne
 const othersOf = (entry: string): string[] => [...loadedBy(entry).others].toSorted();
 
 describe('an entry of the package', () => {
-  it('is few files', () => {
+  it('loads few files', () => {
     expect(loadedBy('contract/index.js').files.size).toBeLessThanOrEqual(3);
     expect(loadedBy('index.js').files.size).toBeLessThanOrEqual(13);
   });
 
-  it('needs nothing but zod for the contract, on no platform', () => {
+  it('needs only zod for the contract, and no platform', () => {
     expect(othersOf('contract/index.js')).toEqual(['zod']);
   });
 

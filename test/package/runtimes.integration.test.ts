@@ -65,14 +65,11 @@ describe.skipIf(quickOrNightly(true, false))('the packed package', () => {
     const source = join(root, 'test/package/runtimes/package.json');
     cpSync(source, consumer.write('runtimes/package.json', ''));
     // Exact versions without a lock file, which would have to name the programs of every platform.
-    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-    const cwd = join(consumer.folder, 'runtimes');
-    const { status, stderr } = await consumer.run('npm', ['install', ...quiet], cwd);
-    if (status !== 0) throw new Error(`npm install ended with ${status}: ${stderr}`);
+    await consumer.npm('install', join(consumer.folder, 'runtimes'));
   });
   afterAll(() => consumer.remove());
 
-  /** The program that npm chose for this machine, as a package of its own. */
+  /** The program that npm chose for this machine, as a separate package. */
   function programOf(scope: string, path: string): string {
     const [name = ''] = readdirSync(join(folder, scope));
     return join(folder, scope, name, path);

@@ -1,4 +1,4 @@
-/** The sample payloads that the package has for programs in other languages. */
+/** The sample payloads of the package, for programs in other languages. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -113,11 +113,11 @@ const KIND_KEYS = {
 };
 
 describe('the samples', () => {
-  it('are there for every event, message type, format and log platform, and no others', () => {
+  it('exist for every event, message type, format and log platform, and no others', () => {
     expect(filesBelow('samples')).toEqual(expected.toSorted());
   });
 
-  it('are what the factories give, at each build the same', async () => {
+  it('equal the output of the factories in each build', async () => {
     const module = (await import(
       /* @vite-ignore */ join(root, 'scripts/sample-files/sample-files.mjs')
     )) as { sampleFiles(parts: object): readonly { file: string; text: string }[] };
@@ -156,7 +156,7 @@ describe('the samples', () => {
     expect([...missing].toSorted()).toEqual(unseen);
   });
 
-  it('of one kind are named by it, the smallest and the full one', () => {
+  it('have names of their kind, the smallest and the full one', () => {
     for (const [shape, key] of Object.entries(KIND_KEYS)) {
       for (const kind of KINDS[shape as keyof typeof KINDS]) {
         const smallest = read(`${shape}/${kind}.json`);
@@ -183,7 +183,7 @@ describe('the samples', () => {
   });
 
   it.each(platforms)(
-    'of a line for %s are one line, which reads as the record beside them',
+    'of a line for %s are one line, which parses to the record beside it',
     (name) => {
       const text = read(`log-line/${name}.json`);
       expect(text.indexOf('\n')).toBe(text.length - 1);

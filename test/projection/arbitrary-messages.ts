@@ -1,4 +1,4 @@
-/** Messages as callers may give them to a sender: any the contract takes, of every type and genre. */
+/** Generates messages that the contract accepts, of every type and genre. */
 import fc from 'fast-check';
 import { EVENT_CATEGORIES, EVENT_KINDS, PULSE_GENRES } from '../../src/contract/index.ts';
 import { anyCharacter } from '../helpers/any-character.ts';

@@ -25,7 +25,7 @@ const CONTEXT: DowngradeContext = {
 
 const ALIASED = { ...CONTEXT, v1Aliases: true };
 
-/** Without a rating. */
+/** Removes the risk rating. */
 const unrated = <M extends { readonly message: { readonly risk_coefficient: number } }>(
   draft: M,
 ) => {
@@ -49,7 +49,7 @@ const incident = (
   ...rest,
 });
 
-/** The element, once the contract has taken it as it is. */
+/** Returns the element, which the contract must accept unchanged. */
 function elementOf(given: MessageToDowngrade, context = CONTEXT): Record<string, unknown> {
   const downgraded = downgrade(given, context);
   if (downgraded.kind !== 'element') throw new Error(`skipped: ${downgraded.reason}`);
@@ -69,7 +69,7 @@ function errorOf(given: MessageToDowngrade, context = CONTEXT): unknown {
 }
 
 describe('a message of format v2 in format v1', () => {
-  test('is what the strict contract takes as it is, key by key in its order, or is skipped', () => {
+  test('is valid in the strict contract, with its keys in order, or is skipped', () => {
     fc.assert(
       fc.property(messages, fc.boolean(), (draft, v1Aliases) => {
         const downgraded = downgradeDraft(draft, { ...CONTEXT, v1Aliases });
@@ -81,7 +81,7 @@ describe('a message of format v2 in format v1', () => {
     );
   });
 
-  test('is generated in each of its ways, since the property would hold for one of them alone', () => {
+  test('is generated in every variant', () => {
     const kinds = fc.sample(messages, { numRuns: 400, seed: 1 }).map((draft) => {
       const downgraded = downgradeDraft(draft, CONTEXT);
       return downgraded.kind === 'skipped'
@@ -98,11 +98,11 @@ describe('a message of format v2 in format v1', () => {
     ]);
   });
 
-  test('D41 of a security event is its content flattened under svc_payload_type', () => {
+  test('D41 flattens a security event under svc_payload_type', () => {
     expect(elementOf(EVENT)).toEqual({ svc_payload_type: 'security_event', ...EVENT.message });
   });
 
-  test('D41 of a security event has id, url and risk besides, where aliases are wanted', () => {
+  test('D41 adds id, url and risk to a security event with aliases', () => {
     expect(elementOf(EVENT, ALIASED)).toEqual({
       svc_payload_type: 'security_event',
       ...EVENT.message,
@@ -112,7 +112,7 @@ describe('a message of format v2 in format v1', () => {
     });
   });
 
-  test('D41 of a test is its content flattened, with risk where aliases are wanted', () => {
+  test('D41 flattens a test, and adds risk with aliases', () => {
     expect(elementOf(TEST)).toEqual({ svc_payload_type: 'test', ...TEST.message });
     expect(elementOf(TEST, ALIASED)).toEqual({
       svc_payload_type: 'test',
@@ -122,7 +122,7 @@ describe('a message of format v2 in format v1', () => {
   });
 
   test.each(['event to send', 'test to send'] as const)(
-    'D81 of the %s has the rating of its message as risk, with aliases or without',
+    'D81 of the %s has the rating as risk, with and without aliases',
     (name) => {
       const rated = DRAFTS[name];
       for (const context of [CONTEXT, ALIASED]) {
@@ -134,7 +134,7 @@ describe('a message of format v2 in format v1', () => {
   );
 
   test.each([false, true])(
-    'D41 of a security response has its message_id and when it was accepted (aliases: %s)',
+    'D41 of a security response has its message_id and acceptance time (aliases: %s)',
     (v1Aliases) => {
       expect(elementOf(RESPONSE, { ...CONTEXT, v1Aliases })).toEqual({
         id: 'msg-1',
@@ -145,7 +145,7 @@ describe('a message of format v2 in format v1', () => {
     },
   );
 
-  test.each([false, true])('D43 of an incident is a pulse, derived (aliases: %s)', (v1Aliases) => {
+  test.each([false, true])('D43 derives a pulse from an incident (aliases: %s)', (v1Aliases) => {
     expect(elementOf(incident(), { ...CONTEXT, v1Aliases })).toEqual({
       svc_payload_type: 'pulse',
       pulse_genre: 'http_scan',
@@ -168,7 +168,7 @@ describe('a message of format v2 in format v1', () => {
     });
   });
 
-  test('has the fields that the interface document lists, by type, and no others', () => {
+  test('has the fields of format v1 in docs/contract.md, by type, and no others', () => {
     const pulse = 'pulse_genre pulse_category date_started date_ended humanized_title';
     const humanized = 'humanized_accounts humanized_geos blocked application_id application_name';
     const counts = 'incidents_count user_agents_count ip_addresses_count accounts_count';
@@ -183,7 +183,7 @@ describe('a message of format v2 in format v1', () => {
     );
   });
 
-  test('leaves the message as it was', () => {
+  test('does not change the message', () => {
     const frozen = structuredClone(EVENT);
     Object.freeze(frozen.message);
     elementOf(Object.freeze(frozen), ALIASED);
@@ -192,7 +192,7 @@ describe('a message of format v2 in format v1', () => {
 });
 
 describe('the genre of a pulse', () => {
-  // D48, and vulnerable_packages, which no channel A incident becomes.
+  // D48, and vulnerable_packages, which does not come from channel A.
   test.each([
     ['http_scan', 'http_scan'],
     ['injection_sql', 'injection_sql'],
@@ -213,11 +213,11 @@ describe('the genre of a pulse', () => {
     'injection_ssrf',
     'injection_xxe',
     'injection_deserialization',
-    // Of the open dialect (D25).
+    // Valid only in the open dialect (D25).
     'svc_unheard_of',
     'constructor',
     '__proto__',
-  ])('D48 is none for the message type %s, which is skipped and told', (message_type) => {
+  ])('D48 is none for the message type %s, which is skipped with a reason', (message_type) => {
     expect(downgrade(incident({}, { message_type }), CONTEXT)).toEqual({
       kind: 'skipped',
       reason: 'no-v1-genre',
@@ -225,7 +225,7 @@ describe('the genre of a pulse', () => {
   });
 
   test.each(['injection_xxe', 'account_takeover'])(
-    'D43 is the one the caller names, for a type with a genre or without: %s',
+    "D43 is the caller's, for a type with a genre or without: %s",
     (message_type) => {
       const v1 = { pulse_genre: 'failed_auth_peak' };
       expect(elementOf(incident({}, { message_type, v1 }))).toMatchObject({
@@ -236,7 +236,7 @@ describe('the genre of a pulse', () => {
   );
 
   test.each(['http_scan', 'injection_xxe'])(
-    'D44 does not matter for an update, which is skipped and told: %s',
+    'D44 does not matter for an update, which is skipped with a reason: %s',
     (message_type) => {
       const v1 = { pulse_genre: 'http_scan' };
       const update = incident({ incident_status: 'updated' }, { message_type, v1 });
@@ -258,7 +258,7 @@ const account = (user_identifiers: object): object => ({
   ip_address: '203.0.113.9',
 });
 
-describe('what a pulse tells in words', () => {
+describe('the texts of a pulse', () => {
   test.each<[string, string, number, number]>([
     ['Account takeover', 'account_takeover', 0, 0],
     ['Account takeover from 203.0.113.0', 'account_takeover', 0, 1],
@@ -267,7 +267,7 @@ describe('what a pulse tells in words', () => {
     ['Account takeover on 2 accounts from 3 IP addresses', 'account_takeover', 2, 3],
     ['Account takeover on 2 accounts', 'account_takeover', 2, 0],
     ['SQL injection from 2 IP addresses', 'injection_sql', 0, 2],
-  ])('is in its title and its counts: %s', (humanized_title, message_type, accounts, ips) => {
+  ])('contain the title and the counts: %s', (humanized_title, message_type, accounts, ips) => {
     const found = {
       new_related_ips: Array.from({ length: ips }, (_, index) => ip(`203.0.113.${index}`)),
       new_compromised_accounts: Array.from({ length: accounts }, () => account({})),
@@ -280,7 +280,7 @@ describe('what a pulse tells in words', () => {
     });
   });
 
-  test('has a title of its own for each of the 18 genres', () => {
+  test('have a distinct title for each of the 18 genres', () => {
     const titles = PULSE_GENRES.map(
       (pulse_genre) =>
         elementOf(incident({ new_related_ips: [] }, { v1: { pulse_genre } }))['humanized_title'],
@@ -310,7 +310,7 @@ describe('what a pulse tells in words', () => {
     expect(new Set(titles).size).toBe(18);
   });
 
-  test('is a genre’s own words in the open dialect', () => {
+  test('use the words of an unknown genre in the open dialect', () => {
     const v1 = { pulse_genre: 'credential_stuffing_peak' };
     expect(
       downgrade(incident({ new_related_ips: [] }, { v1 }), { ...CONTEXT, dialect: 'open' }),
@@ -341,8 +341,8 @@ describe('what a pulse tells in words', () => {
   });
 
   test.each<[string, object[] | undefined, string | null]>([
-    ['no account where none is listed', undefined, null],
-    ['no account where there is none', [], null],
+    ['no account without a list', undefined, null],
+    ['no account for an empty list', [], null],
     ['no account without a word', [{}, { id: null }, { deep: { id: 'x' } }, { id: '' }], null],
     [
       'the first word of each account',
@@ -370,14 +370,14 @@ describe('what a pulse tells in words', () => {
   });
 });
 
-describe('what the caller says in v1', () => {
+describe('the caller’s hints for v1', () => {
   test.each(Object.entries({ ...PULSE_DETAILS, blocked: true, incidents_count: 9 }))(
-    'D43 stands in the pulse instead of what would be derived: %s',
+    'D43 replace derived values in the pulse: %s',
     (key, value) => {
       const derived = elementOf(incident());
-      const said = elementOf(incident({}, { v1: { [key]: value } }));
-      expect(said[key]).toEqual(value);
-      expect(Object.keys(said)).toEqual(Object.keys(derived));
+      const hinted = elementOf(incident({}, { v1: { [key]: value } }));
+      expect(hinted[key]).toEqual(value);
+      expect(Object.keys(hinted)).toEqual(Object.keys(derived));
     },
   );
 
@@ -385,11 +385,11 @@ describe('what the caller says in v1', () => {
     ['no fields', {}],
     ['undefined', undefined],
     ['a field that is undefined', { pulse_genre: undefined, id: undefined, blocked: undefined }],
-  ])('counts for nothing where it is %s', (_what, v1) => {
+  ])('have no effect if they are %s', (_what, v1) => {
     expect(elementOf(incident({}, { v1 }))).toEqual(elementOf(incident()));
   });
 
-  test('of the id is in the URL too, unless that is said as well (D46)', () => {
+  test('for the id also change the URL, unless the caller sets it (D46)', () => {
     expect(elementOf(incident({}, { v1: { id: 'p-1' } }))['url']).toBe('urn:uuid:p-1');
     const v1 = { id: 'p-1', url: 'https://dashboard.example/p-1' };
     expect(elementOf(incident({}, { v1 }))).toMatchObject(v1);
@@ -402,7 +402,7 @@ describe('what the caller says in v1', () => {
       ['v1', 'pulse_genre'],
       'v1.pulse_genre: expected one of "vulnerable_packages", ',
     ],
-    ['a genre that is no word', { pulse_genre: 5 }, ['v1', 'pulse_genre'], 'found 5'],
+    ['a genre that is not a string', { pulse_genre: 5 }, ['v1', 'pulse_genre'], 'found 5'],
     [
       'a genre that is null',
       { pulse_genre: null },
@@ -410,21 +410,21 @@ describe('what the caller says in v1', () => {
       'expected one of "vulnerable_packages", ',
     ],
     [
-      'a count that is none',
+      'a count that is not an integer',
       { incidents_count: 1.5 },
       ['v1', 'incidents_count'],
       'v1.incidents_count: expected an integer, found a number',
     ],
-    ['an id that is none', { id: 5 }, ['v1', 'id'], 'v1.id: expected a string, found a number'],
+    ['a numeric id', { id: 5 }, ['v1', 'id'], 'v1.id: expected a string, found a number'],
     ['a field that no pulse has', { severity: 'major' }, ['v1'], 'v1: unknown key "severity"'],
-  ])('is refused with %s', (_what, v1, path, says) => {
+  ])('are rejected with %s', (_what, v1, path, text) => {
     const error = errorOf(incident({}, { v1 }));
     expect(error).toMatchObject({ code: 'ERR_INVALID_MESSAGE', path });
-    expect((error as Error).message).toContain(says);
+    expect((error as Error).message).toContain(text);
     expect((error as Error).message).not.toContain('inc-1');
   });
 
-  test('is refused with every fault', () => {
+  test('are rejected with every issue', () => {
     const error = errorOf(incident({}, { v1: { blocked: 'no', url: 7 } }));
     expect(error).toMatchObject({
       issues: [
@@ -437,9 +437,9 @@ describe('what the caller says in v1', () => {
   test.each<[Dialect, boolean]>([
     ['strict', false],
     ['open', true],
-  ])('follows the dialect %s: a genre of its own is taken: %s', (dialect, taken) => {
+  ])('follow the dialect %s: an unknown genre is accepted: %s', (dialect, isAccepted) => {
     const given = incident({}, { v1: { pulse_genre: 'unheard_of' } });
     const outcome = errorOf(given, { ...CONTEXT, dialect });
-    expect((outcome as Downgraded).kind === 'element').toBe(taken);
+    expect((outcome as Downgraded).kind === 'element').toBe(isAccepted);
   });
 });

@@ -1,13 +1,14 @@
-/** Events in the words of channel B, each held against the contract. */
+/** Messages of events. The contract validates each. */
 import { describe, expect, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import { type LogActor, messageToSend } from '../../src/contract/index.ts';
 import {
+  type EventData,
   incidentMessage,
   securityEvent,
   securityResponse,
 } from '../../src/projection/event-messages.ts';
-import { eventWords } from '../../src/projection/vocabulary-map.ts';
+import { findEventTerms } from '../../src/projection/vocabulary-map.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 const AT = '2026-08-01T12:00:00.000+00:00';
@@ -26,22 +27,27 @@ const IP: LogActor['ip'] = {
   },
 };
 
-/** As the contract's schema gives it back: what is told follows the contract as it is. */
+const ACTOR: LogActor = { identifiers: { uid: 7 }, ip: IP, svc_identifier: null };
+
+const eventOf = (payload: object, actor: LogActor | undefined = ACTOR): EventData => ({
+  service: SERVICE,
+  payload: { ...payload },
+  actor,
+  occurredAt: AT,
+});
+
 const checked = (message_type: string, message: object): unknown =>
   messageToSend('strict').parse({ message_type, message });
 
 describe('a security event', () => {
-  const source = {
-    service: SERVICE,
-    words: eventWords('sql_injection'),
-    ip: IP,
-    occurredAt: AT,
+  const fields = {
+    terms: findEventTerms('sql_injection'),
     id: 'event-1',
     url: 'urn:uuid:event-1',
   };
 
-  test('tells the application, the words, and the address with its place', () => {
-    const message = securityEvent(source);
+  test('contains the application, the terms and the address with its location', () => {
+    const message = securityEvent(eventOf({}), fields);
     expect(message).toEqual({
       application_id: 'shop-1',
       application_name: 'shop',
@@ -64,15 +70,15 @@ describe('a security event', () => {
     expect(checked('security_event', message)).toEqual({ message_type: 'security_event', message });
   });
 
-  test('of nobody who is known has no address, and says nothing of one', () => {
-    const message = securityEvent({ ...source, ip: undefined });
+  test('has no address if the actor is unknown', () => {
+    const message = securityEvent({ ...eventOf({}), actor: undefined }, fields);
     expect(message.ips).toEqual([]);
     expect(message.humanized_description).toBe('SQL injection');
     checked('security_event', message);
   });
 
-  test('has an empty place where none is known', () => {
-    expect(securityEvent({ ...source, ip: ipOf('2001:db8::7') }).ips).toEqual([
+  test('has an empty location if none is known', () => {
+    expect(securityEvent(eventOf({}, { ...ACTOR, ip: ipOf('2001:db8::7') }), fields).ips).toEqual([
       { address: '2001:db8::7', date_resolved: AT, geo: {}, is_tor: false },
     ]);
   });
@@ -80,29 +86,28 @@ describe('a security event', () => {
 
 describe('a security response', () => {
   const playbook = { name: 'Block IPs v2.1', playbook_slug: 'block_ips_v2.1' };
-  const actor: LogActor = { identifiers: { uid: 7 }, ip: IP, svc_identifier: null };
 
-  test('names the playbook, the address as a network of one, and the user', () => {
-    const message = securityResponse({ service: SERVICE, playbook, actor });
+  test('contains the playbook, the address as a /32 network and the user', () => {
+    const message = securityResponse(eventOf(playbook));
     expect(message).toEqual({
       application: { name: 'shop', environment: 'production', id: 'shop-1' },
       properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [{ uid: 7 }] },
       playbook: { name: 'Block IPs v2.1', id: 'block_ips_v2.1' },
     });
     checked('security_response', message);
-    expect(message.properties.user_identifiers[0]).not.toBe(actor.identifiers);
+    expect(message.properties.user_identifiers[0]).not.toBe(ACTOR.identifiers);
   });
 
   test.each([
     [undefined, [], []],
-    [{ ...actor, identifiers: null }, [{ ip_cidr: '203.0.113.9/32' }], []],
+    [{ ...ACTOR, identifiers: null }, [{ ip_cidr: '203.0.113.9/32' }], []],
     [
-      { ...actor, identifiers: null, ip: ipOf('2001:db8::7') },
+      { ...ACTOR, identifiers: null, ip: ipOf('2001:db8::7') },
       [{ ip_cidr: '2001:db8::7/128' }],
       [],
     ],
-  ])('is about whom it can be, case %#', (given, ips, user_identifiers) => {
-    const message = securityResponse({ service: SERVICE, playbook, actor: given });
+  ])('contains the known address and user, case %#', (actor, ips, user_identifiers) => {
+    const message = securityResponse({ ...eventOf(playbook), actor });
     expect(message.properties).toEqual({ ips, user_identifiers });
     checked('security_response', message);
   });
@@ -110,19 +115,17 @@ describe('a security response', () => {
 
 describe('an incident', () => {
   const account = { svc_id: 'a-1', user_identifiers: { uid: 7 }, ip_address: '203.0.113.9' };
-  const source = {
-    applicationId: 'shop-1',
-    incidentId: 'incident-1',
-    status: 'created' as const,
+  const event = eventOf({ incident_id: 'incident-1' });
+  const fields = {
+    isCreated: true,
     startedAt: BEFORE,
-    updatedAt: AT,
     newIps: [IP],
     newAccounts: [account],
     messageType: 'account_takeover',
   };
 
-  test('of an account takeover tells addresses and accounts', () => {
-    const message = incidentMessage(source);
+  test('lists addresses and accounts for an account takeover', () => {
+    const message = incidentMessage(event, fields);
     expect(message).toEqual({
       incident_thread: 'incident-1',
       incident_status: 'created',
@@ -159,7 +162,7 @@ describe('an incident', () => {
     ['injection_sql', [account]],
     ['account_takeover', []],
   ])('of the type %s with the accounts %j has no list of accounts', (messageType, newAccounts) => {
-    const message = incidentMessage({ ...source, messageType, newAccounts, newIps: [] });
+    const message = incidentMessage(event, { ...fields, messageType, newAccounts, newIps: [] });
     expect(message).not.toHaveProperty('new_compromised_accounts');
     expect(message.new_related_ips).toEqual([]);
     checked(messageType, message);

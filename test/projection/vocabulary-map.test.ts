@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { INCIDENT_TYPES, PULSE_GENRES, RULESETS } from '../../src/contract/index.ts';
 import {
-  EVENT_WORDS,
-  eventWords,
-  INCIDENT_WORDS,
-  incidentWords,
+  EVENT_VOCABULARY,
+  findEventTerms,
+  findIncidentTerms,
+  INCIDENT_VOCABULARY,
 } from '../../src/projection/vocabulary-map.ts';
 
 describe('a ruleset or protection', () => {
@@ -26,35 +26,35 @@ describe('a ruleset or protection', () => {
     ['ssrf', 'injection', 'ssrf'],
     ['a_new_word', 'injection', 'a_new_word'],
     ['constructor', 'injection', 'constructor'],
-  ])('%s is told as %s / %s', (word, category, kind) => {
-    expect(eventWords(word)).toMatchObject({ category, kind });
+  ])('%s becomes %s / %s', (word, category, kind) => {
+    expect(findEventTerms(word)).toMatchObject({ category, kind });
   });
 
   test('has a row for each ruleset of the contract', () => {
-    expect(RULESETS.filter((ruleset) => !Object.hasOwn(EVENT_WORDS, ruleset))).toEqual([]);
+    expect(RULESETS.filter((ruleset) => !Object.hasOwn(EVENT_VOCABULARY, ruleset))).toEqual([]);
   });
 
   test.each([
     ['sql_injection', 'SQL injection'],
     ['a_new_word', 'A new word'],
     ['', ''],
-  ])('%j is called %j in words', (word, title) => {
-    expect(eventWords(word).title).toBe(title);
+  ])('%j has the title %j', (word, title) => {
+    expect(findEventTerms(word).title).toBe(title);
   });
 
-  test('takes from an override what it gives, and the rest from its row', () => {
-    expect(eventWords('xss', { xss: { kind: 'xss_stored' } })).toEqual({
+  test('uses the fields of an override, and the rest of its row', () => {
+    expect(findEventTerms('xss', { xss: { kind: 'xss_stored' } })).toEqual({
       category: 'injection',
       kind: 'xss_stored',
       title: 'Cross-site scripting',
     });
-    expect(eventWords('ssrf', { ssrf: { title: 'SSRF' } })).toEqual({
+    expect(findEventTerms('ssrf', { ssrf: { title: 'SSRF' } })).toEqual({
       category: 'injection',
       kind: 'ssrf',
       title: 'SSRF',
     });
-    expect(eventWords('lfi', { xss: { kind: 'other' } })).toEqual(EVENT_WORDS.lfi);
-    expect(eventWords('toString', {}).kind).toBe('toString');
+    expect(findEventTerms('lfi', { xss: { kind: 'other' } })).toEqual(EVENT_VOCABULARY.lfi);
+    expect(findEventTerms('toString', {}).kind).toBe('toString');
   });
 });
 
@@ -74,32 +74,34 @@ describe('an incident type', () => {
     ['failed_auth_peak', 'account_takeover', 'failed_auth_peak'],
     ['unusual_volume_of_signin', 'account_takeover', undefined],
     ['user_risk_increase', 'user_risk_increased', undefined],
-  ])('%s is told as %s', (type, messageType, genre) => {
-    const words = incidentWords(type);
-    expect(words?.message_type).toBe(messageType);
-    expect(words?.pulse_genre).toBe(genre);
+  ])('%s becomes %s', (type, messageType, genre) => {
+    const terms = findIncidentTerms(type);
+    expect(terms?.message_type).toBe(messageType);
+    expect(terms?.pulse_genre).toBe(genre);
   });
 
   test.each(['targeted_attack', 'account_creation_peak', 'a_new_type', 'constructor', ''])(
-    '%j is not told on channel B',
+    '%j has no message on channel B',
     (type) => {
-      expect(incidentWords(type)).toBeUndefined();
+      expect(findIncidentTerms(type)).toBeUndefined();
     },
   );
 
   test('has a row for each type of the contract, and each genre that a row names exists', () => {
-    expect(Object.keys(INCIDENT_WORDS).toSorted()).toEqual([...INCIDENT_TYPES].toSorted());
-    const genres = Object.values(INCIDENT_WORDS).flatMap((row) =>
+    expect(Object.keys(INCIDENT_VOCABULARY).toSorted()).toEqual([...INCIDENT_TYPES].toSorted());
+    const genres = Object.values(INCIDENT_VOCABULARY).flatMap((row) =>
       row !== null && 'pulse_genre' in row ? [row.pulse_genre] : [],
     );
     expect(genres.filter((genre) => !PULSE_GENRES.includes(genre))).toEqual([]);
     expect(genres).not.toEqual([]);
   });
 
-  test('goes by an override alone where there is one', () => {
+  test('uses only the override if there is one', () => {
     const overrides = { targeted_attack: { message_type: 'injection_any' }, xss: null };
-    expect(incidentWords('targeted_attack', overrides)).toEqual({ message_type: 'injection_any' });
-    expect(incidentWords('xss', overrides)).toBeUndefined();
-    expect(incidentWords('lfi', overrides)).toEqual({ message_type: 'injection_lfi' });
+    expect(findIncidentTerms('targeted_attack', overrides)).toEqual({
+      message_type: 'injection_any',
+    });
+    expect(findIncidentTerms('xss', overrides)).toBeUndefined();
+    expect(findIncidentTerms('lfi', overrides)).toEqual({ message_type: 'injection_lfi' });
   });
 });

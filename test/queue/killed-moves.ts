@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { expect } from 'vitest';
 import type { DurableQueue } from '../../src/queue/move.ts';
-import { createSeededRandom } from '../../src/testing/index.ts';
 import { fixtureCommand, startChild } from '../helpers/child-programs.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
-import { entryOf, INITIAL } from './conformance/trial.ts';
+import { createSeededRandom } from '../helpers/seeded-random.ts';
+import { closeApplication, entryOf, INITIAL } from './conformance/trial.ts';
 
 export const MOVED_MESSAGES = 4000;
 
@@ -15,8 +15,10 @@ export const TIMEOUT_MS = quickOrNightly(60_000, 600_000);
 /** Stores waiting messages and dead letters. */
 export async function fillForKills(queue: DurableQueue): Promise<void> {
   await queue.open(INITIAL);
-  await queue.enqueue(Array.from({ length: MOVED_MESSAGES }, (_, n) => entryOf(`shop-${n % 7}`)));
-  await queue.closeApplication('shop-3', 500);
+  const entries = Array.from({ length: MOVED_MESSAGES }, (_, n) => entryOf(`shop-${(n + 3) % 7}`));
+  await queue.enqueue(entries);
+  await closeApplication(queue);
+  await queue.deadLetterClosed('shop-3', 500);
 }
 
 /** Moves from one place to the other, as the fixture names them. Only the last run ends by itself. */

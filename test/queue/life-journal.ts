@@ -1,4 +1,4 @@
-/** What killed processes wrote down of their lives with a queue, and whether the queue agrees. */
+/** Reads the journals of processes that were killed, and compares them with the queue that they used. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,14 +7,14 @@ import type { MessageQueue } from '../../src/queue/queue.ts';
 import { fixtureCommand } from '../helpers/child-programs.ts';
 import { INITIAL } from './conformance/trial.ts';
 
-/** A program of test/fixtures that lives with a queue. */
+/** Starts a program of test/fixtures that uses a queue until it is killed. */
 export async function startLife(program: string, args: readonly string[]): Promise<ChildProcess> {
   const [node = '', ...rest] = fixtureCommand(program, args);
   const child = spawn(node, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit').then(() => {
     throw new Error(`${program} ended before it began`);
   });
-  // It is killed later, and nobody waits for its end by then.
+  // It is killed later, when nobody waits for its end.
   ended.catch(() => {});
   await Promise.race([once(child.stdout, 'data'), ended]);
   return child;
@@ -27,7 +27,7 @@ export async function kill(child: ChildProcess): Promise<void> {
   assert.equal(child.signalCode, 'SIGKILL');
 }
 
-/** All that is there, by id how often it was sent. Empties the queue of what waits. */
+/** Empties the queue. Returns the number of sends of each message and dead letter, by id. */
 async function emptied(queue: MessageQueue): Promise<Map<string, number>> {
   const stats = await queue.stats();
   const discarded = Object.values(stats.discarded).reduce((sum, count) => sum + count, 0);
@@ -36,17 +36,17 @@ async function emptied(queue: MessageQueue): Promise<Map<string, number>> {
   const found = new Map(items.map(({ stored, sends }) => [stored.messageId, sends]));
   assert.deepEqual([items.length, found.size], [stats.dead, stats.dead]);
   for (const name of stats.applications.keys()) await queue.reopenApplication(name);
-  const tiers = ['healthy', 'failing'] as const;
-  const request = { tiers, maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 };
+  const ofHealth = ['healthy', 'failing'] as const;
+  const request = { ofHealth, maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 };
   for (;;) {
     const claim = await queue.claim(request);
     if (!('messages' in claim)) {
-      // Some wait for another attempt, and claims of the killed end with their leases.
+      // Some messages wait for a retry, and claims of killed processes end with their leases.
       if ((await queue.stats()).pending === 0) break;
       await new Promise((resolve) => setTimeout(resolve, 50));
       continue;
     }
-    for (const { stored, sends } of claim.messages) found.set(stored.messageId, sends);
+    for (const { stored, retryCount } of claim.messages) found.set(stored.messageId, retryCount);
     const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
     assert.equal(await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 }), 'settled');
   }
@@ -62,8 +62,8 @@ export class LifeJournal {
     this.file = file;
   }
 
-  /** Ids of what was written down, by its first word and, where there is one, the verdict. */
-  told(word: string, verdict?: string): string[] {
+  /** Returns the ids of the lines that begin with the word and have that verdict, if one is given. */
+  idsOf(word: string, verdict?: string): string[] {
     const lines = readFileSync(this.file, 'utf8').split('\n').slice(0, -1);
     return lines
       .map((line) => line.split(' '))
@@ -76,29 +76,29 @@ export class LifeJournal {
     return lines.filter((line) => line.split(' ')[1] === id).join(', ');
   }
 
-  /** Until so much was written down: on a busy machine that takes longer than the time that is left to them. */
-  async busy(generations: number): Promise<void> {
+  /** Waits until the processes have journaled enough: a busy machine takes longer. */
+  async waitUntilBusy(generations: number): Promise<void> {
     const isBusy = () =>
-      this.told('accepted').length > 20 * generations &&
-      this.told('sent').length > 10 * generations;
+      this.idsOf('accepted').length > 20 * generations &&
+      this.idsOf('sent').length > 10 * generations;
     while (!isBusy()) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   /**
-   * NothingDue that was accepted is lost, what was settled is over, and no sending is forgotten: of an open
-   * queue, which is emptied. `unseen`: claims whose process cannot have written them down.
+   * Empties an open queue and checks that no accepted message is lost, none that was settled is back, and no attempt
+   * is forgotten. `unseen`: number of claims that a killed process may not have written down.
    */
   async judge(queue: MessageQueue, unseen: number): Promise<void> {
     const found = await emptied(queue);
-    const ended = new Set([...this.told('settling', 'delivered'), ...this.told('purging')]);
-    const accepted = this.told('accepted');
+    const ended = new Set([...this.idsOf('settling', 'delivered'), ...this.idsOf('purging')]);
+    const accepted = this.idsOf('accepted');
     assert.ok(accepted.length > 30);
     const lost = accepted.filter((id) => !found.has(id) && !ended.has(id));
     assert.deepEqual(lost, []);
-    const back = this.told('settled', 'delivered').filter((id) => found.has(id));
+    const back = this.idsOf('settled', 'delivered').filter((id) => found.has(id));
     assert.deepEqual(back, []);
     const sent = new Map<string, number>();
-    for (const id of this.told('sent')) sent.set(id, (sent.get(id) ?? 0) + 1);
+    for (const id of this.idsOf('sent')) sent.set(id, (sent.get(id) ?? 0) + 1);
     assert.ok(sent.size > 10);
     for (const [id, sends] of found) {
       const truth = sent.get(id) ?? 0;

@@ -1,9 +1,9 @@
-/** The time of bodies that are being read, by a clock that stands still. */
+/** Timeouts of bodies, with a fake clock. */
 import { expect, test } from 'vitest';
 import { BodyBudget } from '../../src/receiver/body-budget.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 
-test('refuses each body when its own time is over, and none that has ended', async () => {
+test('refuses each body after its own timeout, but none that has ended', async () => {
   const clock = createFakeClock();
   const budget = new BodyBudget({ maxBytes: 100, timeoutMs: 1000 }, clock);
   const refused: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Deduplicator } from '../../src/receiver/deduplicator.ts';
-import { makeMemoryDuplicates } from '../../src/receiver/duplicates.ts';
+
+import { Deduplicator } from '../../src/receiver/duplicates.ts';
 import { createMemoryDuplicates } from '../../src/receiver/index.ts';
 import type { ReceivedMessage } from '../../src/receiver/parse-body.ts';
 import { createFakeClock, sampleMessage } from '../../src/testing/index.ts';
@@ -26,16 +26,16 @@ describe('ids in memory', () => {
     expect(known(store, 'a', 'b', 'c')).toEqual(['a', 'b']);
   });
 
-  test('are at most so many: those added longest ago are forgotten', () => {
+  test('are limited by maxIds, the oldest are dropped first', () => {
     const store = createMemoryDuplicates({ maxIds: 2 });
     store.add(['a', 'b']);
     store.add(['a', 'c']);
     expect(known(store, 'a', 'b', 'c')).toEqual(['a', 'c']);
   });
 
-  test('are kept for so long', async () => {
+  test('are kept for retentionMs', async () => {
     const clock = createFakeClock();
-    const store = makeMemoryDuplicates({ keptMs: 1000 }, clock);
+    const store = createMemoryDuplicates({ retentionMs: 1000 }, clock);
     store.add(['a']);
     await clock.advance(500);
     store.add(['b']);
@@ -54,9 +54,9 @@ describe('ids in memory', () => {
 
   test.each([
     ['maxIds', { maxIds: 0 }],
-    ['keptMs', { keptMs: 0 }],
+    ['retentionMs', { retentionMs: 0 }],
     ['maxId', { maxId: 1 } as never],
-  ])('need a usable %s', (path, options) => {
+  ])('refuse an invalid %s', (path, options) => {
     expect(() => createMemoryDuplicates(options)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [path] }),
     );
@@ -70,7 +70,7 @@ describe('messages', () => {
   };
   const taken = () => handled.splice(0);
 
-  test('are handed on once, also where one body holds two of an id', async () => {
+  test('are passed on once, also if one body has an id twice', async () => {
     const once = new Deduplicator(createMemoryDuplicates());
     expect(await once.run([message('a'), message('b'), message('a')], handle)).toBe(1);
     expect(await once.run([message('b'), message('c')], handle)).toBe(1);
@@ -78,14 +78,14 @@ describe('messages', () => {
     expect(taken()).toEqual([['a', 'b'], ['c']]);
   });
 
-  test('without an id are always handed on', async () => {
+  test('without an id are always passed on', async () => {
     const once = new Deduplicator(createMemoryDuplicates());
     expect(await once.run([message(null), message(null)], handle)).toBe(0);
     expect(await once.run([message(null)], handle)).toBe(0);
     expect(taken()).toEqual([[null, null], [null]]);
   });
 
-  test('are new again where they could not be handled', async () => {
+  test('are new again if handling failed', async () => {
     const once = new Deduplicator(createMemoryDuplicates());
     const failing = once.run([message('a')], () => Promise.reject(new Error('full disk')));
     await expect(failing).rejects.toThrow('full disk');
@@ -93,7 +93,7 @@ describe('messages', () => {
     expect(taken()).toEqual([['a']]);
   });
 
-  test('are handled again where the store could not record them', async () => {
+  test('are handled again if the store could not record them', async () => {
     const broken = { has: () => new Set<string>(), add: () => Promise.reject(new Error('away')) };
     const once = new Deduplicator(broken);
     await expect(once.run([message('a')], handle)).rejects.toThrow('away');
@@ -104,12 +104,12 @@ describe('messages', () => {
   test.each([
     ['succeeds', true, 1],
     ['fails', false, 0],
-  ])('that come again while they are handled wait until that %s', async (_how, isFine, count) => {
+  ])('that arrive again during handling wait until it %s', async (_how, isFine, count) => {
     const once = new Deduplicator(createMemoryDuplicates());
     const { promise, resolve, reject } = deferred();
     const first = once.run([message('a'), message('b')], () => promise);
     const firstEnded = Promise.allSettled([first]);
-    // Two of them wait for the same one, and must not both take it for new.
+    // Both wait for the first, and only one of them may handle it after a failure.
     const again = [
       once.run([message('a')], handle),
       once.run([message('a'), message('b')], handle),

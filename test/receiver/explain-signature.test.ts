@@ -27,7 +27,7 @@ interface Case {
 const explain = ({ body = SENT, header = SIGNATURE, secret = SECRET }: Case) =>
   explainSignature(body, header, secret);
 
-/** The way of other languages' encoders: blanks, and escapes for whatever is not ASCII. */
+/** As encoders of other languages write it: with spaces, and escapes outside ASCII. */
 const python = JSON.stringify(MESSAGES)
   .replaceAll('":', '": ')
   .replaceAll(',"', ', "')
@@ -135,8 +135,8 @@ function signedBytes(act: () => unknown): number {
   return bytes;
 }
 
-describe('why a signature does not fit', () => {
-  test('is not asked where it fits', () => {
+describe('why a signature does not match', () => {
+  test('is empty if it matches', () => {
     expect(explain({})).toEqual({
       isValid: true,
       faults: [],
@@ -145,12 +145,12 @@ describe('why a signature does not fit', () => {
     });
   });
 
-  test('is not asked either where there is no body, and that is what was signed', () => {
+  test('skips secret variants when an empty body was signed', () => {
     expect(verify('', sign('', SECRET), SECRET)).toBe(true);
     expect(explain({ body: '', header: sign('', SECRET) })).toMatchObject({ isValid: true });
   });
 
-  // Anybody may have sent it, to whoever explains signatures that are wrong.
+  // Anyone may have sent the body to a program that explains wrong signatures.
   test.each([
     ['line ends', `${'\n'.repeat(100_000)}x`],
     ['blanks', `A${' '.repeat(100_000)}!`],
@@ -163,30 +163,20 @@ describe('why a signature does not fit', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(10_000);
   });
 
-  test('signs a large body no more than its bound, and finds each mistake alone', () => {
+  test('signs a large body two hundred times at most, and finds its mistakes', () => {
     const bytes = 2 ** 19;
     const body = `[${'"ü",'.repeat(bytes / 5)}1]`;
     const given = [body, sign(body, 'another'), SECRET] as const;
-    // 26 for one mistake each, and what 16 MiB suffice for.
-    expect(signedBytes(() => explainSignature(...given))).toBeLessThan(26 * bytes + 16 * 2 ** 20);
+    expect(signedBytes(() => explainSignature(...given))).toBeLessThan(200 * bytes);
     for (const [changed, fault] of [
       [`${body}\n`, 'body-line-end'],
       [`\ufeff${body}`, 'body-byte-order-mark'],
       [body.replaceAll(',', ', '), 'body-reserialised'],
     ] as const) {
       expect(explainSignature(changed, sign(body, SECRET), SECRET).faults).toEqual([fault]);
+      const both = explainSignature(changed, sign(body, SECRET), `"${SECRET}"`);
+      expect(both.faults).toEqual([fault, 'secret-quotes']);
     }
-  });
-
-  test('finds two mistakes at the same time in a body of 50 KB, whichever they are', () => {
-    const body = `[${Array(400)
-      .fill(`{"text":"${'ü'.repeat(50)}"}`)
-      .join(',')}]`;
-    const spaced = Buffer.from(body.replaceAll(',', ', ')).toString('base64');
-    const found = explainSignature(spaced, sign(body, SECRET), SECRET);
-    expect(found.faults).toEqual(['body-base64', 'body-reserialised']);
-    const quoted = explainSignature(`${body}\n`, sign(body, SECRET), `"${SECRET}"`);
-    expect(quoted.faults).toEqual(['body-line-end', 'secret-quotes']);
   });
 
   test.each(PROVEN)('is proven for %s', (_what, given, faults) => {

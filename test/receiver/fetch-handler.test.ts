@@ -1,4 +1,4 @@
-/** A handler of the web's Request, as Hono, Next and others call it. */
+/** The handler of Fetch requests, for Hono, Next and others. */
 import http from 'node:http';
 import { expect, test } from 'vitest';
 import {
@@ -35,7 +35,7 @@ const requestOf = (body: string) => new Request('http://a/', initOf(body));
 test.each([
   ['was read', (request: Request) => request.text()],
   ['is being read', (request: Request) => request.body?.getReader()],
-])('a Request whose body %s is refused with an error that says so', async (_how, read) => {
+])('rejects a Request whose body %s', async (_how, read) => {
   const request = requestOf('[]');
   await read(request);
   await expect(fetchHandler(receiverOf().receiver)(request)).rejects.toMatchObject({
@@ -43,13 +43,13 @@ test.each([
   });
 });
 
-test('a Request without a body is answered, too', async () => {
+test('answers a Request without a body', async () => {
   const { body: _, ...init } = initOf('');
   const answer = await fetchHandler(receiverOf().receiver)(new Request('http://a/', init));
   expect([answer.status, await answer.text()]).toEqual([400, 'body-invalid\n']);
 });
 
-test('a platform is told to wait until the messages are handled', async () => {
+test('passes the handling of the messages to waitUntil', async () => {
   const { receiver, handled } = receiverOf();
   const works: Promise<unknown>[] = [];
   const handle = fetchHandler(receiver, { waitUntil: (work) => works.push(work) });
@@ -64,7 +64,7 @@ const throwing = (): never => {
   throw new TypeError('Illegal invocation');
 };
 
-test('a platform that cannot wait gets the answer once the messages are handled', async () => {
+test('answers after handling if waitUntil throws', async () => {
   const { promise, resolve } = deferred();
   const reported: string[] = [];
   const { receiver } = receiverOf({
@@ -82,7 +82,7 @@ test('a platform that cannot wait gets the answer once the messages are handled'
   expect(reported).toEqual(['handled', 'answered 204']);
 });
 
-test('a function to wait that fails later disturbs nobody', async () => {
+test('ignores a rejection of waitUntil', async () => {
   const { receiver, handled } = receiverOf();
   const waitUntil = (async () => {
     throw new Error('later');
@@ -92,12 +92,12 @@ test('a function to wait that fails later disturbs nobody', async () => {
   expect([answer.status, handled]).toEqual([204, ['a']]);
 });
 
-/** As Next has them: a Request of its own, and where it was found. */
+/** Like Next's subclass of Request. */
 class OwnRequest extends Request {
   readonly geo = {};
 }
 
-test('a route of Next is the handler itself', async () => {
+test('can be a route of Next', async () => {
   const { receiver, handled } = receiverOf({ answer: 'handled' });
   const route: {
     POST: (request: OwnRequest, context: { params: Promise<object> }) => Promise<Response>;

@@ -1,4 +1,4 @@
-/** Headers that anybody may send: each request is answered, whatever is in them. */
+/** Hostile headers: each request is answered. */
 import { once } from 'node:events';
 import net from 'node:net';
 import fc from 'fast-check';
@@ -13,7 +13,7 @@ const SECRET = 'secret-of-the-test';
 const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);
 const GENUINE = sign(BODY, SECRET);
 
-/** In the middle between nonsense and what is right: words of headers in any order. */
+/** Parts of valid headers in any order. */
 const wordsOf = (...words: readonly string[]) =>
   fc.array(fc.constantFrom(...words), { maxLength: 6 }).map((parts) => parts.join(''));
 
@@ -63,7 +63,7 @@ function receiverOf(options: Partial<ReceiverOptions> = {}) {
   return { receiver, errors };
 }
 
-test('whatever headers there are, a request is answered, and taken where they are right alone', async () => {
+test('any headers get an answer, and only valid ones are accepted', async () => {
   const { receiver, errors } = receiverOf();
   const [statuses, taken] = [new Set<number>(), new Set<string | undefined>()];
   await fc.assert(
@@ -84,7 +84,7 @@ test('whatever headers there are, a request is answered, and taken where they ar
   expect(errors).toEqual([]);
 }, 300_000);
 
-/** The status of the first answer to the bytes of a request; `undefined` where there is none. */
+/** Returns the status of the first response, or undefined without one. */
 async function statusOf(url: URL, bytes: Buffer): Promise<number | undefined> {
   const socket = net.connect(Number(url.port), '127.0.0.1');
   // A server that refuses a head may close before it has read all of it.
@@ -98,7 +98,7 @@ async function statusOf(url: URL, bytes: Buffer): Promise<number | undefined> {
     });
   });
   socket.write(bytes);
-  // Where a head announces more than there is, the server waits: by now it has seen all of this.
+  // If the head announces more than was sent, the server waits. It has read these bytes before it answers `fetch`.
   await Promise.race([isAnswered, closed, fetch(url)]);
   socket.end();
   await closed;
@@ -118,7 +118,7 @@ const bytesOf = (
   );
 };
 
-test('whatever bytes come in, the server goes on, and what is genuine is taken', async () => {
+test('the server survives any bytes, and accepts a genuine request', async () => {
   const { receiver, errors } = receiverOf();
   const start = HOSTS['node:http'] as (typeof HOSTS)[string];
   const url = new URL(await start(receiver));
@@ -129,7 +129,7 @@ test('whatever bytes come in, the server goes on, and what is genuine is taken',
     }),
     { numRuns: quickOrNightly(200, 2000), seed: 7 },
   );
-  // 400: what Node's parser refuses.
+  // 400 comes from Node's parser.
   expect([400, 401, 415].filter((status) => !statuses.has(status))).toEqual([]);
   const headers = { 'content-type': 'application/json', 'x-svc-integrity': GENUINE };
   const genuine = { ...headers, 'content-length': String(Buffer.byteLength(BODY)) };

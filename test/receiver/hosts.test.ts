@@ -1,4 +1,4 @@
-/** Every adapter, in its real host over real sockets, with what this library sends. */
+/** Every adapter in its real host, over real sockets, with requests of this library. */
 
 import { once } from 'node:events';
 import http from 'node:http';
@@ -55,7 +55,7 @@ const post = (url: string, body: string, headers: Record<string, string> = {}) =
   });
 
 describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_host, start) => {
-  test('takes what this library sends, once', async () => {
+  test('accepts what this library sends, once', async () => {
     const { receiver, handled } = receiverOf();
     const url = await start(receiver);
     expect(await send(url)).toMatchObject({ ok: true, requests: [{ status: 204 }] });
@@ -64,21 +64,21 @@ describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_hos
     expect(handled).toEqual(['a', 'b']);
   });
 
-  test('waits for the handler where it is to answer afterwards', async () => {
+  test('answers after handling with `handled`', async () => {
     const { receiver, handled } = receiverOf({ answer: 'handled' });
     const url = await start(receiver);
     await send(url);
     expect(handled).toEqual(['a', 'b']);
   });
 
-  test('refuses what another secret has signed', async () => {
+  test('refuses another secret', async () => {
     const { receiver, handled } = receiverOf();
     const report = await send(await start(receiver), 'another');
     expect(report).toMatchObject({ ok: false, requests: [{ status: 401 }] });
     expect(handled).toEqual([]);
   });
 
-  test('refuses other types, and bodies above the limit, announced or not', async () => {
+  test('refuses other content types, and bodies above the limit, with and without length', async () => {
     const { receiver } = receiverOf();
     const url = await start(receiver);
     const other = await post(url, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' });
@@ -99,7 +99,7 @@ describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_hos
     expect((await fetch(url, options)).status).toBe(413);
   });
 
-  test('lives on when a sender goes away in the middle', async () => {
+  test('survives a sender that goes away during its body', async () => {
     const refusals: string[] = [];
     const reported: unknown[] = [];
     const { receiver } = receiverOf({
@@ -115,12 +115,12 @@ describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_hos
     const type = 'content-type: application/json\r\n';
     const head = `POST ${pathname} HTTP/1.1\r\nhost: a\r\n${type}${signature}`;
     socket.write(`${head}content-length: 100\r\n\r\n[{`);
-    // Its bytes are there before the next request is answered.
+    // The bytes have arrived when the next request is answered.
     expect((await send(url)).ok).toBe(true);
     socket.resetAndDestroy();
     await once(socket, 'close');
     expect((await send(url)).ok).toBe(true);
-    // A parser in front of it hears of that first.
+    // A body parser before the adapter gets the error first.
     expect(refusals.filter((reason) => reason !== 'incomplete')).toEqual([]);
     expect(reported).toEqual([]);
   });
@@ -130,7 +130,7 @@ test.each([
   ['5', express],
   ['4', express4],
 ])(
-  'behind a parser that keeps no bytes, Express %s says how to keep them, and how many',
+  'behind a parser that keeps no bytes, Express %s says how to keep them',
   async (_line, framework) => {
     const [reported, errors]: [unknown[], unknown[]] = [[], []];
     const { receiver } = receiverOf({ onError: (error) => reported.push(error) });
@@ -153,7 +153,7 @@ test.each([
 test.each([
   ['of Fastify', { raw: {}, hijack: () => {} }],
   ['that is none', undefined],
-])('the handler of Express calls next with an error for a reply %s', async (_whose, reply) => {
+])('expressHandler calls next with an error for a reply %s', async (_whose, reply) => {
   const { receiver, handled } = receiverOf();
   const given: unknown[] = [];
   const handle = expressHandler(receiver);
@@ -170,7 +170,7 @@ test.each([
   expect(handled).toEqual([]);
 });
 
-test('the handler of Express in Fastify is answered as what fails there', async () => {
+test('expressHandler in Fastify causes a 500', async () => {
   const app = Fastify();
   const { receiver } = receiverOf();
   app.post('/hooks', expressHandler(receiver) as never);
@@ -179,7 +179,7 @@ test('the handler of Express in Fastify is answered as what fails there', async 
   expect(answer.json()).toMatchObject({ code: 'ERR_INVALID_OPTION' });
 });
 
-test('a listener of node:http whose body somebody read answers 500 and tells', async () => {
+test('nodeHandler answers 500 and reports a body that was read before', async () => {
   const reported: unknown[] = [];
   const { receiver } = receiverOf({ onError: (error) => reported.push(error) });
   const handle = nodeHandler(receiver);
@@ -203,7 +203,7 @@ test.each([
   ['expressHandler', expressHandler],
   ['fastifyPlugin', fastifyPlugin],
   ['fetchHandler', fetchHandler],
-])('%s refuses what is no receiver when it is made', (_name, adapter) => {
+])('%s refuses an argument that is no receiver', (_name, adapter) => {
   const options = { secret: SECRET, onMessages: () => {} };
   for (const given of [options, undefined, null, 'a secret']) {
     expect(() => adapter(given as never)).toThrow(

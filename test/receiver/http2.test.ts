@@ -1,4 +1,4 @@
-/** The same over HTTP/2, in the hosts that speak it. */
+/** Adapters over HTTP/2, in the hosts that support it. */
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -79,7 +79,7 @@ function receiverOf() {
 }
 
 describe.each(Object.entries(HOSTS))('over HTTP/2 on %s', (_host, start) => {
-  test('a request is taken, and a large one refused', async () => {
+  test('accepts a request, and refuses a large one', async () => {
     const { receiver, handled } = receiverOf();
     const { ask } = connectedTo(await start(receiver));
     expect(await ask(BODY)).toEqual([204, '']);
@@ -89,7 +89,7 @@ describe.each(Object.entries(HOSTS))('over HTTP/2 on %s', (_host, start) => {
     expect(handled).toEqual(['a']);
   });
 
-  test('a sender without a signature hears so before it has sent its body', async () => {
+  test('refuses a missing signature before the body was sent', async () => {
     const { begin, ask } = connectedTo(await start(receiverOf().receiver));
     const stream = begin({ 'content-length': '100' });
     stream.write('[');
@@ -97,12 +97,12 @@ describe.each(Object.entries(HOSTS))('over HTTP/2 on %s', (_host, start) => {
     expect(await ask(BODY)).toEqual([204, '']);
   });
 
-  test('a sender that leaves in the middle of its body has signed nothing wrong', async () => {
+  test('reports a sender that leaves during its body as incomplete', async () => {
     const { receiver, handled, refusals, hasRefused } = receiverOf();
     const { begin, ask } = connectedTo(await start(receiver));
     const stream = begin({ 'x-svc-integrity': sign(BODY, SECRET) });
     stream.write(BODY.slice(0, 10));
-    // Answered after its bytes have come in.
+    // The bytes have arrived when this is answered.
     expect(await ask(BODY)).toEqual([204, '']);
     stream.close(http2.constants.NGHTTP2_CANCEL);
     await hasRefused;

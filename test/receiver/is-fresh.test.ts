@@ -11,8 +11,8 @@ test.each([
   ['after more than 5 minutes', SENT_AT + 300_001, undefined, false],
   ['by a clock that is 5 minutes behind', SENT_AT - 300_000, undefined, true],
   ['by a clock that is further behind', SENT_AT - 300_001, undefined, false],
-  ['within a tolerance of its own', SENT_AT + 1000, 1000, true],
-  ['beyond a tolerance of its own', SENT_AT + 1001, 1000, false],
+  ['within a given tolerance', SENT_AT + 1000, 1000, true],
+  ['beyond a given tolerance', SENT_AT + 1001, 1000, false],
   ['at the same time, without any tolerance', SENT_AT, 0, true],
 ])('a message that is received %s', (_when, now, toleranceMs, expected) => {
   expect(isFresh(sent, { now, ...(toleranceMs === undefined ? {} : { toleranceMs }) })).toBe(
@@ -20,13 +20,13 @@ test.each([
   );
 });
 
-test('what has no readable time is not fresh', () => {
+test('a message with an unreadable time is not fresh', () => {
   expect(isFresh({ date_created: 'yesterday' }, { toleranceMs: Number.MAX_SAFE_INTEGER })).toBe(
     false,
   );
 });
 
-test('the time of the system is asked where none is given', () => {
+test('the default is the system time', () => {
   expect(isFresh({ date_created: new Date().toISOString() })).toBe(true);
   expect(isFresh(sent)).toBe(false);
 });

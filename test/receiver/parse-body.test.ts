@@ -61,7 +61,7 @@ describe('a body', () => {
     ]);
   });
 
-  test('keeps the good elements where others break the contract, and says what is wrong with those', () => {
+  test('separates valid elements from invalid ones, with the faults', () => {
     const broken = { ...EVENT, retry_count: -1 };
     const brokenV1 = { ...EVENT_V1, event_id: 7 };
     const { messages, refused } = parse(broken, EVENT, 7, null, brokenV1);
@@ -93,7 +93,7 @@ describe('a body', () => {
     ['not UTF-8', Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), 'expected JSON in UTF-8'],
     ['behind a byte order mark', Buffer.from('\ufeff[1]'), 'expected JSON in UTF-8'],
     ['nested too deep', '['.repeat(200_000), 'expected JSON in UTF-8'],
-  ])('that is %s is refused and handed back', (_what, body, words) => {
+  ])('that is %s is refused', (_what, body, words) => {
     expect(() => parseBody(body)).toThrow(
       expect.objectContaining({
         code: 'ERR_INVALID_BODY',
@@ -110,7 +110,7 @@ describe('a body', () => {
   });
 });
 
-describe('a word that is not known yet', () => {
+describe('an unknown word', () => {
   const { message } = EVENT;
   test.each([
     [['message_type'], { ...EVENT, message_type: 'quantum_leak', message: { anything: 1 } }],
@@ -123,7 +123,7 @@ describe('a word that is not known yet', () => {
     [['pulse_genre'], { ...sampleMessageV1('pulse'), pulse_genre: 'quantum' }],
     [[], { ...sampleMessage('injection_sql'), message_type: 'injection_quantum' }],
     [[], { ...sampleMessageV1('test'), event_category: 'test', event_kind: 'test_kind' }],
-  ])('is kept and reported as %j, and is no error', (unknown, element) => {
+  ])('is stored, and listed as %j', (unknown, element) => {
     expect(only(parse(element))).toMatchObject({
       isKnownType: unknown[0] !== 'message_type',
       unknown,
@@ -132,7 +132,7 @@ describe('a word that is not known yet', () => {
   });
 });
 
-test('a message without an id, as some senders have it, is read with none', () => {
+test('reads a message without an id', () => {
   expect(only(parse({ ...EVENT, message_id: null }))).toMatchObject({ id: null });
   const { message_id: id, ...rest } = sampleMessage('security_response');
   expect(only(parse({ ...rest, id }))).toMatchObject({ id });
@@ -141,7 +141,7 @@ test('a message without an id, as some senders have it, is read with none', () =
 test.each([
   { ...EVENT_V1, event_id: '' },
   { ...sampleMessageV1('pulse'), id: '' },
-])('an empty id of format v1 is none, of which others would be duplicates: %#', (element) => {
+])('treats an empty id of format v1 as none: %#', (element) => {
   expect(only(parse(element))).toMatchObject({ id: null, message: element });
 });
 
@@ -150,7 +150,7 @@ const anyBody = fc.oneof(
   fc.uint8Array(),
   fc.json(),
   fc.array(fc.jsonValue()).map((value) => JSON.stringify(value)),
-  // Near to what is right: one of its values is another.
+  // Nearly valid: one value is replaced.
   fc
     .tuple(fc.constantFrom<object>(EVENT, EVENT_V1), fc.nat(12), fc.jsonValue())
     .map(([element, nth, value]) => {
@@ -171,7 +171,7 @@ function outcomeOf(body: string | Uint8Array): string {
   return parsed.refused.length === 0 ? 'read' : 'refused';
 }
 
-test('whatever body is given, it is read or refused by ERR_INVALID_BODY', () => {
+test('reads any body, or refuses it with ERR_INVALID_BODY', () => {
   const outcomes = new Set<string>();
   fc.assert(
     fc.property(anyBody, (body) => {

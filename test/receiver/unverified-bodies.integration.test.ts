@@ -1,4 +1,4 @@
-/** How much memory senders of bodies that are not genuine can take, in a process of its own. */
+/** Memory that bodies with wrong signatures can use, measured in a child process. */
 import net from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
@@ -32,7 +32,7 @@ class Holder {
   }
 }
 
-test('bodies of wrong signatures on many connections take a bounded part of the memory', async () => {
+test('bodies with wrong signatures on many connections use bounded memory', async () => {
   const child = startChild(fixtureCommand('receiver-memory'), ['pipe', 'pipe', 'inherit']);
   const output = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const lines = output[Symbol.asyncIterator]();
@@ -47,6 +47,6 @@ test('bodies of wrong signatures on many connections take a bounded part of the 
   for (const { socket } of holders) socket.destroy();
   child.stdin?.end();
   const grownBytes = Number((await lines.next()).value);
-  // What is not verified, once more while it is joined, and what the sockets hold.
+  // The unverified bodies, their copies while they are joined, and socket buffers.
   expect(grownBytes).toBeLessThan(4 * MAX_UNVERIFIED_BYTES);
 }, 90_000);

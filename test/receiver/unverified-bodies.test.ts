@@ -1,4 +1,4 @@
-/** What nobody has verified yet is bounded: in bytes over all connections, and in time. */
+/** Unverified bodies are limited: in bytes over all connections, and in time. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ function receiverOf(options: Partial<ReceiverOptions> = {}) {
   return { receiver, refusals };
 }
 
-/** Sends `length` as the length of its body, and no more of it than `sent`. */
+/** Announces a body of `length` bytes, and sends only `sent`. */
 async function begin(url: string, sent: string, length = LENGTH) {
   const { port, pathname } = new URL(url);
   const socket = net.connect(Number(port), '127.0.0.1');
@@ -54,24 +54,24 @@ const post = async (url: string): Promise<number> => {
   return (await fetch(url, { method: 'POST', body: BODY, headers })).status;
 };
 
-/** That of the tests itself has nothing for a body that is read in parts. */
+/** Without the route handler of the tests, which cannot read a body in parts. */
 const REAL_HOSTS = Object.entries(HOSTS).filter(([name]) => !name.startsWith('a route'));
 
 describe.each(REAL_HOSTS)('on %s', (_host, start) => {
-  test('a body that is held back gives way to others, and its sender hears when to come again', async () => {
+  test('an unfinished body is refused with 503 when others need its bytes', async () => {
     const { receiver, refusals } = receiverOf();
     const url = await start(receiver);
     const held = await begin(url, 'x'.repeat(LENGTH + 1), 2 * LENGTH);
     await expect.poll(() => post(url)).toBe(204);
     await expect.poll(held.answer).toMatch(/^HTTP\/1\.1 503 .*retry-after: 5\r\n.*busy\n/is);
     expect(refusals).toEqual(['busy']);
-    // The rest of it is thrown away, and the connection serves the next request.
+    // The rest of the body is dropped, and the connection can be used again.
     held.socket.end('x'.repeat(LENGTH - 1));
     await once(held.socket, 'close');
     expect(await post(url)).toBe(204);
   });
 
-  test('bodies that were read, refused or broken off count no longer', async () => {
+  test('bodies that were read, refused or aborted no longer count', async () => {
     const { receiver } = receiverOf();
     const url = await start(receiver);
     for (let round = 0; round < 5; round += 1) {
@@ -87,7 +87,7 @@ describe.each(REAL_HOSTS)('on %s', (_host, start) => {
     expect(await post(url)).toBe(204);
   });
 
-  test('a body that does not come to its end in time is refused', async () => {
+  test('a body that is late is refused', async () => {
     const { receiver, refusals } = receiverOf({ bodyTimeoutMs: 50 });
     const url = await start(receiver);
     const slow = await begin(url, BODY.slice(1));
@@ -103,7 +103,7 @@ const HEAD = new Map([
   ['x-svc-integrity', sign('', SECRET)],
 ]);
 
-test('the bodies that began first give way, and no more of them than have to', async () => {
+test('the oldest bodies are refused, and no more than necessary', async () => {
   const { receiver, refusals } = receiverOf({
     maxBodyBytes: 10,
     maxUnverifiedBytes: 25,
@@ -126,7 +126,7 @@ test('the bodies that began first give way, and no more of them than have to', a
     }),
   );
   await Promise.resolve();
-  // A byte of the third is one too many.
+  // One more byte of the third exceeds the limit.
   ends[2]?.();
   expect(dropped).toEqual(['first']);
   ends[1]?.();

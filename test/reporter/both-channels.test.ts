@@ -1,7 +1,4 @@
-/**
- * The table of part "one event, told on both channels": each event by format, module, webhook and
- * dialect, with the exact record and message, or the counted skip.
- */
+/** Each event by format, module, webhook and dialect: the exact record and message, or the counted skip. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import { type Dialect, EVENT_NAMES, type LogActor } from '../../src/contract/index.ts';
@@ -59,10 +56,10 @@ const response = {
 };
 
 interface Row {
-  readonly tell: (reporter: Reporter) => Receipt;
+  readonly report: (reporter: Reporter) => Receipt;
   readonly event_name: string;
   readonly payload: object;
-  /** Of channel B; absent where there is none. */
+  /** The message on channel B, if there is one. */
   readonly v2?: {
     readonly message_id: string;
     readonly message_type: string;
@@ -73,7 +70,7 @@ interface Row {
 
 const TABLE: Readonly<Record<string, Row>> = {
   attack: {
-    tell: (reporter) => reporter.attack({ ruleset: 'sql_injection' }, CONTEXT),
+    report: (reporter) => reporter.attack({ ruleset: 'sql_injection' }, CONTEXT),
     event_name: 'svc.ev0.threat.attack',
     payload: { ruleset: 'sql_injection' },
     v2: {
@@ -84,7 +81,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     v1: { svc_payload_type: 'security_event', ...securityEvent('sql_injection', 'SQL injection') },
   },
   vulnerabilityExploit: {
-    tell: (reporter) => reporter.vulnerabilityExploit({ protection: 'lfi' }, CONTEXT),
+    report: (reporter) => reporter.vulnerabilityExploit({ protection: 'lfi' }, CONTEXT),
     event_name: 'svc.ev0.threat.vulnerability_exploit',
     payload: { protection: 'lfi' },
     v2: {
@@ -95,7 +92,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     v1: { svc_payload_type: 'security_event', ...securityEvent('lfi', 'Local file inclusion') },
   },
   incident: {
-    tell: (reporter) =>
+    report: (reporter) =>
       reporter.incident(
         { incident_id: 'i-1', incident_type: 'xss', name: 'XSS on shop', severity: 'major' },
         CONTEXT,
@@ -140,7 +137,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     },
   },
   playbookTrigger: {
-    tell: (reporter) => reporter.playbookTrigger({ name: 'Block IPs' }, CONTEXT),
+    report: (reporter) => reporter.playbookTrigger({ name: 'Block IPs' }, CONTEXT),
     event_name: 'svc.ev0.playbook_trigger',
     payload: { name: 'Block IPs', playbook_slug: 'block_ips' },
     v2: { message_id: 'id-1', message_type: 'security_response', message: response },
@@ -152,17 +149,17 @@ const TABLE: Readonly<Record<string, Row>> = {
     },
   },
   userLogin: {
-    tell: (reporter) => reporter.userLogin({ success: true }, CONTEXT),
+    report: (reporter) => reporter.userLogin({ success: true }, CONTEXT),
     event_name: 'svc.ev0.user_event.login',
     payload: { success: true },
   },
   userSignup: {
-    tell: (reporter) => reporter.userSignup({ success: false }, CONTEXT),
+    report: (reporter) => reporter.userSignup({ success: false }, CONTEXT),
     event_name: 'svc.ev0.user_event.signup',
     payload: { success: false },
   },
   customEvent: {
-    tell: (reporter) => reporter.customEvent('order.placed', { total: 12.5 }, CONTEXT),
+    report: (reporter) => reporter.customEvent('order.placed', { total: 12.5 }, CONTEXT),
     event_name: 'svc.ev0.custom_event',
     payload: { event_name: 'order.placed', options: { total: 12.5 } },
   },
@@ -211,7 +208,7 @@ const linesOf = (sink: { readonly lines: readonly string[] }): unknown[] =>
   sink.lines.map((line) => JSON.parse(line));
 
 /** What of a cell both outcomes have: the record, written before the call returned. */
-async function told(row: Row, { format, isSelected, dialect }: Cell) {
+async function reported(row: Row, { format, isSelected, dialect }: Cell) {
   const receiver = await openReceiver();
   const settings = {
     format,
@@ -231,7 +228,7 @@ async function told(row: Row, { format, isSelected, dialect }: Cell) {
     webhook: { settings, dialect, network: 'allow-private' },
   });
   onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
-  const receipt = row.tell(reporter);
+  const receipt = row.report(reporter);
   expect(linesOf(sink)).toEqual([recordOf(row)]);
   expect(receipt.record).toEqual(recordOf(row));
   expect(receipt.record).toBe(receipt.record);
@@ -253,9 +250,9 @@ const WRITTEN = { reported: 1, written: 1, outsideStrict: 0, rejected: { log: 0,
 test.each(ALL.filter(([, cell, row]) => isTold([row, cell])))(
   '%s is reported on both channels: %j',
   async (_name, cell, row) => {
-    const { reporter, receiver, settled } = await told(row, cell);
+    const { reporter, receiver, settled } = await reported(row, cell);
     expect(settled).toEqual({ outcome: 'delivered' });
-    expect(reporter.stats()).toMatchObject({ ...WRITTEN, accepted: 1, skipped: {} });
+    expect(await reporter.stats()).toMatchObject({ ...WRITTEN, accepted: 1, skipped: {} });
     const v2 = { api_version: '2', date_created: expect.any(String), retry_count: 0, ...row.v2 };
     const bodies = receiver.requests.map(({ body }) => JSON.parse(String(body)));
     expect(bodies).toEqual([[cell.format === 1 ? row.v1 : v2]]);
@@ -265,10 +262,14 @@ test.each(ALL.filter(([, cell, row]) => isTold([row, cell])))(
 test.each(ALL.filter(([, cell, row]) => !isTold([row, cell])))(
   '%s is reported on channel A alone, and that is counted: %j',
   async (_name, cell, row) => {
-    const { reporter, receiver, settled } = await told(row, cell);
+    const { reporter, receiver, settled } = await reported(row, cell);
     const reason = row.v2 === undefined ? 'log-only' : 'module-not-selected';
     expect(settled).toEqual({ outcome: 'skipped', reason });
-    expect(reporter.stats()).toMatchObject({ ...WRITTEN, accepted: 0, skipped: { [reason]: 1 } });
+    expect(await reporter.stats()).toMatchObject({
+      ...WRITTEN,
+      accepted: 0,
+      skipped: { [reason]: 1 },
+    });
     expect(receiver.requests).toEqual([]);
   },
 );
@@ -276,11 +277,11 @@ test.each(ALL.filter(([, cell, row]) => !isTold([row, cell])))(
 describe.each(Object.entries(TABLE))('%s', (_method, row) => {
   test.each(['strict', 'open'] as const)('without a webhook, %s', async (dialect) => {
     const { reporter, sink } = reporterOf({ dialect });
-    const receipt = row.tell(reporter);
+    const receipt = row.report(reporter);
     expect(linesOf(sink)).toEqual([recordOf(row)]);
     expect(receipt.message_id).toBeUndefined();
     expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'no-webhook' });
-    expect(reporter.stats()).toEqual({
+    expect(await reporter.stats()).toEqual({
       reported: 1,
       reportedByName: { ...NOTHING_REPORTED, [row.event_name]: 1 },
       written: 1,
@@ -305,12 +306,12 @@ describe('the second report of an incident', () => {
 
   async function toldTwice(format: 1 | 2) {
     const cell = { format, isSelected: true, dialect: 'open' } as const;
-    const { reporter, receiver } = await told(incident, cell);
+    const { reporter, receiver } = await reported(incident, cell);
     const receipt = again(reporter);
     return { reporter, receiver, receipt, settled: await receipt.settled };
   }
 
-  test('updates it on both channels in format 2, with what is new alone', async () => {
+  test('updates it on both channels in format 2, with new addresses only', async () => {
     const { reporter, receiver, receipt, settled } = await toldTwice(2);
     expect(settled).toEqual({ outcome: 'delivered' });
     expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });
@@ -327,15 +328,20 @@ describe('the second report of an incident', () => {
         new_related_ips: [{ ...related, address: '203.0.113.10' }],
       },
     });
-    expect(reporter.stats()).toMatchObject({ reported: 2, written: 2, accepted: 2, skipped: {} });
+    expect(await reporter.stats()).toMatchObject({
+      reported: 2,
+      written: 2,
+      accepted: 2,
+      skipped: {},
+    });
   });
 
-  test('is reported on channel A alone in format 1, and that is counted (D44)', async () => {
+  test('is only logged and counted in format 1 (D44)', async () => {
     const { reporter, receiver, receipt, settled } = await toldTwice(1);
     expect(settled).toEqual({ outcome: 'skipped', reason: 'v1-incident-update' });
     expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });
     expect(receiver.requests).toHaveLength(1);
-    expect(reporter.stats()).toMatchObject({
+    expect(await reporter.stats()).toMatchObject({
       reported: 2,
       written: 2,
       accepted: 1,

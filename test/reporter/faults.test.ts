@@ -1,7 +1,8 @@
-/** Events that nobody should report: no throw, no hang, no change, and the event comes back. */
+/** Hostile and broken events: reporting neither throws nor changes them, and `onRejected` gets them. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
+import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import { REJECTED_CHANNEL, type RejectedEvent } from '../../src/reporter/rejections.ts';
@@ -68,17 +69,17 @@ function fail(): never {
 const throwingProxy = (): object =>
   new Proxy({ ruleset: 'xss' }, { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail });
 
-/** Its traps break what is promised of every object, which makes reading it throw. */
+/** Its traps break invariants, so that reading it throws. */
 const brokenProxy = (): object =>
   new Proxy(Object.freeze({ ruleset: 'xss' }), { ownKeys: () => ['evil'], get: () => 'evil' });
 
-/** Of four thousand million elements, by its own account. */
+/** Claims four thousand million elements. */
 const longProxy = (): object =>
   new Proxy([], {
     get: (target, key) => (key === 'length' ? 4e9 : (Reflect.get(target, key) ?? 0)),
   });
 
-/** Each look into it shows another one. */
+/** Each read returns another one. */
 const endlessProxy = (): object =>
   new Proxy(
     {},
@@ -96,23 +97,23 @@ const doubled = (): object => {
   return object;
 };
 
-const OF_BOTH = [
+const HOSTILE_VALUES = [
   ['a throwing getter', throwing],
   ['a cycle', circular],
   ['a BigInt', () => ({ ruleset: 1n })],
   ['a revoked proxy', revoked],
   ['a proxy whose traps throw', throwingProxy],
-  ['a proxy whose traps break their promise', brokenProxy],
+  ['a proxy whose traps break invariants', brokenProxy],
   ['a proxy that lies about its length', longProxy],
-  ['a proxy without an end', endlessProxy],
-  ['a few objects that hold each other often', doubled],
+  ['an endless proxy', endlessProxy],
+  ['objects that are 2 ** 100 when they are written', doubled],
   ['a class instance', () => new Error('of the host')],
-  ['too deep a nest', deep],
+  ['10,000 levels of nesting', deep],
   ['a function', () => ({ ruleset: () => 'xss' })],
 ] as const;
 
-describe.each(OF_BOTH)('%s', (_name, make) => {
-  test('as a payload comes back from both channels, with its reason', async () => {
+describe.each(HOSTILE_VALUES)('%s', (_name, make) => {
+  test('as a payload is rejected on both channels', async () => {
     const { reporter, receiver, sink, rejected } = await opened();
     const payload = make();
     const receipt = reporter.attack(payload as never);
@@ -126,10 +127,10 @@ describe.each(OF_BOTH)('%s', (_name, make) => {
       expect(event.error.message).not.toContain('secret of the host');
     }
     expect([sink.lines, receiver.requests]).toEqual([[], []]);
-    expect(reporter.stats()).toMatchObject({ reported: 1, rejected: { log: 1, webhook: 1 } });
+    expect(await reporter.stats()).toMatchObject({ reported: 1, rejected: { log: 1, webhook: 1 } });
   });
 
-  test('as a context comes back as it was given', async () => {
+  test('as a context is passed to onRejected unchanged', async () => {
     const { reporter, rejected } = await opened();
     const context = { http: make() };
     const receipt = reporter.attack({ ruleset: 'xss' }, context as never);
@@ -138,7 +139,7 @@ describe.each(OF_BOTH)('%s', (_name, make) => {
     expect(rejected[0]?.context).toBe(context);
   });
 
-  test('beside a sound one does not keep that from being reported', async () => {
+  test('does not prevent the next event from being reported', async () => {
     const { reporter, receiver } = await opened();
     reporter.incident({
       incident_id: 'i',
@@ -153,14 +154,14 @@ describe.each(OF_BOTH)('%s', (_name, make) => {
 });
 
 test.each([
-  ['no object', 7],
+  ['a number', 7],
   ['a long text', 'x'.repeat(2_000_000)],
   ['null', null],
-  ['nothing', undefined],
-  ['a word that is none', { ruleset: '' }],
-  ['a number for a word', { ruleset: 7 }],
-  ['further keys', { ruleset: 'xss', further: 1 }],
-])('%s as a payload is refused by its path', async (_name, payload) => {
+  ['undefined', undefined],
+  ['an object with an empty ruleset', { ruleset: '' }],
+  ['an object with a number as its ruleset', { ruleset: 7 }],
+  ['an object with unknown keys', { ruleset: 'xss', further: 1 }],
+])('a payload that is %s is rejected with its path', async (_name, payload) => {
   const { reporter, sink, rejected } = await opened();
   await reporter.attack(payload as never).settled;
   const [first] = rejected;
@@ -171,7 +172,7 @@ test.each([
 });
 
 test.each([[7], [null], ['text'], [[]]])(
-  '%j in the place of a context does not throw',
+  'attack does not throw when its context is %j',
   async (context) => {
     const { reporter } = await opened();
     expect(() => reporter.attack({ ruleset: 'xss' }, context as never)).not.toThrow();
@@ -191,15 +192,18 @@ describe('two million characters', () => {
     ['the name of an incident', (to) => to.incident({ ...INCIDENT, name: TEXT }), delivered],
     ['the name of a custom event', (to) => to.customEvent(TEXT, {}), logOnly],
     ['an option of a custom event', (to) => to.customEvent('big', { TEXT }), logOnly],
-  ])('as %s are written, and reported where that is possible', async (_name, tell, settlement) => {
-    const { reporter, sink, rejected } = await opened();
-    expect(await tell(reporter).settled).toEqual(settlement);
-    expect(sink.lines).toHaveLength(1);
-    expect(sink.lines[0]?.length).toBeGreaterThan(2_000_000);
-    expect(rejected.map(({ channel }) => channel)).toEqual(
-      settlement === tooLarge ? ['webhook'] : [],
-    );
-  });
+  ])(
+    'as %s are written, and sent unless the message is too large',
+    async (_name, report, settlement) => {
+      const { reporter, sink, rejected } = await opened();
+      expect(await report(reporter).settled).toEqual(settlement);
+      expect(sink.lines).toHaveLength(1);
+      expect(sink.lines[0]?.length).toBeGreaterThan(2_000_000);
+      expect(rejected.map(({ channel }) => channel)).toEqual(
+        settlement === tooLarge ? ['webhook'] : [],
+      );
+    },
+  );
 
   test.each([
     ['the address of an actor', { actor: { ip: TEXT } }],
@@ -210,7 +214,7 @@ describe('two million characters', () => {
       { actor: { ip: '203.0.113.9', svc_identifier: 'x'.repeat(10_000_000) } },
     ],
     ['a time of digits', { detected_at: `2026-11-21T10:00:00.${'0'.repeat(2_000_000)}` }],
-  ])('as %s are refused by channel A, without a hang', async (_name, context) => {
+  ])('as %s are rejected on channel A', async (_name, context) => {
     const { reporter, sink, rejected } = await opened({ webhook: undefined as never });
     expect(await reporter.attack({ ruleset: 'xss' }, context).settled).toMatchObject({
       reason: 'no-webhook',
@@ -231,8 +235,8 @@ describe('two million characters', () => {
   });
 });
 
-describe('what changes while it is looked at', () => {
-  test('is read once, and reported as it was then', async () => {
+describe('an event that changes while it is read', () => {
+  test('is read once, and reported with the values that were read', async () => {
     const { reporter, receiver, sink } = await opened();
     const answers = ['lfi', 1n, 'sql_injection'];
     const lying = new Proxy({ ruleset: 'xss' }, { get: () => answers.shift() });
@@ -243,7 +247,7 @@ describe('what changes while it is looked at', () => {
     expect(element.message.event_kind).toBe('lfi');
   });
 
-  test('is not changed by being reported', async () => {
+  test('is not changed by reporting it', async () => {
     const { reporter, rejected } = await opened();
     const forbidden = {
       set: fail,
@@ -270,11 +274,11 @@ describe('what changes while it is looked at', () => {
   });
 });
 
-describe('keys that every object has', () => {
+describe('keys of Object.prototype', () => {
   const EVIL = '{"__proto__":{"evil":true},"constructor":{"prototype":{"evil":true}}}';
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
-    'are refused in a payload that has no place for them: %s',
+    'are rejected in a payload: %s',
     async (key) => {
       const { reporter, rejected } = await opened();
       const payload: unknown = JSON.parse(`{"ruleset":"xss","${key}":{"ruleset":"lfi"}}`);
@@ -284,7 +288,7 @@ describe('keys that every object has', () => {
     },
   );
 
-  test('are reported as they are where any key is', async () => {
+  test('are reported unchanged in free-form fields', async () => {
     const { reporter, receiver, sink, rejected } = await opened();
     const identifiers: unknown = JSON.parse('{"__proto__":"a","constructor":"b"}');
     const actor = { ip: '203.0.113.9', identifiers } as never;
@@ -300,7 +304,7 @@ describe('keys that every object has', () => {
     expect('evil' in {}).toBe(false);
   });
 
-  test('choose nothing of a message or a context', async () => {
+  test('do not act as options of a message or context', async () => {
     const { reporter, receiver, rejected } = await opened();
     const context = JSON.parse(
       '{"__proto__":{"module":"evil","webhook":false},"webhook":{"__proto__":{"title":"evil"}}}',
@@ -312,7 +316,7 @@ describe('keys that every object has', () => {
   });
 });
 
-test('frozen input is reported, and nothing that is given is changed', async () => {
+test('frozen input is reported and not changed', async () => {
   const { reporter, receiver, rejected } = await opened();
   const payload = Object.freeze({
     incident_id: 'i',
@@ -338,7 +342,7 @@ test('frozen input is reported, and nothing that is given is changed', async () 
   expect(element.message.new_compromised_accounts).toEqual(payload.compromised_accounts);
 });
 
-test('what is changed after the call is reported as it was', async () => {
+test('a change after the call does not change the report', async () => {
   const { reporter, receiver } = await opened();
   const payload = { name: 'Block IPs' };
   const context = { actor: { ip: '203.0.113.9', identifiers: { uid: 7 } } };
@@ -355,17 +359,17 @@ test('what is changed after the call is reported as it was', async () => {
 
 test.each([
   ['a getter', () => Object.defineProperty({}, 'message', { enumerable: true, get: throwing })],
-  ['no object', () => 7],
-  ['a list', () => []],
+  ['a number', () => 7],
+  ['an array', () => []],
   ['a message that breaks the contract', () => ({ message: { evil: true } })],
-])('%s as the choice of a message is rejected, never thrown', async (_name, make) => {
+])('%s as the webhook option of a call is rejected, not thrown', async (_name, make) => {
   const { reporter, rejected } = await opened();
   const receipt = reporter.attack({ ruleset: 'xss' }, { webhook: make() as never });
   expect((await receipt.settled).outcome).toBe('rejected');
   expect(rejected.at(-1)?.channel).toBe('webhook');
 });
 
-test('a destination that fails keeps no event from channel B, and the record comes back', async () => {
+test('a message is delivered when the log fails, and the record is rejected', async () => {
   const full = createLineSink({ failWith: () => new Error('ENOSPC') });
   const { reporter, receiver, rejected } = await opened({ log: { destination: full } });
   const receipt = reporter.attack({ ruleset: 'xss' });
@@ -375,7 +379,7 @@ test('a destination that fails keeps no event from channel B, and the record com
   expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_WRITE_FAILED' } }]);
 });
 
-test('what a destination that fails gives back is parsed nowhere', async () => {
+test('a record is not parsed again when the log fails', async () => {
   const full = createLineSink({ failWith: () => new Error('ENOSPC') });
   const { reporter, rejected } = await opened({ log: { destination: full } });
   const parse = vi.spyOn(JSON, 'parse');
@@ -386,7 +390,7 @@ test('what a destination that fails gives back is parsed nowhere', async () => {
   expect(parsed).toBe(0);
 });
 
-test('an address that is none keeps an attack from channel A alone', async () => {
+test('an invalid address is rejected on channel A only', async () => {
   const { reporter, receiver, rejected } = await opened();
   const receipt = reporter.attack({ ruleset: 'xss' }, { actor: { ip: 'nonsense' } });
   expect(await receipt.settled).toEqual({ outcome: 'delivered' });
@@ -397,17 +401,80 @@ test('an address that is none keeps an attack from channel A alone', async () =>
   expect(element.message.ips).toEqual([]);
 });
 
-test('what onRejected throws is nobody else’s trouble', async () => {
+test('a record that does not fit into the buffer of the log is rejected', async () => {
+  const destination = { write: () => {} };
+  const log = { destination, sync: false, maxBufferBytes: 1 };
+  const { reporter, rejected } = await opened({ log, webhook: undefined as never });
+  for (const receipt of [reporter.attack({ ruleset: 'xss' }), reporter.incident(INCIDENT)])
+    expect(receipt.record).toBeUndefined();
+  expect(rejected).toMatchObject([
+    { channel: 'log', method: 'attack', error: { code: 'ERR_WRITE_FAILED' } },
+    { channel: 'log', method: 'incident', error: { code: 'ERR_WRITE_FAILED' } },
+  ]);
+  expect(await reporter.stats()).toMatchObject({ written: 0, rejected: { log: 2 } });
+});
+
+test('a record that is lost after its call is counted as rejected, not as written', async () => {
+  const log = { destination: { write: failing }, sync: false };
+  const { reporter, rejected } = await opened({ log, webhook: undefined as never });
+  reporter.attack({ ruleset: 'a_new_word' });
+  expect(await reporter.stats()).toMatchObject({ written: 1, outsideStrict: 1 });
+  await reporter.flush();
+  expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_WRITE_FAILED' } }]);
+  expect(await reporter.stats()).toMatchObject({ written: 0, outsideStrict: 0 });
+});
+
+test('an incident is rejected once on each channel when the store cannot retract it', async () => {
+  const full = createLineSink({ failWith: () => new Error('ENOSPC') });
+  const memory = createMemoryIncidents();
+  const { reporter, rejected } = await opened({
+    log: { destination: full },
+    webhook: { send: failing, flush: async () => {}, close: async () => {} } as never,
+    incidents: { record: (report) => memory.record(report), retract: failing },
+  });
+  const { settled } = reporter.incident(INCIDENT);
+  expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' });
+  await reporter.flush();
+  expect(rejected.map(({ channel, error }) => `${channel} ${error.code}`)).toEqual([
+    'log ERR_WRITE_FAILED',
+    'webhook ERR_QUEUE_FAILED',
+  ]);
+});
+
+test('a value that is not JSON is rejected with its path', async () => {
+  const { reporter, rejected } = await opened();
+  reporter.attack({ ruleset: 1n } as never, { actor: { ip: '203.0.113.9' } });
+  for (const { error } of rejected) {
+    expect(error.issues).toEqual([
+      { path: ['payload', 'ruleset'], message: 'expected a JSON value, found a BigInt' },
+    ]);
+  }
+  expect(rejected).toHaveLength(2);
+});
+
+test.each([
+  ['incident', (to: Reporter) => to.incident(['xss'] as never)],
+  ['playbookTrigger', (to: Reporter) => to.playbookTrigger(['xss'] as never)],
+  ['attack', (to: Reporter) => to.attack(['xss'] as never)],
+])('%s rejects an array as a payload', async (_name, report) => {
+  const { reporter, rejected } = await opened({ webhook: undefined as never });
+  report(reporter);
+  expect(rejected.map(({ error }) => error.message)).toEqual([
+    expect.stringContaining('payload: expected an object, found an array'),
+  ]);
+});
+
+test('an error of onRejected affects nothing else', async () => {
   const { reporter } = await opened({
     onRejected: () => {
       throw new Error('of the host');
     },
   });
   expect(() => reporter.attack({ ruleset: 1n } as never)).not.toThrow();
-  expect(reporter.stats().rejected).toEqual({ log: 1, webhook: 1 });
+  expect((await reporter.stats()).rejected).toEqual({ log: 1, webhook: 1 });
 });
 
-test('onRejected that reports what is rejected in turn is asked once for each channel', async () => {
+test('onRejected is called once for each channel when it reports events that are rejected too', async () => {
   let calls = 0;
   const { reporter } = await opened({
     onRejected: ({ payload }) => {
@@ -417,10 +484,10 @@ test('onRejected that reports what is rejected in turn is asked once for each ch
   });
   reporter.attack({ ruleset: 1n } as never);
   expect(calls).toBe(2);
-  expect(reporter.stats()).toMatchObject({ reported: 3, rejected: { log: 3, webhook: 3 } });
+  expect(await reporter.stats()).toMatchObject({ reported: 3, rejected: { log: 3, webhook: 3 } });
 });
 
-describe('what the host’s own code throws', () => {
+describe('an error of the host’s code', () => {
   const idle = { flush: async () => {}, close: async () => {} };
   const OTHER_COPY = { name: 'SecurityEventError', code: 'ERR_UNKNOWN_APPLICATION', path: [0] };
   const foreign = Object.assign(new Error('secret of the host'), OTHER_COPY);
@@ -455,13 +522,15 @@ describe('what the host’s own code throws', () => {
       ['log ERR_QUEUE_FAILED', 'webhook ERR_QUEUE_FAILED'],
     ],
   ])(
-    'is reported by what was asked of it, and not by its text: %s',
-    async (_name, options, told) => {
+    'is wrapped in an error of the operation, without its text: %s',
+    async (_name, options, rejections) => {
       const { reporter, rejected } = await opened(options);
       const { settled } = reporter.incident(INCIDENT);
-      const outcome = told.some((one) => one.startsWith('webhook')) ? 'rejected' : 'delivered';
+      const outcome = rejections.some((one) => one.startsWith('webhook'))
+        ? 'rejected'
+        : 'delivered';
       expect((await settled).outcome).toBe(outcome);
-      expect(rejected.map(({ channel, error }) => `${channel} ${error.code}`)).toEqual(told);
+      expect(rejected.map(({ channel, error }) => `${channel} ${error.code}`)).toEqual(rejections);
       for (const { error } of rejected) {
         expect(error).toBeInstanceOf(SecurityEventError);
         expect(error.cause).toBeInstanceOf(Error);
@@ -475,7 +544,7 @@ async function failing(): Promise<never> {
   throw new Error('of the host');
 }
 
-test('functions of the host that reject leave no rejection behind', async () => {
+test('host functions that reject cause no unhandled rejection', async () => {
   const unhandled: unknown[] = [];
   const listener = (error: unknown): void => void unhandled.push(error);
   process.on('unhandledRejection', listener);
@@ -495,7 +564,7 @@ test('functions of the host that reject leave no rejection behind', async () => 
   expect(unhandled).toEqual([]);
 });
 
-test('identifiers that are a text are nobody’s', async () => {
+test('a message has no user when the identifiers are a text', async () => {
   const { reporter, receiver } = await opened();
   const actor = { ip: '203.0.113.9', identifiers: 'bob' };
   await reporter.playbookTrigger({ name: 'Block IPs' }, { actor } as never).settled;
@@ -503,7 +572,7 @@ test('identifiers that are a text are nobody’s', async () => {
   expect(element.message.properties.user_identifiers).toEqual([]);
 });
 
-test('a misspelt state of an incident is refused on both channels', async () => {
+test('a misspelt event_type of an incident is rejected on both channels', async () => {
   const { reporter, rejected } = await opened();
   const incident = {
     incident_id: 'i',
@@ -518,18 +587,19 @@ test('a misspelt state of an incident is refused on both channels', async () => 
   ]);
 });
 
-test('a rejection is reported on its channel, without the event', async () => {
-  const told: unknown[] = [];
-  const listener = (message: unknown): void => void told.push(message);
+test('a rejection is published on the diagnostics channel, without the event', async () => {
+  const published: unknown[] = [];
+  const listener = (message: unknown): void => void published.push(message);
+  expect(REJECTED_CHANNEL).toBe('security-event-delivery:rejected');
   subscribe(REJECTED_CHANNEL, listener);
   onTestFinished(() => void unsubscribe(REJECTED_CHANNEL, listener));
   const { reporter } = await opened({ webhook: undefined as never });
   reporter.attack({ ruleset: '' });
-  expect(told).toEqual([{ channel: 'log', method: 'attack', code: 'ERR_INVALID_RECORD' }]);
+  expect(published).toEqual([{ channel: 'log', method: 'attack', code: 'ERR_INVALID_RECORD' }]);
 });
 
 describe('strict', () => {
-  test('throws what is wrong with an event', async () => {
+  test('throws the error of an event', async () => {
     const { reporter } = await opened({ strict: true });
     const invalid = expect.objectContaining({ code: 'ERR_INVALID_RECORD' });
     expect(() => reporter.attack({ ruleset: '' })).toThrow(invalid);
@@ -550,10 +620,10 @@ describe('strict', () => {
   });
 });
 
-test('what our own requests cause is not reported', async () => {
+test('an event caused by our own requests is not reported', async () => {
   const { reporter, sink, rejected } = await opened();
   const receipt = untraced(() => reporter.attack({ ruleset: 'xss' }));
   expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'own-work' });
   expect([sink.lines, rejected]).toEqual([[], []]);
-  expect(reporter.stats()).toMatchObject({ reported: 1, ownWork: 1, written: 0 });
+  expect(await reporter.stats()).toMatchObject({ reported: 1, ownWork: 1, written: 0 });
 });

@@ -1,4 +1,4 @@
-/** What a receipt that the host keeps holds of the event that it is of: nothing. */
+/** A receipt that the host keeps does not retain its event. */
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -21,7 +21,7 @@ const sender = (answer: () => Promise<unknown>) => ({
 
 const ENDS: readonly (readonly [string, () => object, string])[] = [
   [
-    'queued by a sender of ours',
+    'queued by our sender',
     () =>
       openSender({
         url: 'https://receiver.example/hook',
@@ -41,7 +41,7 @@ const ENDS: readonly (readonly [string, () => object, string])[] = [
   ['refused', () => sender(() => Promise.reject(new Error('full'))), 'rejected'],
 ];
 
-/** In a function of its own, whose variables are gone afterwards. */
+/** A separate function, so that its variables can be collected. */
 async function reported(webhook: object) {
   const reporter = createReporter({
     service: SERVICE,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import type { LogActor } from '../../src/contract/index.ts';
-import { namesIn, namesOf, RelatedReader } from '../../src/reporter/related.ts';
+import { accountKey, keysInMessage, keysOf, readRelated } from '../../src/reporter/related.ts';
 
-const reader = new RelatedReader((address) => describeAddress(address));
+const read = (payload: unknown, actor?: LogActor) => readRelated(payload, actor, undefined);
 const facts = (address: string) => describeAddress(address) as LogActor['ip'];
 const ACTOR: LogActor = { identifiers: null, ip: facts('203.0.113.9'), svc_identifier: null };
 
@@ -17,11 +17,11 @@ const invalid = (path: readonly PropertyKey[], message: string) =>
 describe('the addresses of an incident', () => {
   test.each([
     ['none', {}, undefined, []],
-    ['the actor’s, where none are given', {}, ACTOR, [ACTOR.ip]],
-    ['none, where an empty list is given', { related_ips: [] }, ACTOR, []],
+    ['the actor’s, if none are given', {}, ACTOR, [ACTOR.ip]],
+    ['none, for an empty list', { related_ips: [] }, ACTOR, []],
     ['of no payload', 'text', ACTOR, [ACTOR.ip]],
   ])('are %s', (_name, payload, actor, ips) => {
-    expect(reader.read(payload, actor)).toEqual({ ips, accounts: [] });
+    expect(read(payload, actor)).toEqual({ ips, accounts: [] });
   });
 
   test.each([
@@ -29,23 +29,23 @@ describe('the addresses of an incident', () => {
     ['::1', '127.0.0.1', 4],
     ['2001:DB8:0::7', '2001:db8::7', 6],
     ['203.0.113.9', '203.0.113.9', 4],
-  ])('are spelt as channel A spells them: %s', (given, address, version) => {
-    const asText = reader.read({ related_ips: [given] }, undefined);
-    const asActor = reader.read({}, { ...ACTOR, ip: { ...facts(given), address: given } });
-    const asFacts = reader.read({ related_ips: [{ ...facts(given), address: given }] }, undefined);
+  ])('are normalised like those of channel A: %s', (given, address, version) => {
+    const asText = read({ related_ips: [given] });
+    const asActor = read({}, { ...ACTOR, ip: { ...facts(given), address: given } });
+    const asFacts = read({ related_ips: [{ ...facts(given), address: given }] });
     for (const { ips } of [asText, asActor, asFacts]) {
       expect(ips).toMatchObject([{ address, metadata: { version } }]);
     }
   });
 
-  test('keep the facts that they are given with', () => {
+  test('keep the facts of the caller', () => {
     const known = facts('8.8.8.8');
     const given = {
       ...known,
       geo: { city: 'Paris', country_code: 'FRA', latitude: 48.8, longitude: 2.3 },
       metadata: { ...known.metadata, tor: true, datacenter: { name: 'n', url: 'u' } },
     };
-    expect(reader.read({ related_ips: [given] }, undefined).ips).toEqual([given]);
+    expect(read({ related_ips: [given] }).ips).toEqual([given]);
   });
 
   const whole = facts('8.8.8.8');
@@ -64,7 +64,7 @@ describe('the addresses of an incident', () => {
       '',
     ],
     ['no facts', [{ address: '8.8.8.8' }], [0, 'geo'], 'found nothing'],
-    ['facts that are none', [{ ...whole, metadata: null }], [0, 'metadata'], 'found null'],
+    ['facts with a null', [{ ...whole, metadata: null }], [0, 'metadata'], 'found null'],
     [
       'a fact of another kind',
       [{ ...whole, metadata: { ...whole.metadata, tor: 'no' } }],
@@ -77,47 +77,51 @@ describe('the addresses of an incident', () => {
       [0, 'metadata', 'datacenter'],
       'found nothing',
     ],
-  ])('are refused by their path: %s', (_name, related_ips, path, message) => {
-    expect(() => reader.read({ related_ips }, ACTOR)).toThrow(
-      invalid(['related_ips', ...path], message),
-    );
+  ])('are rejected with their path: %s', (_name, related_ips, path, message) => {
+    expect(() => read({ related_ips }, ACTOR)).toThrow(invalid(['related_ips', ...path], message));
   });
 });
 
 describe('the accounts of an incident', () => {
-  test('are copied as they are', () => {
+  test('are copied unchanged', () => {
     const account = { svc_id: 'a', user_identifiers: { uid: 7 }, ip_address: '' };
-    const { accounts } = reader.read({ compromised_accounts: [account] }, undefined);
+    const { accounts } = read({ compromised_accounts: [account] });
     account.user_identifiers.uid = 8;
     expect(accounts).toEqual([{ ...account, user_identifiers: { uid: 7 } }]);
   });
 
-  test('are refused where they are no list', () => {
-    expect(() => reader.read({ compromised_accounts: { a: 1 } }, ACTOR)).toThrow(
+  test('are rejected if they are not a list', () => {
+    expect(() => read({ compromised_accounts: { a: 1 } }, ACTOR)).toThrow(
       invalid(['compromised_accounts'], 'expected a list'),
     );
   });
 });
 
-describe('the names of what is reported', () => {
+describe('the keys of addresses and accounts', () => {
   const account = { svc_id: 'a', user_identifiers: { uid: 7 }, ip_address: '' };
 
-  test('are the same for lists and for a message that carries them', () => {
+  test('are the same in lists and in a message', () => {
     const related = { ips: [facts('::ffff:203.0.113.9')], accounts: [account] };
-    const names = { addresses: ['203.0.113.9'], accounts: [JSON.stringify(account)] };
-    expect(namesOf(related)).toEqual(names);
+    const names = { addresses: ['203.0.113.9'], accounts: [accountKey(account)] };
+    expect(keysOf(related)).toEqual(names);
     const message = {
       new_related_ips: [{ address: '::ffff:203.0.113.9' }],
       new_compromised_accounts: [account],
     };
-    expect(namesIn(message)).toEqual(names);
+    expect(keysInMessage(message)).toEqual(names);
+  });
+
+  test('are the same for accounts whose keys are in another order', () => {
+    const reordered = { ip_address: '', user_identifiers: { uid: 7 }, svc_id: 'a' };
+    const { accounts } = keysOf({ ips: [], accounts: [account, reordered] });
+    expect(accounts[1]).toBe(accounts[0]);
   });
 
   test.each([
     [{}, [], []],
     [{ new_related_ips: 7, new_compromised_accounts: 'x' }, [], []],
     [{ new_related_ips: [null, 7, {}, { address: 7 }, { address: 'odd' }] }, ['odd'], []],
-  ])('are those that can be read of a message: %j', (message, addresses, accounts) => {
-    expect(namesIn(message)).toEqual({ addresses, accounts });
+  ])('are the readable ones of a message: %j', (message, addresses, accounts) => {
+    expect(keysInMessage(message)).toEqual({ addresses, accounts });
   });
 });

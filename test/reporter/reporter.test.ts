@@ -50,8 +50,12 @@ interface Element {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
+const pending = (): Promise<never> => new Promise(() => {});
+
 const messagesOf = ({ requests }: Receiver) =>
   requests.flatMap(({ body }) => JSON.parse(String(body)) as Element[]);
+
+const FACTS = describeAddress('203.0.113.9') as LogActor['ip'];
 
 describe('the context of an event', () => {
   const REQUEST = {
@@ -62,7 +66,7 @@ describe('the context of an event', () => {
   };
   const inRequest = (work: () => void): void => createRequestCapture().run(REQUEST, work);
 
-  test('is that of the current request, with the user that was identified', () => {
+  test('is the context of the current request, with the identified user', () => {
     const { reporter, records } = opened();
     inRequest(() => {
       identify({ uid: 7 });
@@ -78,19 +82,22 @@ describe('the context of an event', () => {
   test.each([
     ['identifiers alone', { identifiers: { uid: 8 } }, { uid: 8 }, '203.0.113.9'],
     ['the same address', { ip: '::ffff:203.0.113.9' }, { uid: 7 }, '203.0.113.9'],
+    [
+      'the facts of the same address',
+      { ip: { ...FACTS, address: '::ffff:203.0.113.9' } },
+      { uid: 7 },
+      '203.0.113.9',
+    ],
     ['another address, which is another actor', { ip: '203.0.113.10' }, null, '203.0.113.10'],
-    ['nothing of its own', {}, { uid: 7 }, '203.0.113.9'],
-  ])(
-    'takes from the request what the call leaves out: %s',
-    (_name, actor, identifiers, address) => {
-      const { reporter, records } = opened();
-      inRequest(() => {
-        identify({ uid: 7 });
-        reporter.attack(ATTACK, { actor });
-      });
-      expect(records()[0].context.actor).toMatchObject({ identifiers, ip: { address } });
-    },
-  );
+    ['an empty actor', {}, { uid: 7 }, '203.0.113.9'],
+  ])('is completed from the request: %s', (_name, actor, identifiers, address) => {
+    const { reporter, records } = opened();
+    inRequest(() => {
+      identify({ uid: 7 });
+      reporter.attack(ATTACK, { actor });
+    });
+    expect(records()[0].context.actor).toMatchObject({ identifiers, ip: { address } });
+  });
 
   test('is empty outside of a request', () => {
     const { reporter, records } = opened();
@@ -98,7 +105,7 @@ describe('the context of an event', () => {
     expect(records()[0].context).toEqual({ service: SERVICE });
   });
 
-  test('comes from the host’s own function, where there is one; what that throws counts as nothing', () => {
+  test('comes from the context function, and is empty if that throws', () => {
     const { reporter, records } = opened({
       context: () => createRequestCapture().contextOf(REQUEST),
     });
@@ -113,7 +120,7 @@ describe('the context of an event', () => {
     expect(failing.records()[0].context).toEqual({ service: SERVICE });
   });
 
-  test('has the facts that enrichers know of an address that is text', () => {
+  test('has the facts of enrichers for an address given as text', () => {
     const enrichment = createEnrichment({ enrichers: [() => ({ tor: true })] });
     const { reporter, records } = opened({ enrichment });
     reporter.attack(ATTACK, { actor: { ip: '8.8.8.8' } });
@@ -123,7 +130,7 @@ describe('the context of an event', () => {
   test.each([
     [new Date('2026-08-01T12:00:00Z'), '2026-08-01T12:00:00.000Z', '2026-08-01T12:00:00.000+00:00'],
     ['2026-08-01T14:00:00+02:00', '2026-08-01T14:00:00+02:00', '2026-08-01T12:00:00.000+00:00'],
-  ])('has the time it is given: %s', async (detected_at, onLog, onWebhook) => {
+  ])('has the time of the call: %s', async (detected_at, onLog, onWebhook) => {
     const receiver = await openReceiver();
     const { reporter, records } = opened({ webhook: webhookTo(receiver) });
     await reporter.attack(ATTACK, { detected_at }).settled;
@@ -145,7 +152,7 @@ describe('beforeSend', () => {
     expect(messagesOf(receiver)[0]?.message).toMatchObject({ event_kind: 'xss' });
   });
 
-  test('that gives nothing has its changes told', () => {
+  test('reports its changes of the record when it returns undefined', () => {
     const { reporter, records } = opened({
       beforeSend: (record) => {
         record.payload['ruleset'] = 'xss';
@@ -155,17 +162,17 @@ describe('beforeSend', () => {
     expect(records()[0].payload).toEqual({ ruleset: 'xss' });
   });
 
-  test('drops an event with null, and it is counted', async () => {
+  test('drops and counts an event when it returns null', async () => {
     const { reporter, records } = opened({ beforeSend: () => null });
     expect(await reporter.attack(ATTACK).settled).toEqual({
       outcome: 'skipped',
       reason: 'dropped',
     });
     expect(records()).toEqual([]);
-    expect(reporter.stats()).toMatchObject({ reported: 1, dropped: 1, written: 0 });
+    expect(await reporter.stats()).toMatchObject({ reported: 1, dropped: 1, written: 0 });
   });
 
-  test('that throws, or gives what is no record, rejects the event', () => {
+  test('rejects the event when it throws or returns an invalid record', () => {
     const rejected: string[] = [];
     const { reporter } = opened({
       onRejected: ({ error }) => rejected.push(error.code),
@@ -180,13 +187,13 @@ describe('beforeSend', () => {
   });
 });
 
-describe('what channel B reports', () => {
-  test('goes by the tables that the reporter is given, and by what the call says', async () => {
+describe('the message on channel B', () => {
+  test('follows the vocabulary of the reporter and the overrides of the call', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({
       webhook: webhookTo(receiver),
       eventUrl: 'https://events.example/{id}?of={id}',
-      eventWords: { xss: { kind: 'xss_stored' } },
+      eventVocabulary: { xss: { kind: 'xss_stored' } },
     });
     await reporter.attack({ ruleset: 'xss' }, { webhook: { title: 'Script', message_id: 'm-1' } })
       .settled;
@@ -201,7 +208,7 @@ describe('what channel B reports', () => {
     });
   });
 
-  test('is the message that the call gives, of any event', async () => {
+  test('is the caller’s own message, for any event', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const message = {
@@ -224,7 +231,7 @@ describe('what channel B reports', () => {
     expect(await typeless.settled).toEqual({ outcome: 'skipped', reason: 'no-message-type' });
   });
 
-  test('is nothing, where the call says so', async () => {
+  test('is absent with webhook: false', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const settled = [
@@ -256,19 +263,19 @@ async function outOfOrder(): Promise<never> {
 }
 
 describe('an incident', () => {
-  test('is created once and then updated, with what is new alone', async () => {
+  test('is created once and then updated, with new addresses and accounts only', async () => {
     const receiver = await openReceiver();
     const { reporter, records } = opened({ webhook: webhookTo(receiver) });
-    const tell = (ips: string[], accounts: number[]) =>
+    const report = (ips: string[], accounts: number[]) =>
       reporter.incident({
         ...INCIDENT,
         incident_type: 'unusual_volume_of_signin',
         related_ips: ips,
         compromised_accounts: accounts.map(account),
       }).settled;
-    await tell(['203.0.113.1', '203.0.113.2'], [1]);
-    await tell(['203.0.113.2', '203.0.113.3', '203.0.113.3'], [1, 2]);
-    await tell(['203.0.113.1'], []);
+    await report(['203.0.113.1', '203.0.113.2'], [1]);
+    await report(['203.0.113.2', '203.0.113.3', '203.0.113.3'], [1, 2]);
+    await report(['203.0.113.1'], []);
     expect(eventTypes(records())).toEqual(['create', 'update', 'update']);
     expect(
       messagesOf(receiver).map(({ message }) => {
@@ -292,7 +299,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('reports an account once a message may carry it, whatever came before', async () => {
+  test('lists an account in the first message that may list accounts', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const accounts = { compromised_accounts: [account(1)], related_ips: ['203.0.113.1'] };
@@ -307,12 +314,12 @@ describe('an incident', () => {
     ]);
   });
 
-  test('has reported what a whole message of the caller’s carries, and nothing else', async () => {
+  test('remembers the addresses in the caller’s own message, and no others', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const related_ips = ['203.0.113.1', '203.0.113.2', '203.0.113.3'];
     await reporter.incident({ ...INCIDENT, related_ips: related_ips.slice(0, 1) }).settled;
-    const [first] = messagesOf(receiver).map(({ message: told }) => told);
+    const [first] = messagesOf(receiver).map(({ message: sent }) => sent);
     const [ip] = (first?.['new_related_ips'] ?? []) as object[];
     const message = {
       ...first,
@@ -322,14 +329,14 @@ describe('an incident', () => {
     const payload = { ...INCIDENT, related_ips };
     await reporter.incident(payload, { webhook: { message } }).settled;
     await reporter.incident(payload).settled;
-    expect(messagesOf(receiver).map(({ message: told }) => newIn(told)[0])).toEqual([
+    expect(messagesOf(receiver).map(({ message: sent }) => newIn(sent)[0])).toEqual([
       ['203.0.113.1'],
       ['203.0.113.2'],
       ['203.0.113.3'],
     ]);
   });
 
-  test('names an address once, however it is spelt', async () => {
+  test('lists an address once, however it is spelt', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const facts = describeAddress('203.0.113.1') as LogActor['ip'];
@@ -343,7 +350,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('of a time that is none begins now', async () => {
+  test('begins now if its time is invalid', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     reporter.incident(INCIDENT, { detected_at: 'nonsense' });
@@ -352,7 +359,7 @@ describe('an incident', () => {
     expect(element?.message['date_started']).toMatch(/^20[2-9]/);
   });
 
-  test('that is not reported on channel A is not asked for there', async () => {
+  test('does not ask the store for a channel without a log', async () => {
     const asked: string[] = [];
     const memory = createMemoryIncidents();
     const incidents = {
@@ -370,10 +377,10 @@ describe('an incident', () => {
   });
 
   test.each([
-    ['nothing', undefined],
+    ['undefined', undefined],
     ['null', null],
-    ['half an answer', { isFirst: true, startedAt: 'now' }],
-  ])('of a store that answers %s comes back on channel B', async (_name, answer) => {
+    ['an incomplete object', { isFirst: true, startedAt: 'now' }],
+  ])('is rejected on channel B when the store returns %s', async (_name, answer) => {
     const receiver = await openReceiver();
     const rejected: string[] = [];
     const { reporter } = opened({
@@ -386,7 +393,7 @@ describe('an incident', () => {
     expect(rejected.at(-1)).toBe('webhook ERR_QUEUE_FAILED');
   });
 
-  test('that cannot be written is thrown where that is wanted, though the store takes it back later', () => {
+  test('throws with strict when its record is invalid, though the store retracts later', () => {
     const memory = createMemoryIncidents();
     const { reporter } = opened({
       strict: true,
@@ -401,7 +408,7 @@ describe('an incident', () => {
     expect(reporter.incident(INCIDENT).record).toBeUndefined();
   });
 
-  test('of which the first message is refused is created by the next', async () => {
+  test('is created by the second message when the first is refused', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const broken = { ...INCIDENT, related_ips: [{ address: 'nonsense', metadata: {}, geo: {} }] };
@@ -415,7 +422,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('is of the status that the call forces', async () => {
+  test('has the status that the call sets', async () => {
     const receiver = await openReceiver();
     const { reporter, records } = opened({ webhook: webhookTo(receiver) });
     await reporter.incident({ ...INCIDENT, event_type: 'update' }).settled;
@@ -432,18 +439,18 @@ describe('an incident', () => {
     [{ ...INCIDENT, incident_type: 'xss' as const }, { xss: null }, 'no-message-type'],
   ])(
     'without a type on channel B is reported on channel A alone',
-    async (payload, incidentWords, reason) => {
+    async (payload, incidentVocabulary, reason) => {
       const receiver = await openReceiver();
       const { reporter, records } = opened({
         webhook: webhookTo(receiver),
-        ...(incidentWords === undefined ? {} : { incidentWords }),
+        ...(incidentVocabulary === undefined ? {} : { incidentVocabulary }),
       });
       expect(await reporter.incident(payload).settled).toEqual({ outcome: 'skipped', reason });
       expect(eventTypes(records())).toEqual(['create']);
     },
   );
 
-  test('has in format v1 the genre of its type, and the URL of the reporter', async () => {
+  test('has the genre of its type and the reporter’s URL in format v1', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({
       webhook: { ...webhookTo(receiver), format: 1 },
@@ -477,7 +484,7 @@ describe('an incident', () => {
     expect(eventTypes(records().slice(1))).toEqual(['create', 'update']);
   });
 
-  test('of a store that fails comes back, and nothing is thrown', async () => {
+  test('is rejected when the store fails, without throwing', async () => {
     const rejected: string[] = [];
     const receiver = await openReceiver();
     const { reporter } = opened({
@@ -492,7 +499,7 @@ describe('an incident', () => {
   });
 });
 
-test('the rating of a message is the one that the call gives (D81)', async () => {
+test('a message has the rating of the call (D81)', async () => {
   const receiver = await openReceiver();
   const { reporter } = opened({ webhook: webhookTo(receiver) });
   const rated = reporter.attack(ATTACK, { webhook: { risk_coefficient: 80 } });
@@ -508,7 +515,7 @@ test('the rating of a message is the one that the call gives (D81)', async () =>
 });
 
 describe('a receipt', () => {
-  test('reports that a message died, and of what', async () => {
+  test('says that a message is dead, and why', async () => {
     const receiver = await openReceiver({ otherwise: { status: 400 } });
     const { reporter } = opened({
       webhook: { ...webhookTo(receiver), schedule: { delaysMs: [] } },
@@ -519,7 +526,7 @@ describe('a receipt', () => {
     });
   });
 
-  test('reports that another process delivers', async () => {
+  test('says that another process delivers the message', async () => {
     const receiver = await openReceiver();
     const { reporter } = opened({
       webhook: { ...webhookTo(receiver), queue: createMemoryQueue(), role: 'enqueue' },
@@ -555,7 +562,7 @@ describe('a receipt', () => {
     expect(Object.keys(one)).toEqual(['record']);
   });
 
-  test('of what was not written has no record at all', () => {
+  test('has no record if none was written', () => {
     const { reporter } = opened({ log: false });
     expect('record' in reporter.attack(ATTACK)).toBe(false);
     expect('record' in opened({ enabled: false }).reporter.attack(ATTACK)).toBe(false);
@@ -576,15 +583,15 @@ describe('a receipt', () => {
     },
   );
 
-  test('has one promise, whoever asks', () => {
+  test('has one promise for all readers', () => {
     const { reporter } = opened();
     const receipt = reporter.attack(ATTACK);
     expect(receipt.settled).toBe(receipt.settled);
   });
 });
 
-describe('the end of a reporter', () => {
-  test('delivers what it can, and rejects what comes after', async () => {
+describe('closing a reporter', () => {
+  test('delivers pending messages, and rejects later events', async () => {
     const receiver = await openReceiver();
     const rejected: string[] = [];
     const { reporter, records } = opened({
@@ -596,13 +603,19 @@ describe('the end of a reporter', () => {
     const closing = reporter.close();
     expect(reporter.close()).toBe(closing);
     const receipt = reporter.attack(ATTACK);
-    expect(await closing).toEqual({ delivered: 2, dead: 0, discarded: 0, returned: [], left: 0 });
+    expect(await closing).toEqual({
+      delivered: 2,
+      dead: 0,
+      discarded: 0,
+      returned: [],
+      remaining: 0,
+    });
     expect(await receipt.settled).toEqual({ outcome: 'rejected', reason: 'ERR_REPORTER_CLOSED' });
     expect(rejected).toEqual(['log ERR_REPORTER_CLOSED', 'webhook ERR_REPORTER_CLOSED']);
     expect(records()).toHaveLength(2);
   });
 
-  test('hands back what was not delivered', async () => {
+  test('returns undelivered messages', async () => {
     const receiver = await openReceiver({ otherwise: { status: 500 } });
     const { reporter } = opened({ webhook: webhookTo(receiver) });
     const { settled, message_id } = reporter.attack(ATTACK);
@@ -612,7 +625,7 @@ describe('the end of a reporter', () => {
     expect(await settled).toEqual({ outcome: 'discarded', reason: 'returned' });
   });
 
-  test('leaves the writer and the sender open that it was given', async () => {
+  test('leaves the caller’s writer and sender open', async () => {
     const receiver = await openReceiver();
     const sink = createLineSink();
     const log = createLogWriter<'open'>({ destination: sink, dialect: 'open' });
@@ -624,14 +637,14 @@ describe('the end of a reporter', () => {
       dead: 0,
       discarded: 0,
       returned: [],
-      left: 0,
+      remaining: 0,
     });
     log.write(JSON.parse(sink.lines[0] ?? ''));
     expect(sink.lines).toHaveLength(2);
     expect((await sender.stats()).delivered).toBe(1);
   });
 
-  test('reports what the log could not do, beside the rest', async () => {
+  test('returns the error of the log beside the other results', async () => {
     const log = {
       write: () => {},
       flush: () => Promise.reject(new Error('EIO')),
@@ -650,7 +663,19 @@ describe('the end of a reporter', () => {
     expect(await reporter.close()).toMatchObject({ logError });
   });
 
-  test('comes with its scope', async () => {
+  test.each(['flush', 'close'] as const)(
+    '%s does not wait for a stalled log after its deadline',
+    async (method) => {
+      const writer = { write: () => {}, flush: pending, close: pending };
+      const reporter = createReporter({ service: SERVICE, log: writer });
+      reporter.attack(ATTACK);
+      expect(await reporter[method]({ deadlineMs: 20 })).toMatchObject({
+        logError: { code: 'ERR_WRITE_FAILED' },
+      });
+    },
+  );
+
+  test('happens at the end of an `await using` scope', async () => {
     const { reporter } = opened();
     await reporter[Symbol.asyncDispose]();
     expect(reporter.attack(ATTACK).record).toBeUndefined();
@@ -658,7 +683,7 @@ describe('the end of a reporter', () => {
 });
 
 test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [-1], ['1000']])(
-  'a deadline that is none is refused, and the reporter can still be closed: %s',
+  'close rejects an invalid deadline, and can be called again: %s',
   async (deadlineMs) => {
     const { reporter, records } = opened();
     const refused = expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['deadlineMs'] });
@@ -673,7 +698,7 @@ test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [-1], ['1000']])(
   },
 );
 
-test('flush does not wait for what is reported after it', async () => {
+test('flush does not wait for later events', async () => {
   const receiver = await openReceiver();
   const { reporter } = opened({ webhook: webhookTo(receiver) });
   reporter.attack(ATTACK);
@@ -684,7 +709,7 @@ test('flush does not wait for what is reported after it', async () => {
   await reporter.flush();
   over.abort();
   await busy;
-  expect(reporter.stats().accepted).toBeGreaterThan(0);
+  expect((await reporter.stats()).accepted).toBeGreaterThan(0);
 });
 
 test('a playbook is selected by the slug that is reported', async () => {
@@ -701,14 +726,14 @@ test('a playbook is selected by the slug that is reported', async () => {
       network: 'allow-private',
     },
   });
-  const told = reporter.playbookTrigger({ name: 'Block IPs', playbook_slug: 'other' });
-  expect(await told.settled).toEqual({ outcome: 'delivered' });
+  const receipt = reporter.playbookTrigger({ name: 'Block IPs', playbook_slug: 'other' });
+  expect(await receipt.settled).toEqual({ outcome: 'delivered' });
   const skipped = reporter.playbookTrigger({ name: 'Block IPs' });
   expect(await skipped.settled).toEqual({ outcome: 'skipped', reason: 'playbook-not-selected' });
 });
 
 test.each(['signal', 'deadlineMs'])(
-  'flush ends with its %s, and says what is left',
+  'flush resolves with the number of pending messages at its %s',
   async (limit) => {
     const receiver = await openReceiver({ otherwise: { status: 500 } });
     const { reporter } = opened({ webhook: webhookTo(receiver) });
@@ -733,23 +758,27 @@ test.each(['signal', 'deadlineMs'])(
   },
 );
 
-describe('what follows the open dialect alone', () => {
+describe('an event that only the open dialect allows', () => {
   const IPV6 = { actor: { ip: '2001:db8::7' } };
 
-  test('is written and counted', () => {
+  test('is written and counted', async () => {
     const { reporter, records } = opened();
     expect(reporter.attack(ATTACK, IPV6).record).toMatchObject({ payload: ATTACK });
     reporter.attack({ ruleset: 'a_new_word' });
     reporter.attack(ATTACK);
     expect(records()).toHaveLength(3);
-    expect(reporter.stats()).toMatchObject({ written: 3, outsideStrict: 2 });
+    expect(await reporter.stats()).toMatchObject({ written: 3, outsideStrict: 2 });
   });
 
-  test('comes back where the dialect is strict', () => {
+  test('is rejected in the strict dialect', async () => {
     const { reporter, records } = opened({ dialect: 'strict' });
     reporter.attack(ATTACK, IPV6);
     expect(records()).toEqual([]);
-    expect(reporter.stats()).toMatchObject({ written: 0, outsideStrict: 0, rejected: { log: 1 } });
+    expect(await reporter.stats()).toMatchObject({
+      written: 0,
+      outsideStrict: 0,
+      rejected: { log: 1 },
+    });
   });
 });
 
@@ -777,15 +806,15 @@ describe('a derived reporter', () => {
     expect(await waf.attack(ATTACK).settled).toEqual({ outcome: 'delivered' });
   });
 
-  test('shares the channels and counters of its parent, which ends it', async () => {
+  test('shares the channels and counters of its parent, and is closed with it', async () => {
     const { reporter, records } = await selecting();
     const waf = reporter.with({ module: 'waf' });
     expect('close' in waf || Symbol.asyncDispose in waf).toBe(false);
     waf.attack(ATTACK);
     reporter.userLogin({ success: true });
     expect(records()).toHaveLength(2);
-    expect(waf.stats()).toEqual(reporter.stats());
-    expect(waf.stats().reported).toBe(2);
+    expect(await waf.stats()).toEqual(await reporter.stats());
+    expect((await waf.stats()).reported).toBe(2);
     expect(await waf.flush()).toEqual({
       delivered: 1,
       dead: 0,
@@ -800,7 +829,7 @@ describe('a derived reporter', () => {
     });
   });
 
-  test('hands back the context of a call as it was given', () => {
+  test('passes the caller’s context to onRejected', () => {
     const contexts: unknown[] = [];
     const { reporter } = opened({ onRejected: ({ context }) => contexts.push(context) });
     const context = { module: 'rasp' };
@@ -815,7 +844,7 @@ describe('a derived reporter', () => {
     [{ module: '' }, ['module']],
     [{ module: 7 }, ['module']],
     [{ modul: 'waf' }, ['modul']],
-  ])('is refused for options that cannot be used: %j', (options, path) => {
+  ])('is rejected for invalid options: %j', (options, path) => {
     const { reporter } = opened();
     expect(() => reporter.with(options as never)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }),
@@ -823,14 +852,14 @@ describe('a derived reporter', () => {
   });
 });
 
-test('counts are kept by event, custom events as one', () => {
+test('stats counts events by name, custom events as one', async () => {
   const { reporter } = opened();
   reporter.attack(ATTACK);
   reporter.attack({ ruleset: '' });
   reporter.customEvent('a', {});
   reporter.customEvent('b', {});
   reporter.incident(INCIDENT);
-  expect(reporter.stats()).toMatchObject({
+  expect(await reporter.stats()).toMatchObject({
     reported: 5,
     reportedByName: {
       'svc.ev0.threat.attack': 2,
@@ -851,13 +880,13 @@ describe('the suffix of an exploit (D1)', () => {
     [{ suffix: true }, `${NAME}.lfi`],
     [{ suffix: false }, NAME],
     [{}, NAME],
-  ])('is its protection, where it is wanted: %j', (options, name) => {
+  ])('is the protection with the options %j', (options, name) => {
     const { reporter, records } = opened({ ...options, dialect: 'strict' });
     reporter.vulnerabilityExploit({ protection: 'lfi' });
     expect(records().map((record) => record.event_name)).toEqual([name]);
   });
 
-  test('is that of the protection that beforeSend leaves, and beforeSend sees none', () => {
+  test('is the protection that beforeSend leaves; beforeSend sees the name without it', () => {
     const seen: string[] = [];
     const { reporter, records } = opened({
       suffix: true,
@@ -870,13 +899,13 @@ describe('the suffix of an exploit (D1)', () => {
     expect([seen, records()[0].event_name]).toEqual([[NAME], `${NAME}.redacted`]);
   });
 
-  test('is left out where there is none to have, and of other events', () => {
+  test('is missing without a protection, and for other events', async () => {
     const { reporter, records } = opened({ suffix: true });
     reporter.vulnerabilityExploit({ protection: '' });
     reporter.attack({ ruleset: 'lfi' });
     reporter.vulnerabilityExploit({ protection: 7 } as never);
     expect(records().map((record) => record.event_name)).toEqual([NAME, 'svc.ev0.threat.attack']);
-    expect(reporter.stats().rejected.log).toBe(1);
+    expect((await reporter.stats()).rejected.log).toBe(1);
   });
 
   test('is not reported on channel B', async () => {
@@ -887,7 +916,7 @@ describe('the suffix of an exploit (D1)', () => {
   });
 });
 
-test('the URL of an event takes an id of any characters', () => {
+test('urlFrom encodes ids of any characters', () => {
   const template = 'https://events.example/{id}?again={id}';
   expect(urlFrom(template, 'a b/ü')).toBe(
     'https://events.example/a%20b%2F%C3%BC?again=a%20b%2F%C3%BC',
@@ -897,24 +926,28 @@ test('the URL of an event takes an id of any characters', () => {
   );
 });
 
-test('an incident of an id that has no form in a URL is reported', async () => {
+test('an incident whose id cannot be encoded in a URL is reported', async () => {
   const receiver = await openReceiver();
   const { reporter } = opened({
     webhook: { ...webhookTo(receiver), format: 1 },
     eventUrl: 'https://events.example/{id}',
   });
-  const told = reporter.incident({ ...INCIDENT, incident_id: '\ud800' });
-  expect(await told.settled).toEqual({ outcome: 'delivered' });
+  const receipt = reporter.incident({ ...INCIDENT, incident_id: '\ud800' });
+  expect(await receipt.settled).toEqual({ outcome: 'delivered' });
 });
 
-describe('rows of the tables that the caller gives', () => {
-  test('count for what is reported, as they were when the reporter was made', async () => {
+describe('vocabulary options', () => {
+  test('apply as they were when the reporter was created', async () => {
     const receiver = await openReceiver();
-    const eventWords = { xss: { kind: 'odd', title: 'Odd script' } };
-    const incidentWords = { targeted_attack: { message_type: 'injection_odd' } };
-    const { reporter } = opened({ webhook: webhookTo(receiver), eventWords, incidentWords });
-    eventWords.xss.kind = 'changed';
-    incidentWords.targeted_attack.message_type = 'changed';
+    const eventVocabulary = { xss: { kind: 'odd', title: 'Odd script' } };
+    const incidentVocabulary = { targeted_attack: { message_type: 'injection_odd' } };
+    const { reporter } = opened({
+      webhook: webhookTo(receiver),
+      eventVocabulary,
+      incidentVocabulary,
+    });
+    eventVocabulary.xss.kind = 'changed';
+    incidentVocabulary.targeted_attack.message_type = 'changed';
     await reporter.attack({ ruleset: 'xss' }).settled;
     await reporter.incident({ ...INCIDENT, incident_type: 'targeted_attack' }).settled;
     expect(messagesOf(receiver)).toMatchObject([
@@ -931,7 +964,7 @@ describe('rows of the tables that the caller gives', () => {
 });
 
 test.runIf(process.platform === 'linux')(
-  'a log file is let go where the webhook is refused',
+  'createReporter closes the log file when the webhook options are invalid',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'reporter-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -957,15 +990,15 @@ function openFiles(): string[] {
   });
 }
 
-describe('a reporter that is not enabled', () => {
-  test('does nothing, and looks at nothing', async () => {
+describe('a disabled reporter', () => {
+  test('skips every event without reading it', async () => {
     const reporter = createReporter({ service: SERVICE, enabled: false });
     const unread = new Proxy({}, { get: () => expect.unreachable() });
     const receipt = reporter.attack(unread as never, unread);
     expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'disabled' });
     expect(reporter.incident(unread as never)).toBe(receipt);
     expect(reporter.with(unread as never).attack(unread as never)).toBe(receipt);
-    expect(reporter.stats().reported).toBe(0);
+    expect((await reporter.stats()).reported).toBe(0);
     expect(await reporter.flush()).toEqual({
       delivered: 0,
       dead: 0,
@@ -973,18 +1006,18 @@ describe('a reporter that is not enabled', () => {
       settledElsewhere: 0,
       pending: 0,
     });
-    expect(await reporter.close()).toMatchObject({ returned: [], left: 0 });
+    expect(await reporter.close()).toMatchObject({ returned: [], remaining: 0 });
     await reporter[Symbol.asyncDispose]();
   });
 });
 
-test('log: false tells channel B alone', async () => {
+test('log: false reports on channel B only', async () => {
   const receiver = await openReceiver();
   const { reporter } = opened({ log: false, webhook: webhookTo(receiver) });
   const receipt = reporter.attack(ATTACK);
   expect(await receipt.settled).toEqual({ outcome: 'delivered' });
   expect(receipt.record).toBeUndefined();
-  expect(reporter.stats()).toMatchObject({ written: 0, accepted: 1, rejected: { log: 0 } });
+  expect(await reporter.stats()).toMatchObject({ written: 0, accepted: 1, rejected: { log: 0 } });
 });
 
 describe('options', () => {
@@ -1008,13 +1041,13 @@ describe('options', () => {
     [{ service: SERVICE, context: {} }, ['context']],
     [{ service: SERVICE, enrichment: {} }, ['enrichment']],
     [{ service: SERVICE, suffix: 1 }, ['suffix']],
-    [{ service: SERVICE, eventWords: { xss: 1 } }, ['eventWords', 'xss']],
-    [{ service: SERVICE, incidentWords: 1 }, ['incidentWords']],
+    [{ service: SERVICE, eventVocabulary: { xss: 1 } }, ['eventVocabulary', 'xss']],
+    [{ service: SERVICE, incidentVocabulary: 1 }, ['incidentVocabulary']],
     [{ service: SERVICE, eventUrl: 'https://x.example/' }, ['eventUrl']],
     [{ service: SERVICE, eventUrl: '/{id}' }, ['eventUrl']],
     [{ service: SERVICE, incidents: {} }, ['incidents']],
     [{ service: SERVICE, webhooks: {} }, ['webhooks']],
-  ])('that cannot be used are refused by name: %j', (options, path) => {
+  ])('are rejected by name if they are invalid: %j', (options, path) => {
     expect(() => createReporter(options as never)).toThrow(
       expect.objectContaining({ code: expect.stringMatching(/^ERR_INVALID_/), path }),
     );

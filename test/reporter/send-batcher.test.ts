@@ -53,7 +53,7 @@ const toldIn = (reporter: Reporter) =>
 
 const microtask = async (): Promise<void> => {};
 
-describe('messages that are reported in one run', () => {
+describe('messages reported in one synchronous run', () => {
   test('are accepted in one call, in their order, and each gets its own result', async () => {
     const receiver = await openReceiver();
     const { reporter, calls } = opened(receiver);
@@ -67,26 +67,26 @@ describe('messages that are reported in one run', () => {
     expect(calls).toEqual([3, 1]);
   });
 
-  test('go in calls of so many', async () => {
+  test('are sent in calls of at most MAX_BATCH_MESSAGES', async () => {
     const { reporter, calls } = opened({});
     for (let count = 0; count <= MAX_BATCH_MESSAGES; count += 1) reporter.attack(ATTACK);
-    await expect.poll(() => reporter.stats().accepted).toBe(MAX_BATCH_MESSAGES + 1);
+    await expect.poll(async () => (await reporter.stats()).accepted).toBe(MAX_BATCH_MESSAGES + 1);
     // They are under way at the same time, and the longer one may have to give way.
     expect(calls.toSorted((one, other) => other - one)).toEqual([MAX_BATCH_MESSAGES, 1]);
   });
 
-  test('go apart where they are of several modules, of which one is not wanted', async () => {
+  test('are sent in separate calls if their modules differ', async () => {
     const { reporter, calls } = opened({ modules: { waf: true } });
     const reported = ['waf', 'rasp', 'waf'].map((module) => reporter.attack(ATTACK, { module }));
     expect(await reported[1]?.settled).toEqual({
       outcome: 'skipped',
       reason: 'module-not-selected',
     });
-    await expect.poll(() => reporter.stats().accepted).toBe(2);
+    await expect.poll(async () => (await reporter.stats()).accepted).toBe(2);
     expect(calls).toEqual([1, 1]);
   });
 
-  test('are waited for by whoever flushes the sender that was lent, in the same run', async () => {
+  test('are waited for by a flush of the host’s sender in the same run', async () => {
     const receiver = await openReceiver();
     const { reporter, sender } = opened(receiver);
     reporter.attack(ATTACK);
@@ -94,7 +94,7 @@ describe('messages that are reported in one run', () => {
     expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
   });
 
-  test('are taken before that sender is closed, in the same run', async () => {
+  test('are accepted before a close of that sender in the same run', async () => {
     const receiver = await openReceiver();
     const { reporter, sender, rejected } = opened(receiver);
     const receipts = [reporter.attack(ATTACK), reporter.attack(ATTACK)];
@@ -105,25 +105,21 @@ describe('messages that are reported in one run', () => {
 });
 
 describe('a call of the sink', () => {
-  const SENT = { status: 'fulfilled', value: { isAccepted: false, reason: 'not-wanted' } } as never;
   const message = { message_id: 'a', message_type: 'test', message: {} };
 
   /** The result of each of so many messages, in their order. */
   function toldBy(sendBatch: SendBatch, count: number) {
-    const handOver = new SendBatcher({
-      send: () => Promise.reject(new Error('alone')),
-      sendBatch,
-    });
+    const batcher = new SendBatcher({ send: sendBatch });
     const reported: unknown[] = [];
     const end = {
       sent: () => void reported.push('sent'),
       failed: (error: unknown) => void reported.push(error),
     };
-    for (let index = 0; index < count; index += 1) handOver.send(message, {}, end);
-    return { handOver, reported };
+    for (let index = 0; index < count; index += 1) batcher.send(message, {}, end);
+    return { batcher, reported };
   }
 
-  test('that is over takes no further message, whatever Promise the host has', async () => {
+  test('accepts no message after its end, also with a replaced Promise', async () => {
     const { reporter, sender } = opened({});
     await sender.close();
     const receipts: Receipt[] = [];
@@ -138,27 +134,20 @@ describe('a call of the sink', () => {
     expect(ends).toEqual([closed, closed]);
   });
 
-  test('that throws at once has failed, and so have all messages of the run', async () => {
+  test('fails all messages of the run when it throws synchronously', async () => {
     const thrown = new Error('at once');
-    const { handOver, reported } = toldBy(() => {
+    const { batcher, reported } = toldBy(() => {
       throw thrown;
     }, 2);
-    await handOver.over();
+    await batcher.answered();
     expect(reported).toEqual([thrown, thrown]);
-  });
-
-  test.each([0, 1, 3])('that reports %d messages, not of the two, has failed', async (count) => {
-    const { handOver, reported } = toldBy(async () => Array.from({ length: count }, () => SENT), 2);
-    await handOver.over();
-    const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED' });
-    expect(reported).toEqual([failed, failed]);
   });
 });
 
-describe('good messages beside one that is wrong', () => {
+describe('valid messages beside an invalid one', () => {
   const ENDS = ['delivered', 'rejected', 'delivered'];
 
-  test('are taken before the sender that was lent is closed, in the same run', async () => {
+  test('are accepted before a close of the host’s sender in the same run', async () => {
     const { reporter, sender, rejected } = opened(await openReceiver());
     const receipts = toldIn(reporter);
     expect(await sender.close()).toMatchObject({ delivered: 2 });
@@ -167,13 +156,13 @@ describe('good messages beside one that is wrong', () => {
     expect(rejected.map(({ error }) => error.code)).toEqual(['ERR_INVALID_MESSAGE']);
   });
 
-  test('are waited for by whoever flushes it, in the same run', async () => {
+  test('are waited for by a flush in the same run', async () => {
     const { reporter, sender } = opened(await openReceiver());
     toldIn(reporter);
     expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
   });
 
-  test('are taken as far as there is room before it is closed, in the same run', async () => {
+  test('are accepted up to the quota before a close in the same run', async () => {
     const receiver = await openReceiver();
     const queue = createMemoryQueue({ maxPendingMessages: 2 });
     const { reporter, sender, rejected } = opened({ ...receiver, queue });
@@ -182,7 +171,7 @@ describe('good messages beside one that is wrong', () => {
     expect(rejected.map(({ error }) => error.code)).toEqual(['ERR_QUEUE_FULL']);
   });
 
-  test('come back as of a closed sender where its queue is closed before they go again', async () => {
+  test('are rejected with ERR_SENDER_CLOSED if the queue closes before they are sent singly', async () => {
     const queue = createMemoryQueue();
     const refusing = wrapQueue(queue, {
       enqueue: async (entries) => {
@@ -199,8 +188,8 @@ describe('good messages beside one that is wrong', () => {
   });
 });
 
-describe('what is wrong with a call', () => {
-  test('is the trouble of the message alone that it is about, which comes back as if it had gone alone', async () => {
+describe('a failed call', () => {
+  test('rejects only the message that it is about, as if that had been sent alone', async () => {
     const receiver = await openReceiver();
     const { reporter, rejected } = opened(receiver);
     const receipts = [{}, WRONG, {}].map((context) => reporter.attack(ATTACK, context));
@@ -212,17 +201,17 @@ describe('what is wrong with a call', () => {
       input: [{ message_id: receipts[1]?.message_id }],
     });
     expect(rejected[0]?.error.path.slice(0, 2)).toEqual([0, 'message']);
-    expect(reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
+    expect(await reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
   });
 
-  test('that has no room for all of them keeps those out for which there is none', async () => {
+  test('rejects only the messages beyond the quota', async () => {
     const { reporter, rejected } = opened({ queue: createMemoryQueue({ maxPendingMessages: 2 }) });
     for (let count = 0; count < 3; count += 1) reporter.attack(ATTACK);
     await expect.poll(() => rejected.map(({ error }) => error.code)).toEqual(['ERR_QUEUE_FULL']);
-    expect(reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
+    expect(await reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
   });
 
-  test('is handed back with each message where the queue fails, and none goes again', async () => {
+  test('rejects each message when the queue fails, and sends none again', async () => {
     const { queue, loseAnswer } = createFailingQueue(createMemoryQueue());
     loseAnswer('enqueue');
     const { reporter, rejected, calls } = opened({ queue });
@@ -236,7 +225,7 @@ describe('what is wrong with a call', () => {
     expect(rejected[0]?.error).not.toBe(rejected[1]?.error);
   });
 
-  test('is reported where its event happened', async () => {
+  test('is reported in the context of its event', async () => {
     const store = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const sender = openSender({ url: 'https://a.example', secret: SECRET });

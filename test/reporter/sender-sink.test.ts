@@ -1,4 +1,4 @@
-/** What a reporter gives its sender: one of ours, one of the host around it, or one of another make. */
+/** The calls of a reporter to a sender: the library's, a wrapper around it, or the host's own. */
 import { expect, test } from 'vitest';
 import { type FollowingSender, SEND_EACH, type WebhookSender } from '../../src/delivery/sender.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
@@ -6,7 +6,7 @@ import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { openSender, SECRET } from '../helpers/sender.ts';
 
-/** The host's own around one of ours. */
+/** A wrapper of the host around our sender. */
 class Around {
   readonly #inner: FollowingSender & WebhookSender<'open'>;
   readonly given: unknown[] = [];
@@ -55,7 +55,7 @@ async function report(webhook: unknown, count: number) {
     reporter.attack({ ruleset: 'sql_injection' });
   await reporter.flush();
   expect(rejected).toEqual([]);
-  expect(reporter.stats().accepted).toBe(count);
+  expect((await reporter.stats()).accepted).toBe(count);
 }
 
 const MESSAGE: unknown = {
@@ -64,7 +64,7 @@ const MESSAGE: unknown = {
   message: expect.any(Object),
 };
 
-test('a sender of a class of the host, around one of ours, gets plain messages', async () => {
+test('a wrapper of the host around our sender gets plain messages', async () => {
   const queue = createMemoryQueue();
   const inner = openSender({
     url: 'https://receiver.example/',
@@ -77,7 +77,7 @@ test('a sender of a class of the host, around one of ours, gets plain messages',
   expect(around.given).toStrictEqual([MESSAGE]);
 });
 
-test('a sender of another make gets plain messages, and may change their selections', async () => {
+test('the host’s own sender gets plain messages, and may change their selections', async () => {
   const given: unknown[] = [];
   const selections: object[] = [];
   const send = async (messages: readonly unknown[], selection: object) => {

@@ -13,6 +13,7 @@ import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
+import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
@@ -24,7 +25,7 @@ const UNSHARED: Partial<ReporterOptions> = { beforeSend: () => {} };
 
 const idle = () => Promise.reject(new Error('never asked'));
 
-/** What came out at all ends of a reporter. */
+/** A reporter whose lines, messages, rejections and counters are recorded. */
 function opened(options: Partial<ReporterOptions>, now = AT) {
   const sink = createLineSink();
   const messages: unknown[] = [];
@@ -49,12 +50,16 @@ function opened(options: Partial<ReporterOptions>, now = AT) {
     },
     { clock: createFakeClock(now), newId },
   );
-  const outcome = () => ({
-    lines: sink.lines,
-    messages: JSON.stringify(messages),
-    rejected: rejected.map(({ channel, error }) => [channel, error.code, error.path]),
-    stats: reporter.stats(),
-  });
+  const outcome = async () => {
+    // Messages are sent when the synchronous run is over.
+    await nextTurn();
+    return {
+      lines: sink.lines,
+      messages: JSON.stringify(messages),
+      rejected: rejected.map(({ channel, error }) => [channel, error.code, error.path]),
+      stats: await reporter.stats(),
+    };
+  };
   return { reporter, outcome };
 }
 
@@ -67,7 +72,7 @@ interface Scene {
   readonly options?: Partial<ReporterOptions>;
 }
 
-function play({ reports, context, now }: Scene, options: Partial<ReporterOptions>) {
+async function play({ reports, context, now }: Scene, options: Partial<ReporterOptions>) {
   const { reporter, outcome } = opened(options, now);
   const work = () => {
     const receipts = reports.map((report) => report(reporter));
@@ -75,7 +80,7 @@ function play({ reports, context, now }: Scene, options: Partial<ReporterOptions
   };
   const scope = context && new RequestScope(() => structuredClone(context) as never);
   const receipts = scope === undefined ? work() : runInScope(scope, work);
-  return { receipts, ...outcome() };
+  return { receipts, ...(await outcome()) };
 }
 
 const shared = (scene: Scene) => play(scene, scene.options ?? {});
@@ -89,7 +94,7 @@ const sample = RECORDS['custom event'].context as {
 const EACH: Readonly<Record<string, Report>> = {
   attack: (reporter) => reporter.attack({ ruleset: 'sql_injection' }),
   'attack of a module': (reporter) => reporter.attack({ ruleset: 'xss' }, { module: 'waf' }),
-  'attack with words of its own': (reporter) =>
+  'attack with overrides': (reporter) =>
     reporter.attack({ ruleset: 'xss' }, { webhook: { title: 'Script', message_id: 'm-1' } }),
   'attack that is not sent': (reporter) => reporter.attack({ ruleset: 'xss' }, { webhook: false }),
   'attack of the open dialect': (reporter) => reporter.attack({ ruleset: 'ssrf_attempt' }),
@@ -106,7 +111,7 @@ const EACH: Readonly<Record<string, Report>> = {
   custom: (reporter) => reporter.customEvent('order.placed', { total: 12.5, deep: [{ a: null }] }),
   'payload with keys of no value': (reporter) =>
     reporter.attack({ ruleset: 'xss', more: undefined } as never),
-  'payload that is none': (reporter) => reporter.attack('xss' as never),
+  'payload that is a text': (reporter) => reporter.attack('xss' as never),
   'payload of a class': (reporter) => reporter.attack(new URL('urn:a') as never),
   'payload with more than it may have': (reporter) =>
     reporter.attack({ ruleset: 'xss', more: 1 } as never),
@@ -121,7 +126,7 @@ const CONTEXTS: Readonly<Record<string, Scene['context']>> = {
   'an address of the open dialect': {
     actor: { ...sample.actor, ip: { ...sample.actor.ip, address: '2001:db8::7' } },
   },
-  'an address that is none': {
+  'an invalid address': {
     actor: { ...sample.actor, ip: { ...sample.actor.ip, address: 'nowhere' } },
   },
   'text to be escaped': { actor: { ...sample.actor, identifiers: { 'a"\n\ud800': 'b\\\u2028' } } },
@@ -132,31 +137,34 @@ describe('an event that shares its context', () => {
     Object.entries(EACH).flatMap(([name, report]) =>
       Object.entries(CONTEXTS).map(([where, context]) => [name, where, report, context] as const),
     ),
-  )('is reported as without sharing, first and again: %s, %s', (_name, _where, report, context) => {
-    const scene: Scene = { reports: [report, report], ...(context && { context }) };
-    expect(shared(scene)).toEqual(unshared(scene));
-    expect(shared(scene).stats.reported).toBe(2);
-  });
+  )(
+    'is reported as without sharing, first and again: %s, %s',
+    async (_name, _where, report, context) => {
+      const scene: Scene = { reports: [report, report], ...(context && { context }) };
+      expect(await shared(scene)).toEqual(await unshared(scene));
+      expect((await shared(scene)).stats.reported).toBe(2);
+    },
+  );
 
   test.each(Object.values(EACH).map((report, index) => [index, report] as const))(
     'is reported as without sharing, with a suffix, in the strict dialect or without a log: %i',
-    (_index, report) => {
+    async (_index, report) => {
       for (const options of [{ suffix: true }, { dialect: 'strict' }, { log: false }] as const) {
         const scene: Scene = { reports: [report], context: sample, options };
-        expect(shared(scene)).toEqual(unshared(scene));
+        expect(await shared(scene)).toEqual(await unshared(scene));
       }
     },
   );
 
   test.each([0, AT + 0.5, 253_402_300_799_999, 253_402_300_800_000, -1, Number.NaN])(
     'is reported as without sharing at any time: %d',
-    (now) => {
+    async (now) => {
       const scene: Scene = { reports: Object.values(EACH), context: sample, now };
-      expect(shared(scene)).toEqual(unshared(scene));
+      expect(await shared(scene)).toEqual(await unshared(scene));
     },
   );
 
-  test('is reported as without sharing, with any payload and context', () => {
+  test('is reported as without sharing, with any payload and context', async () => {
     const word = fc.constantFrom('xss', 'lfi', 'sql_injection', 'a b', '', '\ud800', 'é"');
     const payload = fc.oneof(fc.record({ ruleset: word }), fc.anything());
     const context = fc.record(
@@ -166,14 +174,14 @@ describe('an event that shares its context', () => {
       },
       { requiredKeys: [] },
     );
-    fc.assert(
-      fc.property(fc.array(payload, { maxLength: 3 }), context, (payloads, given) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(payload, { maxLength: 3 }), context, async (payloads, given) => {
         const reports = payloads.flatMap((one): Report[] => [
           (reporter) => reporter.attack(one as never),
           (reporter) => reporter.customEvent('any', { one }),
         ]);
         const scene: Scene = { reports, context: given };
-        expect(shared(scene)).toEqual(unshared(scene));
+        expect(await shared(scene)).toEqual(await unshared(scene));
       }),
       { numRuns: quickOrNightly(200, 3000), seed: 3 },
     );
@@ -188,7 +196,7 @@ describe('the context of a scope', () => {
     socket: { remoteAddress: '203.0.113.9', remotePort: 4711 },
   };
 
-  test('is read again when something has changed', () => {
+  test('is read again after a change', async () => {
     const { reporter, outcome } = opened({});
     let status: number | undefined;
     createRequestCapture().run(
@@ -202,12 +210,12 @@ describe('the context of a scope', () => {
       },
       () => status,
     );
-    const told = outcome().lines.map((line) => JSON.parse(line).context);
-    expect(told.map(({ actor }) => actor.identifiers)).toEqual([null, { uid: 7 }, { uid: 7 }]);
-    expect(told.map(({ http }) => http.response.status)).toEqual([undefined, undefined, 403]);
+    const contexts = (await outcome()).lines.map((line) => JSON.parse(line).context);
+    expect(contexts.map(({ actor }) => actor.identifiers)).toEqual([null, { uid: 7 }, { uid: 7 }]);
+    expect(contexts.map(({ http }) => http.response.status)).toEqual([undefined, undefined, 403]);
   });
 
-  test('cannot be changed by whoever reads it, at any depth', () => {
+  test('is frozen at every depth', async () => {
     const thawed: unknown[] = [];
     const find = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) return;
@@ -222,7 +230,7 @@ describe('the context of a scope', () => {
     expect(thawed).toEqual([]);
   });
 
-  test('is read as usual after a prototype was polluted', () => {
+  test('is read as usual after a prototype was polluted', async () => {
     const { reporter, outcome } = opened({});
     Object.assign(Object.prototype, { evil: true });
     try {
@@ -231,7 +239,7 @@ describe('the context of a scope', () => {
       Reflect.deleteProperty(Object.prototype, 'evil');
     }
     reporter.attack({ ruleset: 'xss' });
-    const [first, second] = outcome().lines;
+    const [first, second] = (await outcome()).lines;
     expect(first).toBe(second);
   });
 });

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { wrapHostError } from '../../src/reporter/wrap-host-error.ts';
 
-/** As the class of another installed copy makes it: nothing of it is an instance of ours. */
+/** An error of another installed copy of the library: no instance of our class. */
 const ofAnotherCopy = (fields: object): Error =>
   Object.assign(new Error('the secret is 1234'), { name: 'SecurityEventError', ...fields });
 
-test('an error of ours is reported as it is', () => {
+test('an error of this library is returned unchanged', () => {
   const error = new SecurityEventError('ERR_QUEUE_FULL');
   expect(wrapHostError(error, 'ERR_WRITE_FAILED', { detail: 'other' })).toBe(error);
 });
@@ -39,8 +39,8 @@ describe('an error of another copy of this library', () => {
 
 test.each([
   ['an error of the host', new Error('the secret is 1234')],
-  ['an error of Node whose code is like one of ours', nodeError()],
-  ['a code that is none of ours', ofAnotherCopy({ code: 'ERR_OF_THE_FUTURE' })],
+  ['an error of Node with a code like ours', nodeError()],
+  ['an unknown code', ofAnotherCopy({ code: 'ERR_OF_THE_FUTURE' })],
   ['a code that every object has', ofAnotherCopy({ code: 'constructor' })],
   ['a code that is no text', ofAnotherCopy({ code: ['ERR_QUEUE_FULL'] })],
   ['a text', 'the secret is 1234'],

@@ -5,18 +5,18 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { describe, expect, test, vi } from 'vitest';
 import { currentStore, runDetached, runWithStore } from '../../src/runtime/async-context.ts';
 
-describe('surroundings', () => {
-  test('are those of the work, however late, and none outside', async () => {
-    const surroundings = {};
-    const later = runWithStore(surroundings, async () => {
+describe('a store', () => {
+  test('is visible within the work, also later, and not outside', async () => {
+    const store = {};
+    const later = runWithStore(store, async () => {
       await nextTurn();
       return currentStore();
     });
     expect(currentStore()).toBeUndefined();
-    expect(await later).toBe(surroundings);
+    expect(await later).toBe(store);
   });
 
-  test('may be none within others', () => {
+  test('can be undefined within another store', () => {
     const found = runWithStore({}, () => runWithStore(undefined, currentStore));
     expect(found).toBeUndefined();
   });
@@ -26,14 +26,14 @@ describe('detached work', () => {
   const number = new AsyncLocalStorage<number>();
   const object = new AsyncLocalStorage<object>();
   const stores = () => [currentStore(), number.getStore(), object.getStore()];
-  const SURROUNDINGS = {};
-  const NONE = [SURROUNDINGS, undefined, undefined];
+  const STORE = {};
+  const NONE = [STORE, undefined, undefined];
   const within = <T>(work: () => T): T =>
     runWithStore({}, () => number.run(7, () => object.run({}, work)));
 
-  test('has its surroundings and no store of anybody else, now or later', async () => {
+  test('has its own store and no other, now or later', async () => {
     const [now, promised, timed] = within(() =>
-      runDetached(SURROUNDINGS, () => [
+      runDetached(STORE, () => [
         stores(),
         nextTurn().then(stores),
         new Promise((resolve) => setTimeout(() => resolve(stores()), 0)),
@@ -42,23 +42,23 @@ describe('detached work', () => {
     expect([now, await promised, await timed]).toEqual([NONE, NONE, NONE]);
   });
 
-  test('may have stores of its own, which nothing else has', async () => {
-    const later = runDetached(SURROUNDINGS, () => {
+  test('can enter stores, which no other work sees', async () => {
+    const later = runDetached(STORE, () => {
       number.enterWith(1);
       return nextTurn().then(() => number.getStore());
     });
     expect(number.getStore()).toBeUndefined();
-    expect(runDetached(SURROUNDINGS, () => number.getStore())).toBeUndefined();
+    expect(runDetached(STORE, () => number.getStore())).toBeUndefined();
     expect(await later).toBe(1);
   });
 
-  test('leaves what surrounds it as it was, whether it gives or throws', () => {
+  test("restores the caller's stores when it returns or throws", () => {
     const boom = new Error('of the work');
     within(() => {
       const before = stores();
-      expect(runDetached(SURROUNDINGS, () => 'given')).toBe('given');
+      expect(runDetached(STORE, () => 'given')).toBe('given');
       expect(() =>
-        runDetached(SURROUNDINGS, () => {
+        runDetached(STORE, () => {
           throw boom;
         }),
       ).toThrow(boom);
@@ -67,22 +67,22 @@ describe('detached work', () => {
     });
   });
 
-  test('is a resource of its own to whoever watches, entered and left', () => {
-    const told: string[] = [];
+  test('runs in its own async resource', () => {
+    const calls: string[] = [];
     let ours = 0;
     const hook = createHook({
       init: (id, type) => {
         if (type === 'security-event-delivery') ours = id;
       },
-      before: (id) => void (id === ours && told.push('before')),
-      after: (id) => void (id === ours && told.push('after')),
+      before: (id) => void (id === ours && calls.push('before')),
+      after: (id) => void (id === ours && calls.push('after')),
     }).enable();
-    runDetached(SURROUNDINGS, () => told.push('work'));
+    runDetached(STORE, () => calls.push('work'));
     hook.disable();
-    expect(told).toEqual(['before', 'work', 'after']);
+    expect(calls).toEqual(['before', 'work', 'after']);
   });
 
-  test('is in no context of OpenTelemetry (context-async-hooks 2) if it is imported within one', async () => {
+  test('has no OpenTelemetry context (context-async-hooks 2) even if the module is imported within one', async () => {
     const manager = new AsyncLocalStorageContextManager().enable();
     const key = createContextKey('span');
     const request = ROOT_CONTEXT.setValue(key, 'of a request');
@@ -90,15 +90,15 @@ describe('detached work', () => {
     vi.resetModules();
     const imported = await manager.with(request, async () => ({
       fresh: await import('../../src/runtime/async-context.ts'),
-      // The public way, which would keep the first request for as long as the process lives.
+      // The public API, which would keep the first request in memory for the life of the process.
       outside: AsyncLocalStorage.snapshot(),
     }));
-    expect(imported.fresh.runDetached(SURROUNDINGS, spanOf)).toBeUndefined();
+    expect(imported.fresh.runDetached(STORE, spanOf)).toBeUndefined();
     expect(imported.outside(spanOf)).toBe('of a request');
     manager.disable();
   });
 
-  test('runs where it is where Node keeps ids otherwise', async () => {
+  test('runs in the current context if Node stores ids differently', async () => {
     const list = vi.spyOn(Object, 'getOwnPropertySymbols');
     const others = [
       [],
@@ -106,16 +106,16 @@ describe('detached work', () => {
       Object.getOwnPropertySymbols(new AsyncResource('test')).slice(0, 1),
     ];
     for (const symbols of others) {
-      // It looks for them once.
+      // The module looks for the symbols once.
       vi.resetModules();
       const fresh = await import('../../src/runtime/async-context.ts');
       list.mockReturnValueOnce(symbols);
-      expect(number.run(7, () => fresh.runDetached(SURROUNDINGS, () => number.getStore()))).toBe(7);
-      expect(number.run(7, () => fresh.runDetached(SURROUNDINGS, () => number.getStore()))).toBe(7);
+      expect(number.run(7, () => fresh.runDetached(STORE, () => number.getStore()))).toBe(7);
+      expect(number.run(7, () => fresh.runDetached(STORE, () => number.getStore()))).toBe(7);
     }
     list.mockRestore();
-    // Nobody else is to get the one that found other keys.
+    // Later tests must not get the module that found other symbols.
     vi.resetModules();
-    expect(number.run(7, () => runDetached(SURROUNDINGS, () => number.getStore()))).toBeUndefined();
+    expect(number.run(7, () => runDetached(STORE, () => number.getStore()))).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 
 /** Timers that keep this process alive. */
-const holding = (): number =>
+const keepAliveTimers = (): number =>
   process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 const anHour = 3_600_000;
@@ -18,7 +18,7 @@ describe.each(['sleep', 'idle'] as const)('%s', (name) => {
     expect(systemClock.monotonicMs() - startedMs).toBeGreaterThan(28);
   });
 
-  test('resolves at once where its signal is aborted, before or meanwhile', async () => {
+  test('resolves at once when its signal is aborted, before or during the wait', async () => {
     const controller = new AbortController();
     const waiting = wait(anHour, controller.signal);
     const settled = once(controller.signal, 'abort');
@@ -30,15 +30,15 @@ describe.each(['sleep', 'idle'] as const)('%s', (name) => {
   });
 
   test('leaves no timer behind when its signal is aborted', async () => {
-    const before = holding();
+    const before = keepAliveTimers();
     const controller = new AbortController();
     const waiting = wait(anHour, controller.signal);
     controller.abort();
     await waiting;
-    expect(holding()).toBe(before);
+    expect(keepAliveTimers()).toBe(before);
   });
 
-  test('may wait any number of times on one signal without a warning on the console', async () => {
+  test('causes no warning with any number of waits on one signal', async () => {
     const warnings: Error[] = [];
     const listen = (warning: Error): void => void warnings.push(warning);
     process.on('warning', listen);
@@ -52,18 +52,18 @@ describe.each(['sleep', 'idle'] as const)('%s', (name) => {
   });
 });
 
-test('sleep holds the process, idle does not', async () => {
+test('sleep keeps the process alive, idle does not', async () => {
   const controller = new AbortController();
-  const before = holding();
+  const before = keepAliveTimers();
   const slept = systemClock.sleep(anHour, controller.signal);
-  expect(holding()).toBe(before + 1);
+  expect(keepAliveTimers()).toBe(before + 1);
   const idled = systemClock.idle(anHour, controller.signal);
-  expect(holding()).toBe(before + 1);
+  expect(keepAliveTimers()).toBe(before + 1);
   controller.abort();
   await Promise.all([slept, idled]);
 });
 
-test('now is the wall clock, and monotonicMs another', () => {
+test('now is the wall clock, monotonicMs is a monotonic clock', () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1000);
   const first = systemClock.monotonicMs();
   expect(Math.abs(first - performance.now())).toBeLessThan(1000);

@@ -39,7 +39,7 @@ const sorted = (keys: readonly number[]): number[] => keys.toSorted((one, other)
 const isOdd = ({ key }: Item): boolean => key % 2 === 1;
 
 describe('a heap', () => {
-  test('gives back in order what was put in in any', () => {
+  test('returns items in order', () => {
     fc.assert(
       fc.property(anyKeys, (keys) => {
         const { heap } = filled(keys);
@@ -49,7 +49,7 @@ describe('a heap', () => {
     );
   });
 
-  test('gives up any item by the index it was told, and keeps the order', () => {
+  test('removes any item by its reported index, and keeps the order', () => {
     fc.assert(
       fc.property(anyKeys, fc.array(fc.nat(), { maxLength: 30 }), (keys, picks) => {
         const { heap, items } = filled(keys);
@@ -62,7 +62,7 @@ describe('a heap', () => {
     );
   });
 
-  test('lets what is wanted out, up to so many, and keeps the rest in order', () => {
+  test('extracts matching items up to a limit, and keeps the rest in order', () => {
     fc.assert(
       fc.property(anyKeys, fc.nat({ max: 20 }), (keys, max) => {
         const { heap } = filled(keys);
@@ -74,7 +74,7 @@ describe('a heap', () => {
     );
   });
 
-  test('lets a few out of many without looking at the order of the others', () => {
+  test('extracts a few of many items without sorting the others', () => {
     let comparisons = 0;
     const heap = new Heap<number>((one, other) => {
       comparisons += 1;
@@ -83,12 +83,12 @@ describe('a heap', () => {
     for (let item = 0; item < 10_000; item += 1) heap.push((item * 7919) % 10_000);
     comparisons = 0;
     expect(heap.extract((item) => item % 2 === 0, 10)).toHaveLength(10);
-    // Each by the height of the heap, twice; a new heap would take 10,000 at least.
+    // Each takes twice the height of the heap. Building a new heap would take at least 10,000.
     expect(comparisons).toBeLessThan(10 * 2 * 14);
     expect(heap.size).toBe(9990);
   });
 
-  test('need not be asked where its items are', () => {
+  test('does not need a callback for indices', () => {
     const heap = new Heap<number>((one, other) => one > other);
     for (const item of [2, 9, 4]) heap.push(item);
     expect([heap.shift(), heap.shift(), heap.shift(), heap.shift()]).toEqual([9, 4, 2, undefined]);

@@ -6,10 +6,10 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 
 const timeOf = (id: string): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16);
 
-/** More than are made of one draw of random bytes. */
+/** More ids than one batch of random bytes yields. */
 const MANY = 2000;
 
-test('an id has the form of a UUID v7 and tells the millisecond in which it was made', () => {
+test('an id is a UUID v7 with the millisecond of its creation', () => {
   const before = Date.now();
   const id = newId();
   expect(id).toMatch(UUID_V7);
@@ -23,13 +23,13 @@ test.each([
   // The example of RFC 9562, appendix A.6.
   [0x01_7f_22_e2_79_b0, '017f22e2-79b0-7'],
   [2 ** 48 - 1, 'ffffffff-ffff-7'],
-])('of the time %i an id begins with %s', (ms, start) => {
+])('an id of the time %i begins with %s', (ms, start) => {
   const id = createIdSource(() => ms)();
   expect(id).toMatch(UUID_V7);
   expect(id.slice(0, start.length)).toBe(start);
 });
 
-/** Tells as its times what `timeOfCall` makes of 1, 2, 3 … */
+/** A clock that returns `timeOfCall(1)`, `timeOfCall(2)` … */
 function clockOf(timeOfCall: (call: number) => number): () => number {
   let calls = 0;
   return () => {
@@ -41,28 +41,28 @@ function clockOf(timeOfCall: (call: number) => number): () => number {
 test.each([
   ['stands still', () => 1000],
   ['goes back', (call: number) => 100_000 - call],
-  ['tells fractions', (call: number) => 1000 + call / 100],
-  ['goes on now and then', (call: number) => Math.floor(call / 300)],
-])('ids sort by when they were made where the clock %s', (_, timeOfCall) => {
+  ['returns fractions', (call: number) => 1000 + call / 100],
+  ['advances now and then', (call: number) => Math.floor(call / 300)],
+])('ids sort by creation when the clock %s', (_, timeOfCall) => {
   const next = createIdSource(clockOf(timeOfCall));
   const ids = Array.from({ length: MANY }, next);
   expect(new Set(ids).size).toBe(MANY);
   expect(ids.toSorted()).toEqual(ids);
 });
 
-test('in one millisecond only the last 50 bits are by chance, and each of those is', () => {
+test('within a millisecond exactly the last 50 bits are random', () => {
   const next = createIdSource(() => 1);
   const ids = Array.from({ length: MANY }, next);
-  // Twelve digits behind the last hyphen, of which the first is of the order's and of chance.
+  // Of the twelve digits after the last hyphen the first is only partly random.
   for (const at of Array.from({ length: 11 }, (_, index) => 25 + index)) {
     expect(new Set(ids.map((id) => id[at])).size).toBe(16);
   }
 });
 
-test('the place in a millisecond begins anew, and by chance, in each', () => {
+test('the sequence starts at a random number in each millisecond', () => {
   const next = createIdSource(clockOf((call) => call));
   const places = Array.from({ length: MANY }, () => next().slice(14, 23));
   expect(new Set(places).size).toBeGreaterThan(MANY - 10);
-  // The first bit stays free for those that follow.
+  // The first bit is 0, to leave room for the ids that follow.
   expect(places.every((place) => /^7[0-7]/.test(place))).toBe(true);
 });

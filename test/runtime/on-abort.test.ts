@@ -13,7 +13,7 @@ describe('onAbort', () => {
     expect(listener).toHaveBeenCalledTimes(1);
   });
 
-  test('calls the listener at once where the signal is aborted already', () => {
+  test('calls the listener at once if the signal is already aborted', () => {
     const signal = AbortSignal.abort();
     const limit = getMaxListeners(signal);
     const listener = vi.fn<() => void>();
@@ -22,7 +22,7 @@ describe('onAbort', () => {
     expect(getMaxListeners(signal)).toBe(limit);
   });
 
-  test('does not call a listener that was taken off', () => {
+  test('does not call a removed listener', () => {
     const controller = new AbortController();
     const listener = vi.fn<() => void>();
     onAbort(controller.signal, listener)();
@@ -31,36 +31,36 @@ describe('onAbort', () => {
   });
 
   test.each([
-    ['taken off', (takeOff: () => void) => takeOff()],
+    ['removed', (remove: () => void) => remove()],
     [
-      'taken off twice',
-      (takeOff: () => void) => {
-        takeOff();
-        takeOff();
+      'removed twice',
+      (remove: () => void) => {
+        remove();
+        remove();
       },
     ],
     [
-      'called and then taken off',
-      (takeOff: () => void, controller: AbortController) => {
+      'called and then removed',
+      (remove: () => void, controller: AbortController) => {
         controller.abort();
-        takeOff();
+        remove();
       },
     ],
-  ])("leaves the signal's limit of listeners as it was once it is %s", (_what, finish) => {
+  ])("restores the signal's listener limit when it is %s", (_what, finish) => {
     const controller = new AbortController();
     setMaxListeners(3, controller.signal);
-    const takeOff = onAbort(controller.signal, () => {});
+    const remove = onAbort(controller.signal, () => {});
     expect(getMaxListeners(controller.signal)).toBe(4);
-    finish(takeOff, controller);
+    finish(remove, controller);
     expect(getMaxListeners(controller.signal)).toBe(3);
   });
 
-  test('leaves a signal without a limit without one', () => {
+  test('does not limit a signal without a limit', () => {
     const controller = new AbortController();
     setMaxListeners(0, controller.signal);
     const listener = vi.fn<() => void>();
-    const takeOff = onAbort(controller.signal, listener);
-    takeOff();
+    const remove = onAbort(controller.signal, listener);
+    remove();
     const many = Array.from({ length: 20 }, () => onAbort(controller.signal, listener));
     controller.abort();
     expect(many).toHaveLength(20);
@@ -74,10 +74,10 @@ describe('onAbort', () => {
       addEventListener: (_type: string, listener: () => void) => listeners.add(listener),
       removeEventListener: (_type: string, listener: () => void) => listeners.delete(listener),
     } as unknown as AbortSignal;
-    const heard = vi.fn<() => void>();
-    onAbort(polyfill, heard);
+    const onAborted = vi.fn<() => void>();
+    onAbort(polyfill, onAborted);
     for (const listener of listeners) listener();
-    expect(heard).toHaveBeenCalledTimes(1);
+    expect(onAborted).toHaveBeenCalledTimes(1);
     expect(listeners.size).toBe(0);
   });
 });

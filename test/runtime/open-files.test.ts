@@ -8,9 +8,9 @@ Max open files            256                  1048576              files
 
 test.each<[string, () => string, number]>([
   ['is the soft limit', () => LIMITS, 256],
-  ['is none where it is unlimited', () => 'Max open files   unlimited  unlimited  files', Infinity],
+  ['is infinite if unlimited', () => 'Max open files   unlimited  unlimited  files', Infinity],
   [
-    'is none where nobody tells',
+    'is infinite if it cannot be read',
     () => {
       throw new Error('ENOENT');
     },
@@ -20,6 +20,6 @@ test.each<[string, () => string, number]>([
   expect(maxOpenFiles(read)).toBe(expected);
 });
 
-test('the number of open files of this process is told on Linux', () => {
+test('the file limit of this process is known on Linux', () => {
   expect(maxOpenFiles()).toBeGreaterThan(3);
 });

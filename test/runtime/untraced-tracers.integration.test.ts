@@ -1,11 +1,11 @@
-/** Our own requests beside real tracers, each in a process of its own. */
+/** Our own requests with real tracers, each in its own process. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { fixtureCommand, runProgram } from '../helpers/child-programs.ts';
 import { root } from '../helpers/package-files.ts';
 import { type ReceivedRequest, startReceiver } from '../helpers/receiver.ts';
 
-/** What a tracer adds for whoever is behind the receiver. */
+/** Headers that tracers add to requests. */
 const TRACE_HEADERS = /^(?:traceparent|tracestate|baggage|b3|x-b3-.*|x-datadog-.*)$/;
 
 const traceHeaders = ({ headers }: ReceivedRequest): string[] =>
@@ -47,7 +47,7 @@ describe.concurrent('our own requests', { timeout: 60_000 }, () => {
     [
       versionOf('dd-trace'),
       'datadog',
-      // dd-trace's, on Node 26: module.register() is deprecated.
+      // dd-trace calls module.register(), which Node 26 deprecates.
       ['--disable-warning=DEP0205', '--import', 'dd-trace/initialize.mjs'],
       ['undici.request', 'tcp.connect', 'dns.lookup'],
       [
@@ -59,7 +59,7 @@ describe.concurrent('our own requests', { timeout: 60_000 }, () => {
         'tracestate',
       ],
     ],
-  ])('have no span of %s and tell third parties of none, as the host’s do', async (...row) => {
+  ])('create no span of %s and send no trace headers', async (...row) => {
     const [, tracer, flags, hostSpans, hostHeaders] = row;
     const { spans, posts } = await traced(tracer, flags);
     expect(spans).toEqual(['request 1', 'request 2', 'request 3', ...hostSpans]);

@@ -13,10 +13,10 @@ const boom = (): never => {
   throw new Error('of a tracer');
 };
 
-async function nowAndLater<T>(look: () => T): Promise<T[]> {
-  const now = look();
+async function nowAndLater<T>(read: () => T): Promise<T[]> {
+  const now = read();
   await nextTurn();
-  return [now, look()];
+  return [now, read()];
 }
 
 interface Context {
@@ -29,8 +29,8 @@ const context = (values: Map<symbol, unknown>): Context => ({
   setValue: (key, value) => context(new Map([...values, [key, value]])),
 });
 
-/** A context manager in miniature, and whether tracing is suppressed in its context. */
-function otelInMiniature() {
+/** A minimal context manager, and whether tracing is suppressed in its context. */
+function minimalOtel() {
   const contexts = new AsyncLocalStorage<Map<symbol, unknown>>();
   const isSuppressed = () => contexts.getStore()?.get(SUPPRESSED);
   const manager = {
@@ -40,7 +40,7 @@ function otelInMiniature() {
   return { contexts, isSuppressed, otel: { context: manager } };
 }
 
-/** What dd-trace binds its store to. */
+/** Binds a store to a channel as dd-trace does. */
 function datadogStore(name = 'apm:net:tcp:start') {
   const store = new AsyncLocalStorage<{ noop?: boolean }>();
   const bound = channel(name);
@@ -52,7 +52,7 @@ function datadogStore(name = 'apm:net:tcp:start') {
 afterEach(removeTracers);
 
 describe('our own work', () => {
-  test('is known as such, however late, and the rest is not', async () => {
+  test('is recognised, also later; other work is not', async () => {
     const later = untraced(async () => {
       expect(isOwnWork()).toBe(true);
       await nextTurn();
@@ -62,7 +62,7 @@ describe('our own work', () => {
     expect(await later).toBe(true);
   });
 
-  test('has no store of its caller’s', () => {
+  test('does not see its caller’s stores', () => {
     const host = new AsyncLocalStorage<number>();
     expect(host.run(7, () => untraced(() => [host.getStore(), isOwnWork()]))).toEqual([
       undefined,
@@ -70,8 +70,8 @@ describe('our own work', () => {
     ]);
   });
 
-  test('runs once and gives what it gives, or throws what it throws', async () => {
-    const { otel } = otelInMiniature();
+  test('runs once and returns its result or throws its error', async () => {
+    const { otel } = minimalOtel();
     setTracers({ otel, datadog: {} });
     datadogStore();
     let runs = 0;
@@ -86,7 +86,7 @@ describe('our own work', () => {
     expect(runs).toBe(3);
   });
 
-  test('keeps no request alive while it goes on, as a timer of the host does', async () => {
+  test('keeps no request in memory while it runs, unlike a timer of the host', async () => {
     const [, ...command] = fixtureCommand('request-store-leak');
     const run = await runProgram(['--expose-gc', ...command], { cwd: root });
     expect(run).toEqual({
@@ -99,7 +99,7 @@ describe('our own work', () => {
 
 describe('with OpenTelemetry', () => {
   test('tracing is suppressed within, and only there', async () => {
-    const { contexts, isSuppressed, otel } = otelInMiniature();
+    const { contexts, isSuppressed, otel } = minimalOtel();
     setTracers({ otel });
     const later = contexts.run(new Map(), () => {
       const inside = untraced(() => nowAndLater(isSuppressed));
@@ -111,7 +111,7 @@ describe('with OpenTelemetry', () => {
 
   test.each<[string, object]>([
     ['has no context manager', {}],
-    ['cannot tell its context', { context: { active: boom } }],
+    ['throws instead of returning its context', { context: { active: boom } }],
     ['has contexts of another kind', { context: { active: () => ({}) } }],
     ['fails before the work', { context: { active: () => ({ setValue: boom }), with: boom } }],
     [
@@ -131,7 +131,7 @@ describe('with OpenTelemetry', () => {
         },
       },
     ],
-  ])('the work runs once where it %s', (_title, otel) => {
+  ])('the work runs once if it %s', (_title, otel) => {
     setTracers({ otel });
     let runs = 0;
     expect(untraced(() => (runs += 1))).toBe(1);
@@ -145,7 +145,7 @@ describe('with dd-trace', () => {
     'apm:net:tcp:start',
     'apm:dns:lookup:start',
     'apm:http:client:request:start',
-  ])('the store that it binds to %s says so within, and only there', async (name) => {
+  ])('the store that it binds to %s is set to noop within the work only', async (name) => {
     const store = datadogStore(name);
     setTracers({ datadog: {} });
     const own = { noop: false };
@@ -157,23 +157,23 @@ describe('with dd-trace', () => {
     expect(await later).toEqual([{ noop: true }, { noop: true }]);
   });
 
-  test('a store is left alone that is somebody else’s', () => {
+  test('a store is not changed without dd-trace', () => {
     const store = datadogStore();
     expect(untraced(() => store.getStore())).toBeUndefined();
   });
 
-  test('the work runs where nothing is bound, or only listened to', () => {
+  test('the work runs if no store is bound to the channel', () => {
     setTracers({ datadog: {} });
     expect(untraced(() => 'run')).toBe('run');
-    const heard = channel('apm:net:tcp:start');
-    heard.subscribe(ignore);
+    const subscribed = channel('apm:net:tcp:start');
+    subscribed.subscribe(ignore);
     onTestFinished(() => {
-      heard.unsubscribe(ignore);
+      subscribed.unsubscribe(ignore);
     });
     expect(untraced(() => 'run')).toBe('run');
   });
 
-  test('the work runs where Node keeps what is bound otherwise', () => {
+  test('the work runs if Node stores bound stores differently', () => {
     setTracers({ datadog: {} });
     const store = datadogStore();
     const bound = channel('apm:net:tcp:start');
@@ -184,7 +184,7 @@ describe('with dd-trace', () => {
     expect(untraced(() => store.getStore())).toEqual({ noop: true });
   });
 
-  test('the work runs once where what is bound is no store, and within the store behind it', () => {
+  test('the work runs once, in the first bound value that is a store', () => {
     const bound = channel('apm:net:tcp:start');
     const nothing = { run: boom };
     bound.bindStore(nothing as never);

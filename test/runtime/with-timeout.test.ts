@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { answeredInTime, withTimeout } from '../../src/runtime/timers.ts';
+import { withAnswerTimeout, withTimeout } from '../../src/runtime/timers.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { startEngine } from '../helpers/fake-engine.ts';
 import { messages, rejection } from '../helpers/sender.ts';
@@ -14,17 +14,14 @@ function limited() {
   return { clock, stop, limit: { clock, signal: stop.signal } };
 }
 
-describe('what is waited for within 10 s', () => {
-  test.each([[undefined], [5]])(
-    'is an answer, %j among them, and leaves no wait',
-    async (value) => {
-      const { clock, limit } = limited();
-      expect(await withTimeout(Promise.resolve(value), limit)).toEqual({ value });
-      expect(clock.pending).toBe(0);
-    },
-  );
+describe('a wait of at most 10 s', () => {
+  test.each([[undefined], [5]])('returns the answer %j and leaves no timer', async (value) => {
+    const { clock, limit } = limited();
+    expect(await withTimeout(Promise.resolve(value), limit)).toEqual({ value });
+    expect(clock.pending).toBe(0);
+  });
 
-  test('may come in the last moment, and not later', async () => {
+  test('accepts an answer at the last moment, but not later', async () => {
     const { clock, limit } = limited();
     const answerAfter = async (ms: number): Promise<string> => {
       await clock.idle(ms);
@@ -36,14 +33,14 @@ describe('what is waited for within 10 s', () => {
     expect(await clock.runUntilSettled(withTimeout(answerAfter(10_001), limit))).toBeUndefined();
   });
 
-  test('rejects as the work does', async () => {
+  test('rejects like the work', async () => {
     const { clock, limit } = limited();
     const error = new Error('away');
     expect(await rejection(withTimeout(Promise.reject(error), limit))).toBe(error);
     expect(clock.pending).toBe(0);
   });
 
-  test('is over with its signal, and takes its listener off', async () => {
+  test('ends with its signal, and removes its listener', async () => {
     const { clock, stop, limit } = limited();
     const waiting = withTimeout(never, limit);
     stop.abort();
@@ -53,11 +50,11 @@ describe('what is waited for within 10 s', () => {
   });
 });
 
-describe('a question of what comes in', () => {
-  test('has the answer of the settings, also that there is no such application', async () => {
+describe('a settings lookup of intake', () => {
+  test('returns the settings’ answer, also for an unknown application', async () => {
     const { limit } = limited();
     const application = { name: 'shop', environment: 'test', format: 2 } as const;
-    const find = answeredInTime(
+    const find = withAnswerTimeout(
       (id) => Promise.resolve(id === 'shop-1' ? application : undefined),
       limit,
     );
@@ -65,8 +62,8 @@ describe('a question of what comes in', () => {
     expect(await find('shop-2')).toBeUndefined();
   });
 
-  test('that is not answered refuses the call after 10 s, and hands its messages back', async () => {
-    const { sender, clock } = startEngine({ where: { settings: () => never } });
+  test('rejects after 10 s without an answer, with the messages as input', async () => {
+    const { sender, clock } = startEngine({ destination: { settings: () => never } });
     const given = messages(2);
     const sending = rejection(sender.send(given));
     const flushing = sender.flush();
@@ -83,9 +80,9 @@ describe('a question of what comes in', () => {
     expect(await flushing).toMatchObject({ delivered: 0, pending: 0 });
   });
 
-  test('has one listener on the signal, however many wait, and each is told of it', async () => {
+  test('shares one listener on the signal with many waits', async () => {
     const { clock, stop, limit } = limited();
-    const find = answeredInTime((id) => (id === 'away' ? never : Promise.resolve(id)), limit);
+    const find = withAnswerTimeout((id) => (id === 'away' ? never : Promise.resolve(id)), limit);
     expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
     const waiting = Array.from({ length: 100 }, () => rejection(find('away')));
     expect(await find('shop-1')).toBe('shop-1');
@@ -97,18 +94,18 @@ describe('a question of what comes in', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('is over when the sender is closed', async () => {
-    const { sender, clock } = startEngine({ where: { settings: () => never } });
+  test('ends when the sender is closed', async () => {
+    const { sender, clock } = startEngine({ destination: { settings: () => never } });
     const given = messages(1);
     const sending = rejection(sender.send(given));
     await clock.runUntilSettled(sender.close({ deadlineMs: 500 }));
     expect(await sending).toMatchObject({ code: 'ERR_SENDER_CLOSED', input: given });
   });
 
-  test('is not limited where the settings are an object, which answers at once', async () => {
+  test('has no limit if the settings are an object', async () => {
     const settings = { applications: { 'shop-1': { name: 'shop', environment: 'test' } } };
     const { sender, clock } = startEngine({
-      where: { settings },
+      destination: { settings },
       options: (time) => ({ role: 'enqueue', queue: createMemoryQueue({}, time) }),
     });
     let waits = 0;

@@ -17,7 +17,7 @@ function countTurns(): { readonly turns: () => number; readonly end: () => void 
   return { turns: () => turns, end: () => clearImmediate(immediate) };
 }
 
-/** In which turn each of these pieces of work began. */
+/** Returns the turn in which each piece of work started. */
 async function turnsOf(piecesMs: readonly number[]): Promise<number[]> {
   const clock = createFakeClock();
   const yieldToEventLoop = createYield(clock);
@@ -47,11 +47,11 @@ test.each<[readonly number[], readonly number[]]>([
     [500, 1, 3, 1],
     [0, 1, 1, 2],
   ],
-])('work of %j ms is done in the turns %j', async (piecesMs, turns) => {
+])('work of %j ms runs in the turns %j', async (piecesMs, turns) => {
   expect(await turnsOf(piecesMs)).toEqual(turns);
 });
 
-test('works that are under way together share the time of a turn, and take turns', async () => {
+test('concurrent work shares the time of a turn and alternates', async () => {
   const clock = createFakeClock();
   const yieldToEventLoop = createYield(clock);
   const { turns, end } = countTurns();
@@ -66,7 +66,7 @@ test('works that are under way together share the time of a turn, and take turns
   };
   await Promise.all([work('a'), work('b')]);
   end();
-  // Whether time is left is asked before a piece, so the last of them exceeds it.
+  // The time is checked before a piece, so the last piece exceeds it.
   expect(done).toEqual([
     'a in turn 0',
     'b in turn 0',
@@ -79,7 +79,7 @@ test('works that are under way together share the time of a turn, and take turns
   ]);
 });
 
-test('time that passed while nothing was under way is nobody’s', async () => {
+test('idle time does not count towards a time slice', async () => {
   const clock = createFakeClock();
   const yieldToEventLoop = createYield(clock);
   await yieldToEventLoop();
@@ -95,12 +95,12 @@ test('time that passed while nothing was under way is nobody’s', async () => {
   end();
 });
 
-/** As long as what a call of a sender awaits, one promise after the other. */
+/** Awaits as many promises in sequence as a call of a sender. */
 async function manyPromises(): Promise<void> {
   for (let count = 0; count < 20; count += 1) await Promise.resolve();
 }
 
-test('a thousand works of one small piece each go on as long as there is time in a turn', async () => {
+test('a thousand small pieces of work fill the time of each turn', async () => {
   const clock = createFakeClock();
   const yieldToEventLoop = createYield(clock);
   const { turns, end } = countTurns();
@@ -115,35 +115,35 @@ test('a thousand works of one small piece each go on as long as there is time in
   };
   await Promise.all(Array.from({ length: 1000 }, work));
   end();
-  // Sixteen at once, and whether 4 ms are over is asked before each sixteen: 48 of 0.1 ms.
+  // Sixteen at once, and the 4 ms are checked before each sixteen: 48 of 0.1 ms.
   expect(ended).toEqual(Array.from({ length: 1000 }, (_, index) => 1 + Math.floor(index / 48)));
 });
 
-test('works that come faster than sixteen a turn do not fall behind', async () => {
+test('work that arrives faster than sixteen per turn does not fall behind', async () => {
   const clock = createFakeClock();
   const yieldToEventLoop = createYield(clock);
-  let underWay = 0;
+  let inProgress = 0;
   let most = 0;
   const work = async (): Promise<void> => {
-    underWay += 1;
+    inProgress += 1;
     await yieldToEventLoop();
     await manyPromises();
     clock.elapse(0.01);
     await yieldToEventLoop();
-    underWay -= 1;
+    inProgress -= 1;
   };
   for (let turn = 0; turn < 50; turn += 1) {
     await yieldToEventLoop();
-    // The host's own, which leaves nothing of this turn.
+    // Work of the host that uses up this turn.
     clock.elapse(5);
     for (let count = 0; count < 100; count += 1) void work();
     await nextTurn();
-    most = Math.max(most, underWay);
+    most = Math.max(most, inProgress);
   }
   expect(most).toBeLessThanOrEqual(100);
 });
 
-/** In which turn each of these pieces began. */
+/** Returns the turn in which each piece started. */
 async function turnsOfPieces(
   yieldToEventLoop: YieldToEventLoop,
   pieces: number,
@@ -160,14 +160,14 @@ async function turnsOfPieces(
 
 const never = (): boolean => false;
 
-describe('a work in step with what is taken away', () => {
-  test('gives way after so many pieces, however short they are, while that is behind', async () => {
+describe('yieldAlsoWhenBehind', () => {
+  test('yields after 128 pieces of any length while behind', async () => {
     const yieldToEventLoop = yieldAlsoWhenBehind(createYield(createFakeClock()), () => true);
     const begun = await turnsOfPieces(yieldToEventLoop, 300);
     expect(begun).toEqual(begun.map((_, piece) => Math.floor(piece / 128)));
   });
 
-  test('gives way as any other while it is not', async () => {
+  test('yields by time while not behind', async () => {
     const short = yieldAlsoWhenBehind(createYield(createFakeClock()), never);
     expect(new Set(await turnsOfPieces(short, 300))).toEqual(new Set([0]));
     const clock = createFakeClock();
@@ -179,7 +179,7 @@ describe('a work in step with what is taken away', () => {
     expect(await turnsOfPieces(long, 4)).toEqual([0, 0, 1, 2]);
   });
 
-  test('counts its own pieces alone', async () => {
+  test('counts only its own pieces', async () => {
     const yieldToEventLoop = createYield(createFakeClock());
     const works = [
       yieldAlsoWhenBehind(yieldToEventLoop, () => true),
@@ -193,13 +193,13 @@ describe('a work in step with what is taken away', () => {
     end();
   });
 
-  test('goes on in the time of the turn that it comes to', async () => {
+  test('uses the remaining time of the turn that it resumes in', async () => {
     const clock = createFakeClock();
     const yieldToEventLoop = createYield(clock);
     const one = yieldAlsoWhenBehind(yieldToEventLoop, () => true);
     for (let piece = 0; piece < 127; piece += 1) await one();
     const { turns, end } = countTurns();
-    // What others do first in the turn that follows leaves nothing of it.
+    // Other work uses up the following turn first.
     setImmediate(() => {
       void yieldToEventLoop();
       clock.elapse(4);

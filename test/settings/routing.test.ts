@@ -63,7 +63,7 @@ describe('a message', () => {
     expect(route(selections, routing)).toEqual(expected);
   });
 
-  test('is routed by the slugs of the names that the settings have', async () => {
+  test('is routed by slugs, also if the settings have names', async () => {
     const { find } = createSettings({
       applications: {
         'app-1': {

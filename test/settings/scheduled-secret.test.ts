@@ -14,7 +14,7 @@ const thrown = (given: unknown): unknown => {
   }
 };
 
-describe('a secret that another one follows', () => {
+describe('a scheduled secret', () => {
   test.each<[string, number]>([
     ['before', CUT_OVER - 1],
     ['after', CUT_OVER],
@@ -23,12 +23,12 @@ describe('a secret that another one follows', () => {
     expect(scheduledSecret(GIVEN, { now: () => now })()).toBe(expected);
   });
 
-  test('goes by the machine clock unless told otherwise', () => {
+  test('uses the system clock by default', () => {
     expect(scheduledSecret({ ...GIVEN, nextFrom: '2001-01-01T00:00:00Z' })()).toBe('after');
     expect(scheduledSecret({ ...GIVEN, nextFrom: '9001-01-01T00:00:00+02:00' })()).toBe('before');
   });
 
-  test('is a copy: a later change of what was given does not count', () => {
+  test('is a copy', () => {
     const given = { ...GIVEN };
     const ask = scheduledSecret(given, { now: () => CUT_OVER });
     given.next = 'another';

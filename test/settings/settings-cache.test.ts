@@ -3,12 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { SecurityEventError } from '../../src/errors.ts';
-import {
-  cacheSettings,
-  type SettingsCacheOptions,
-  settingsCache,
-} from '../../src/settings/settings-cache.ts';
-import { createSettings } from '../../src/settings/source.ts';
+import { type SettingsCacheOptions, settingsCache } from '../../src/settings/settings-cache.ts';
+import { createSettings, type SettingsFunction } from '../../src/settings/source.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { rejectingListener } from '../helpers/promises.ts';
 
@@ -28,21 +24,21 @@ function start(get: Get, options: SettingsCacheOptions = {}) {
   const clock = createFakeClock();
   const asked = vi.fn<Get>(get);
   const onFailed = vi.fn<(error: SecurityEventError, applicationId: string) => void>();
-  const find = cacheSettings(asked, { onFailed, ...options }, clock);
+  const find = settingsCache(asked as SettingsFunction, { onFailed, ...options }, clock);
   const reported: unknown[] = [];
   const listener = (event: unknown): void => {
     if ((event as { source: string }).source === 'function') reported.push(event);
   };
   subscribe('security-event-delivery:settings-failed', listener);
   onTestFinished(() => void unsubscribe('security-event-delivery:settings-failed', listener));
-  /** What it comes to, waits included. */
+  /** Looks up, and moves the clock until that settles. */
   const end = (id = 'shop') => clock.runUntilSettled(find(id));
   const code = (id = 'shop'): Promise<unknown> =>
     end(id).catch((error: unknown) => (error as SecurityEventError).code);
   return { clock, asked, onFailed, find, reported, end, code };
 }
 
-/** Answers and throws in turn; the last goes on. */
+/** Returns or throws each step in turn, and repeats the last one. */
 const script =
   (...steps: readonly unknown[]): Get =>
   () => {
@@ -59,8 +55,8 @@ const failed = (isKept: boolean, code = 'ERR_SETTINGS_FAILED') => ({
   isKept,
 });
 
-describe('an answer that is kept', () => {
-  test('is used for 30 s without asking again, and then is asked for', async () => {
+describe('a cached result', () => {
+  test('is used for 30 s, then looked up again', async () => {
     const { end, asked, clock } = start(script(SHOP, { ...SHOP, name: 'moved' }));
     expect(await end()).toEqual(KNOWN);
     await clock.advance(29_999);
@@ -71,7 +67,7 @@ describe('an answer that is kept', () => {
     expect(asked.mock.calls).toEqual([['shop'], ['shop']]);
   });
 
-  test('is used for as long as you say', async () => {
+  test('is used for maxAgeMs', async () => {
     const { end, asked, clock } = start(script(SHOP), { maxAgeMs: 100 });
     await end();
     await clock.advance(99);
@@ -82,7 +78,7 @@ describe('an answer that is kept', () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
-  test('ages from when it was asked for: it may have been old when it came', async () => {
+  test('ages from the start of its look-up', async () => {
     const { end, asked, clock } = start(async () => {
       await clock.sleep(1000);
       return SHOP;
@@ -96,7 +92,7 @@ describe('an answer that is kept', () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
-  test('is shared by all who ask at a time, and with maxAgeMs 0 by no one else', async () => {
+  test('is shared by concurrent calls, also with maxAgeMs 0', async () => {
     const { find, clock, asked } = start(
       async () => {
         await clock.sleep(10);
@@ -111,7 +107,7 @@ describe('an answer that is kept', () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
-  test('is of one application', async () => {
+  test('belongs to one application', async () => {
     const { end } = start((id) => ({ ...SHOP, name: id }));
     expect([await end('shop'), await end('constructor')]).toEqual([
       KNOWN,
@@ -119,42 +115,19 @@ describe('an answer that is kept', () => {
     ]);
   });
 
-  test('is kept by the defaults where an option is there and undefined', async () => {
-    const names = ['maxAgeMs', 'maxStaleMs', 'deadlineMs', 'maxApplications'];
-    const { end, asked, clock, code } = start(
-      script(SHOP, DOWN),
-      Object.fromEntries(names.map((name) => [name, undefined])),
-    );
-    await end();
-    await clock.advance(29_999);
-    expect(await end()).toEqual(KNOWN);
-    expect(asked).toHaveBeenCalledTimes(1);
-    await clock.advance(1);
-    expect(await end()).toEqual(KNOWN);
-    await clock.advance(3_570_001);
-    expect(await code()).toBe('ERR_SETTINGS_FAILED');
-  });
-
-  test('is waited for as long as by default where the deadline is undefined', async () => {
-    const { find, clock } = start(() => new Promise(() => {}), { deadlineMs: undefined } as object);
-    const asking = find('shop').catch(() => {});
-    expect(clock.nextTimerInMs).toBe(5000);
-    await clock.runUntilSettled(asking);
-  });
-
-  test('leaves no timer behind', async () => {
+  test('leaves no timer', async () => {
     const { end, clock } = start(script(SHOP));
     await end();
     expect(clock.pending).toBe(0);
   });
 
-  test('makes room for others when there are too many, the oldest first', async () => {
+  test('is dropped when there are too many, the oldest first', async () => {
     const { end, asked } = start(() => SHOP, { maxApplications: 2 });
     for (const id of ['a', 'b', 'c', 'b', 'c', 'a', 'c', 'b']) await end(id);
     expect(asked.mock.calls.flat()).toEqual(['a', 'b', 'c', 'a', 'b']);
   });
 
-  test('stays where one that was asked for before it, and had no room, fails at last', async () => {
+  test('stays when an older look-up of a dropped entry fails', async () => {
     const answers = [new Promise(() => {}), SHOP, SHOP];
     const { find, clock, code, asked } = start(() => answers.shift(), { maxApplications: 1 });
     const first = find('a').catch((error: unknown) => (error as SecurityEventError).code);
@@ -166,7 +139,7 @@ describe('an answer that is kept', () => {
     expect(asked.mock.calls.flat()).toEqual(['a', 'b', 'a']);
   });
 
-  test('that an application is not known counts for 5 s', async () => {
+  test('that an application is unknown is used for 5 s', async () => {
     const { end, asked, clock } = start(script(undefined, null, SHOP));
     expect(await end()).toBeUndefined();
     await clock.advance(4999);
@@ -178,7 +151,7 @@ describe('an answer that is kept', () => {
     expect(await end()).toEqual(KNOWN);
   });
 
-  test('that it is not known counts for no longer than an answer does', async () => {
+  test('that an application is unknown is used for at most maxAgeMs', async () => {
     const { end, asked, clock } = start(script(undefined), { maxAgeMs: 10 });
     await end();
     await clock.advance(10);
@@ -187,7 +160,7 @@ describe('an answer that is kept', () => {
   });
 });
 
-/** How asking fails. */
+/** Look-ups that fail. */
 const FAILURES: readonly [string, () => unknown, string][] = [
   [
     'throws',
@@ -210,7 +183,7 @@ describe.each(FAILURES)('while the function %s', (_what, fail, code) => {
     };
   };
 
-  test('the last good answer is used, and each failing is reported', async () => {
+  test('the last good result is used, and each failure is reported', async () => {
     const { end, reported, onFailed, clock, asked } = start(first(1));
     await end();
     await clock.advance(30_000);
@@ -226,7 +199,7 @@ describe.each(FAILURES)('while the function %s', (_what, fail, code) => {
     expect(inspect(reported)).not.toContain('hunter2');
   });
 
-  test('it is used for an hour since it was asked for', async () => {
+  test('it is used for an hour from the start of its look-up', async () => {
     const { code: codeOf, end, clock, reported } = start(first(1));
     await end();
     await clock.advance(3_590_000);
@@ -252,7 +225,7 @@ describe.each(FAILURES)('while the function %s', (_what, fail, code) => {
     expect(await codeOf()).toBe(code);
   });
 
-  test('without a good answer everybody who asks gets that error, and it is asked again', async () => {
+  test('without a good result each call rejects and looks up again', async () => {
     const { code: codeOf, clock, asked, reported } = start(first(0));
     expect([await codeOf(), await codeOf()]).toEqual([code, code]);
     expect(asked).toHaveBeenCalledTimes(2);
@@ -262,7 +235,7 @@ describe.each(FAILURES)('while the function %s', (_what, fail, code) => {
 });
 
 describe('a function', () => {
-  test('that does not answer is given up after 5 s', async () => {
+  test('that does not answer times out after 5 s', async () => {
     const { find, clock } = start(() => new Promise(() => {}));
     const asking = find('shop').catch((error: unknown) => error);
     await clock.advance(4999);
@@ -271,11 +244,11 @@ describe('a function', () => {
     expect(error).toMatchObject({
       code: 'ERR_SETTINGS_FAILED',
       path: ['settings', 'applications', 'shop'],
-      cause: new Error('no answer within 5000 ms'),
+      cause: new Error('no answer within 5 s'),
     });
   });
 
-  test('that answers late has answered', async () => {
+  test('may answer after the deadline: the result is used', async () => {
     const { end, code, clock, asked } = start(async () => {
       await clock.sleep(6000);
       return SHOP;
@@ -286,7 +259,7 @@ describe('a function', () => {
     expect(asked).toHaveBeenCalledTimes(1);
   });
 
-  test('that answers later than a call after it does not undo that', async () => {
+  test('that answers late does not overwrite a newer result', async () => {
     const waits = [20_000, 0];
     const names = ['older', 'newer'];
     const { end, code, clock } = start(async () => {
@@ -300,14 +273,14 @@ describe('a function', () => {
     expect(await end()).toMatchObject({ name: 'newer' });
   });
 
-  test('that said it knows no such application is not believed once it fails', async () => {
+  test('that fails never makes an application unknown', async () => {
     const { end, code, clock } = start(script(undefined, DOWN));
     await end();
     await clock.advance(5000);
     expect(await code()).toBe('ERR_SETTINGS_FAILED');
   });
 
-  test('that is back is used again', async () => {
+  test('that recovers is used again', async () => {
     const { end, clock, reported } = start(script(SHOP, DOWN, { ...SHOP, name: 'back' }));
     await end();
     await clock.advance(30_000);
@@ -317,14 +290,14 @@ describe('a function', () => {
     expect(reported).toHaveLength(1);
   });
 
-  test('whose failing is reported to one that rejects harms nobody by it', async () => {
+  test('may fail while onFailed rejects', async () => {
     const { listen: onFailed, caught } = rejectingListener();
     const { code } = start(script(DOWN), { onFailed });
     expect(await code()).toBe('ERR_SETTINGS_FAILED');
     expect(caught()).toBe(1);
   });
 
-  test('whose failing is reported to one that throws is asked all the same', async () => {
+  test('may fail while onFailed throws', async () => {
     const onFailed = vi.fn<() => void>(() => {
       throw new Error('of the host');
     });
@@ -332,13 +305,13 @@ describe('a function', () => {
     expect(await code()).toBe('ERR_SETTINGS_FAILED');
   });
 
-  test('keeps its own error as the cause', async () => {
+  test('fails with its own error as the cause', async () => {
     const { end } = start(script(DOWN));
     await expect(end()).rejects.toMatchObject({ cause: DOWN });
   });
 });
 
-test('the function is asked outside of every request: its answer is everybody’s', async () => {
+test('the function is called outside the request, since all callers share the result', async () => {
   const requests = new AsyncLocalStorage<string>();
   const { find, asked } = start(() => {
     expect(requests.getStore()).toBeUndefined();
@@ -348,12 +321,12 @@ test('the function is asked outside of every request: its answer is everybody’
   expect(asked).toHaveBeenCalledTimes(1);
 });
 
-test('what is kept is used as it is: a sender does not check it again', async () => {
+test('a sender does not validate cached results again', async () => {
   const find = settingsCache(() => SHOP);
   expect(await createSettings(find).find('shop')).toBe(await find('shop'));
 });
 
-test('a cache shows nothing of what it keeps', async () => {
+test('a cache shows no settings when inspected', async () => {
   const find = settingsCache(() => SHOP);
   expect(await find('shop')).toEqual(KNOWN);
   const shown = { nested: [find] };
@@ -369,7 +342,7 @@ test.each<[unknown, unknown, string]>([
   [() => SHOP, { maxApplications: 0 }, 'maxApplications'],
   [() => SHOP, { onFailed: 'x' }, 'onFailed'],
   [() => SHOP, { maxAge: 1 }, 'maxAge'],
-])('what cannot be used is refused at once (%#)', (get, options, path) => {
+])('an invalid argument is refused at once (%#)', (get, options, path) => {
   expect(() => settingsCache(get as () => undefined, options as SettingsCacheOptions)).toThrow(
     expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [path] }),
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runFixture } from '../helpers/child-programs.ts';
 
-test('a process that has nothing else to do ends, watched file or not', async () => {
+test('a watched file does not keep the process alive', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'settings-file-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'settings.json');

@@ -23,7 +23,6 @@ import {
   type SettingsFile,
   type SettingsFileOptions,
   settingsFile,
-  watchSettings,
 } from '../../src/settings/settings-file.ts';
 import { createSettings } from '../../src/settings/source.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
@@ -57,7 +56,7 @@ interface Watched {
   readonly clock: FakeClock;
   readonly onFailed: ReturnType<typeof vi.fn<(error: SecurityEventError) => void>>;
   readonly reported: readonly unknown[];
-  /** One look, from its beginning to its end. */
+  /** Runs one check of the file. */
   readonly look: () => Promise<void>;
   readonly name: () => string | undefined;
 }
@@ -74,7 +73,7 @@ function watch(path: string, options: SettingsFileOptions = {}): Watched {
     subscribe(channel, listener);
     return () => unsubscribe(channel, listener);
   });
-  const settings = watchSettings(path, { onFailed, ...options }, clock);
+  const settings = settingsFile(path, { onFailed, ...options }, clock);
   onTestFinished(() => {
     settings.close();
     for (const takeOff of listeners) takeOff();
@@ -103,8 +102,8 @@ const failed = (file: string) => [
   { source: 'file', file, code: 'ERR_SETTINGS_FAILED', isKept: true },
 ];
 
-describe('a file of settings', () => {
-  test('is read when it is named: its applications are there at once, and others are not', () => {
+describe('a settings file', () => {
+  test('is read at once', () => {
     const { settings } = watch(fileOf(JSON.stringify({ format: 1, applications: { shop: SHOP } })));
     const { secret, ...rest } = settings('shop') ?? {};
     expect(rest).toEqual({ name: 'shop', environment: 'production', url: SHOP.url, format: 1 });
@@ -114,13 +113,13 @@ describe('a file of settings', () => {
     );
   });
 
-  test('serves an agent that only enqueues: neither URL nor secret', () => {
+  test('may have an application without URL and secret, which only enqueues', () => {
     const application = { name: 'shop', environment: '', modules: { waf: true } };
     const { settings } = watch(fileOf(JSON.stringify({ applications: { shop: application } })));
     expect(settings('shop')).toEqual({ ...application, secret: undefined, format: 2 });
   });
 
-  test('is the same after the process has gone to another folder, and is reported by the name it was given', async () => {
+  test('stays the same after process.chdir, and is reported by the given path', async () => {
     const path = fileOf(shop('old'));
     const cwd = vi.spyOn(process, 'cwd').mockReturnValue(dirname(path));
     onTestFinished(() => cwd.mockRestore());
@@ -167,17 +166,14 @@ describe('a file of settings', () => {
       'unknown key "aplications"',
       [],
     ],
-  ])(
-    'is refused with %s when it is named, and the error repeats nothing of it',
-    (_what, text, says, path) => {
-      const error = thrown(() => watch(fileOf(text)));
-      expect(error).toBeInstanceOf(SecurityEventError);
-      expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED', path });
-      expect((error as Error).message).toContain(says);
-      expect((error as Error).cause).toBeUndefined();
-      expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('hunter2');
-    },
-  );
+  ])('is refused with %s, and is not quoted', (_what, text, says, path) => {
+    const error = thrown(() => watch(fileOf(text)));
+    expect(error).toBeInstanceOf(SecurityEventError);
+    expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED', path });
+    expect((error as Error).message).toContain(says);
+    expect((error as Error).cause).toBeUndefined();
+    expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('hunter2');
+  });
 
   test.each<[string, (path: string) => void, RegExp]>([
     ['is missing', (path) => unlinkSync(path), /ENOENT/],
@@ -187,10 +183,10 @@ describe('a file of settings', () => {
         unlinkSync(path);
         mkdirSync(path);
       },
-      /it is no file/,
+      /it is not a file/,
     ],
     ['is too large', (path) => truncateSync(path, 16 * 1024 * 1024 + 1), /larger than 16777216/],
-  ])('that %s is refused when it is named, with its cause', (_what, spoil, cause) => {
+  ])('that %s is refused at start, with the cause', (_what, spoil, cause) => {
     const path = fileOf(shop('shop'));
     spoil(path);
     const error = thrown(() => settingsFile(path)) as SecurityEventError;
@@ -201,37 +197,37 @@ describe('a file of settings', () => {
 
   test.each<[string, unknown, unknown, readonly string[]]>([
     ['no path', '', {}, ['path']],
-    ['a path that is none', 7, {}, ['path']],
-    ['looks that are too often', 'x', { pollMs: 9 }, ['pollMs']],
-    ['looks that no timer can hold', 'x', { pollMs: 2 ** 31 }, ['pollMs']],
-    ['secrets of no function', 'x', { secretOf: 'x' }, ['secretOf']],
-    ['a listener that is none', 'x', { onFailed: {} }, ['onFailed']],
-  ])('is not made with %s', (_what, path, options, at) => {
+    ['a path that is no string', 7, {}, ['path']],
+    ['a pollMs below 10', 'x', { pollMs: 9 }, ['pollMs']],
+    ['a pollMs above the longest timer', 'x', { pollMs: 2 ** 31 }, ['pollMs']],
+    ['a secretOf that is no function', 'x', { secretOf: 'x' }, ['secretOf']],
+    ['an onFailed that is no function', 'x', { onFailed: {} }, ['onFailed']],
+  ])('refuses %s', (_what, path, options, at) => {
     expect(
       thrown(() => settingsFile(path as string, options as SettingsFileOptions)),
     ).toMatchObject({ code: 'ERR_INVALID_OPTION', path: at });
   });
 });
 
-/** How a file is changed: by editors, by programs, by orchestrators. */
+/** How editors, programs and orchestrators change files. */
 const WAYS: readonly [string, (path: string, text: string) => void][] = [
-  ['written over', (path, text) => writeFileSync(path, text)],
+  ['overwritten', (path, text) => writeFileSync(path, text)],
   [
-    'replaced by renaming',
+    'replaced by a rename',
     (path, text) => {
       writeFileSync(`${path}.new`, text);
       renameSync(`${path}.new`, path);
     },
   ],
   [
-    'removed and made again',
+    'removed and created again',
     (path, text) => {
       unlinkSync(path);
       writeFileSync(path, text);
     },
   ],
   [
-    'written over at the same size, and said to be as old as before',
+    'overwritten with the same size and age',
     (path, text) => {
       writeFileSync(path, text);
       utimesSync(path, 1, 1);
@@ -239,8 +235,8 @@ const WAYS: readonly [string, (path: string, text: string) => void][] = [
   ],
 ];
 
-describe('a change of the file', () => {
-  test.each(WAYS)('counts after one look where it is %s', async (_way, write) => {
+describe('a changed file', () => {
+  test.each(WAYS)('is used after one check when it was %s', async (_way, write) => {
     const path = fileOf(shop('old1'));
     utimesSync(path, 1, 1);
     const { look, name, reported, onFailed } = watch(path);
@@ -254,7 +250,7 @@ describe('a change of the file', () => {
     expect(onFailed).not.toHaveBeenCalled();
   });
 
-  test('counts where a folder further up is a link that is swapped, as by Kubernetes', async () => {
+  test('is used when a link in its path was swapped, as by Kubernetes', async () => {
     const mount = folder();
     for (const version of ['v1', 'v2']) {
       mkdirSync(join(mount, version));
@@ -272,7 +268,7 @@ describe('a change of the file', () => {
     expect(name()).toBe('v2');
   });
 
-  test('is looked for every second, or as often as you say', async () => {
+  test('is found within a second, or pollMs', async () => {
     const path = fileOf(shop('old'));
     const everySecond = watch(path);
     const often = watch(path, { pollMs: 10 });
@@ -282,12 +278,7 @@ describe('a change of the file', () => {
     expect([everySecond.name(), often.name()]).toEqual(['old', 'new']);
   });
 
-  test('is looked for every second where how often is undefined', () => {
-    const { clock } = watch(fileOf(shop('shop')), { pollMs: undefined } as object);
-    expect(clock.nextTimerInMs).toBe(1000);
-  });
-
-  test('that says the same, byte for byte, is not reported', async () => {
+  test('with the same bytes is not reported', async () => {
     const path = fileOf(shop('same'));
     const { look, reported } = watch(path);
     await look();
@@ -297,7 +288,7 @@ describe('a change of the file', () => {
     expect(reported).toEqual([]);
   });
 
-  test('counts no more once it is closed, and what was read stays', async () => {
+  test('is ignored after close', async () => {
     const path = fileOf(shop('old'));
     const { settings, clock, name } = watch(path);
     settings[Symbol.dispose]();
@@ -307,7 +298,7 @@ describe('a change of the file', () => {
     expect(name()).toBe('old');
   });
 
-  test('takes an application away, and adds one', async () => {
+  test('can remove and add applications', async () => {
     const path = fileOf(shop('shop'));
     const { settings, look, reported } = watch(path);
     writeFileSync(path, JSON.stringify({ applications: { blog: SHOP, wiki: SHOP } }));
@@ -317,7 +308,7 @@ describe('a change of the file', () => {
   });
 });
 
-/** What makes a file unusable. */
+/** Faults of a file. */
 const FAULTS: readonly [string, (path: string) => void][] = [
   ['broken', (path) => writeFileSync(path, '{ "applications": { "hunter2')],
   [
@@ -329,7 +320,7 @@ const FAULTS: readonly [string, (path: string) => void][] = [
 ];
 
 describe.each(FAULTS)('a file that is %s', (_what, spoil) => {
-  test('leaves what was read last in use, and is reported once, at the second look', async () => {
+  test('keeps the last settings in use, and is reported once, at the second check', async () => {
     const path = fileOf(shop('good'));
     const { look, name, reported, onFailed } = watch(path);
     spoil(path);
@@ -345,7 +336,7 @@ describe.each(FAULTS)('a file that is %s', (_what, spoil) => {
     ).not.toContain('hunter2');
   });
 
-  test('for a moment alone is not reported', async () => {
+  test('at one check only is not reported', async () => {
     const path = fileOf(shop('good'));
     const { look, name, reported } = watch(path);
     await look();
@@ -386,7 +377,7 @@ describe.each(FAULTS)('a file that is %s', (_what, spoil) => {
 });
 
 describe('other faults', () => {
-  test('are each told of', async () => {
+  test('are each reported', async () => {
     const path = fileOf(shop('good'));
     const { look, reported } = watch(path);
     for (const [, spoil] of FAULTS) {
@@ -397,7 +388,7 @@ describe('other faults', () => {
     expect(reported).toEqual([failed(path), failed(path), failed(path)]);
   });
 
-  test('may be of what is reported: a listener that rejects harms nobody by it', async () => {
+  test('may occur while onFailed rejects', async () => {
     const path = fileOf(shop('good'));
     const { listen: onFailed, caught } = rejectingListener();
     const { settings } = watch(path, { onFailed });
@@ -406,7 +397,7 @@ describe('other faults', () => {
     expect(caught()).toBe(1);
   });
 
-  test('may be of what is reported: a listener that throws is no fault of the file', async () => {
+  test('may occur while onFailed throws', async () => {
     const path = fileOf(shop('good'));
     const onFailed = vi.fn<() => void>(() => {
       throw new Error('of the host');
@@ -420,7 +411,7 @@ describe('other faults', () => {
     expect([onFailed.mock.calls.length, name()]).toEqual([1, 'again']);
   });
 
-  test.skipIf(process.getuid?.() === 0)('may be of its mode', async () => {
+  test.skipIf(process.getuid?.() === 0)('include missing permissions', async () => {
     const path = fileOf(shop('good'));
     const { look, name, reported } = watch(path);
     chmodSync(path, 0);
@@ -436,15 +427,15 @@ const tooDeep = (): string => {
   return `{ "applications": { "shop": { "name": ${nested}, "environment": "" } } }`;
 };
 
-describe('what is nested too deep', () => {
+describe('settings that are nested too deep', () => {
   // Node 26 parses it, and the schema refuses it; older ones run out of stack.
   const failure = { name: 'SecurityEventError', code: 'ERR_SETTINGS_FAILED' };
 
-  test('is refused when the file is named', () => {
+  test('are refused at start', () => {
     expect(thrown(() => watch(fileOf(tooDeep())))).toMatchObject(failure);
   });
 
-  test('leaves what was read last in use', async () => {
+  test('keep the last settings in use', async () => {
     const path = fileOf(shop('good'));
     const { settings, look, name, reported } = watch(path);
     writeFileSync(path, tooDeep());
@@ -454,7 +445,7 @@ describe('what is nested too deep', () => {
   });
 });
 
-test('a text that cannot be used is checked once, however often it is looked at', async () => {
+test('an invalid text is validated once', async () => {
   const path = fileOf(shop('good'));
   const { settings, name } = watch(path);
   const reason = (): Promise<unknown> => settings.reload().catch((error: unknown) => error);
@@ -472,7 +463,7 @@ test('a text that cannot be used is checked once, however often it is looked at'
 });
 
 describe('reload', () => {
-  test('looks now', async () => {
+  test('checks the file now', async () => {
     const path = fileOf(shop('old'));
     const { settings, name } = watch(path);
     writeFileSync(path, shop('new'));
@@ -480,7 +471,7 @@ describe('reload', () => {
     expect(name()).toBe('new');
   });
 
-  test('looks again for each call, one after the other', async () => {
+  test('checks again for each call, one after the other', async () => {
     const path = fileOf(shop('old'));
     const { settings, name } = watch(path);
     const first = settings.reload();
@@ -490,16 +481,16 @@ describe('reload', () => {
   });
 });
 
-test('an older look does not undo a newer one', async () => {
+test('an older check does not undo a newer one', async () => {
   const path = fileOf(shop('first'));
-  // Real time: thousands of applications are checked in pieces.
-  const settings = watchSettings(path, {}, systemClock);
+  // Real time: thousands of applications are validated in slices.
+  const settings = settingsFile(path, {}, systemClock);
   onTestFinished(() => settings.close());
   const others = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`id-${at}`, SHOP]));
   const large = { ...others, shop: { ...SHOP, name: 'large' } };
   writeFileSync(path, JSON.stringify({ applications: large }));
   const older = settings.reload();
-  // By then it has been read, and is being checked.
+  // The file has been read, and its applications are being validated.
   for (let turns = 0; turns < 10; turns += 1) await nextTurn();
   writeFileSync(path, shop('newest'));
   await Promise.allSettled([older, settings.reload()]);
@@ -507,7 +498,7 @@ test('an older look does not undo a newer one', async () => {
 });
 
 describe('secrets', () => {
-  test('follow one another at their time, asked before each attempt', () => {
+  test('change at their time, since they are read before each attempt', () => {
     const secret = { current: 'before', next: 'after', nextFrom: '2026-11-21T11:00:00+01:00' };
     const path = fileOf(JSON.stringify({ applications: { shop: { ...SHOP, secret } } }));
     const { settings, clock } = watch(path);
@@ -518,7 +509,7 @@ describe('secrets', () => {
     expect(ask()).toBe('after');
   });
 
-  test('may be kept elsewhere: who has them is asked for those that the file does not have', async () => {
+  test('may be elsewhere: secretOf returns those that are not in the file', async () => {
     const applications = {
       shop: { ...SHOP, secret: undefined },
       blog: SHOP,
@@ -533,7 +524,7 @@ describe('secrets', () => {
     expect(settings('agent')?.secret).toBeUndefined();
   });
 
-  test('beside no URL are a fault there, too', () => {
+  test('need a URL, also with secretOf', () => {
     const applications = { shop: { ...SHOP, url: undefined } };
     const path = fileOf(JSON.stringify({ applications }));
     expect(thrown(() => watch(path, { secretOf: () => '' }))).toMatchObject({
@@ -541,7 +532,7 @@ describe('secrets', () => {
     });
   });
 
-  test('are in no inspection and no JSON of the settings, nor of an application', () => {
+  test('are not shown by inspect and JSON', () => {
     const secret = { current: SECRET, next: `${SECRET}-next`, nextFrom: '2026-11-21T10:00:00Z' };
     const drafts = { shop: { ...SHOP } };
     const path = fileOf(
@@ -563,14 +554,14 @@ describe('secrets', () => {
   });
 });
 
-test('what is read is used as it is: a sender does not check it again', async () => {
+test('a sender does not validate the settings again', async () => {
   const { settings } = watch(fileOf(shop('shop')));
   const { find } = createSettings(settings);
   expect(await find('shop')).toBe(settings('shop'));
   expect(await find('other')).toBeUndefined();
 });
 
-test('what is reported is reported outside of every request', async () => {
+test('faults are reported outside the request', async () => {
   const requests = new AsyncLocalStorage<string>();
   const stores: unknown[] = [];
   const path = fileOf(shop('shop'));

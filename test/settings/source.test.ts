@@ -17,9 +17,16 @@ const FULL = {
   tls: { ca: ['ca-1', Buffer.from('ca-2')], cert: 'cert', key: Buffer.from('key') },
 };
 
+const A_SECRET = 'expected a non-empty string or a function that gives one';
+const MODULES = 'expected an object of modules, each true or false';
+const A_PEM = 'expected PEM as a string or a Buffer';
+const PEMS = `${A_PEM}, or a non-empty array of them`;
+const A_RATE = 'expected a number from 0.001 to 1000000';
+const APPLICATIONS = 'expected an object of application ids and applications';
+
 const ENQUEUING = { name: 'shop', environment: '' };
 
-/** Settings as a caller without types may give them. */
+/** Takes settings as an untyped caller may pass them. */
 const create = (source: unknown) => createSettings(source as Settings);
 
 const one = (application: unknown) => ({ applications: { 'app-1': application } });
@@ -38,7 +45,7 @@ const rejected = (found: unknown): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** How each source takes an application: the result, or the error. */
+/** Each kind of source with one application. */
 const SOURCES: readonly [string, (application: unknown) => Promise<unknown>][] = [
   ['an object', async (application) => create(one(application)).find('app-1')],
   ['a function', async (application) => create(() => application).find('app-1')],
@@ -54,12 +61,12 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     ['neither URL nor secret, for an agent that only enqueues', ENQUEUING],
     ['no module selected', { ...ENQUEUING, modules: {}, playbooks: {}, tls: {} }],
     ['neither a name nor an environment', { url: URL_TEXT, secret: SECRET }],
-    ['a URL that only the engine judges', { ...ENQUEUING, url: 'ftp://x', secret: ' ' }],
+    ['a URL that is only parsed when sending', { ...ENQUEUING, url: 'ftp://x', secret: ' ' }],
   ])('is found with %s', async (_what, application) => {
     expect(await find(application)).toEqual({ ...application, format: 2 });
   });
 
-  test.each(['name', 'url', 'secret'])('is refused with a cycle as its %s', async (key) => {
+  test.each(['name', 'url', 'secret'])('is refused if its %s is a cyclic object', async (key) => {
     const cycle: Record<string, unknown> = {};
     cycle['itself'] = cycle;
     expect(await rejected(find({ ...FULL, [key]: cycle }))).toMatchObject({
@@ -68,13 +75,13 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     });
   });
 
-  test('keeps a secret function, and does not call it', async () => {
+  test('keeps a secret function without calling it', async () => {
     const secret = vi.fn<() => string>(() => SECRET);
     expect(await find({ ...FULL, secret })).toMatchObject({ secret });
     expect(secret).not.toHaveBeenCalled();
   });
 
-  test('takes a key whose value is undefined for an absent one (D0)', async () => {
+  test('treats a key with the value undefined as absent (D0)', async () => {
     const application = {
       ...ENQUEUING,
       url: undefined,
@@ -90,172 +97,59 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     ]);
   });
 
-  test('has its playbooks by slug, whether names or slugs were given', async () => {
+  test('converts names of playbooks to slugs', async () => {
     const playbooks = { 'Block IPs v2.1 - Account Takeover': true, notify_me: false };
     expect(await find({ ...ENQUEUING, playbooks })).toMatchObject({
       playbooks: { 'block_ips_v2.1_account_takeover': true, notify_me: false },
     });
   });
 
-  test.each<[string, object, PropertyKey[], string]>([
+  test.each<[string, object, string]>([
+    ['environment', { environment: null }, 'expected a string, found null'],
+    ['name', { name: 7 }, 'expected a string, found a number'],
+    ['secret', { secret: undefined }, 'expected secret beside url, found nothing'],
+    ['url', { url: undefined }, 'expected url beside secret, found nothing'],
+    ['url', { url: '' }, 'expected a non-empty string, found an empty string'],
+    ['url', { url: new URL(URL_TEXT) }, 'expected a string, found an object'],
+    ['secret', { secret: '' }, `${A_SECRET}, found an empty string`],
+    ['secret', { secret: Buffer.from(SECRET) }, `${A_SECRET}, found an object`],
+    ['modules', { modules: ['waf'] }, `${MODULES}, found an array`],
+    ['modules', { modules: new Map([['waf', true]]) }, `${MODULES}, found an object`],
+    ['modules.waf', { modules: { waf: 'yes' } }, 'expected true or false, found a string'],
+    ['playbooks.notify', { playbooks: { notify: 1 } }, 'expected true or false, found a number'],
     [
-      'no name that is a string',
-      { ...FULL, environment: null },
-      ['environment'],
-      'expected a string, found null',
-    ],
-    ['a name that is none', { ...FULL, name: 7 }, ['name'], 'expected a string, found a number'],
-    [
-      'a URL without a secret',
-      { ...ENQUEUING, url: URL_TEXT },
-      ['secret'],
-      'expected secret beside url, found nothing',
-    ],
-    [
-      'a secret without a URL',
-      { ...ENQUEUING, secret: SECRET },
-      ['url'],
-      'expected url beside secret, found nothing',
-    ],
-    [
-      'an empty URL',
-      { ...FULL, url: '' },
-      ['url'],
-      'expected a non-empty string, found an empty string',
-    ],
-    [
-      'a URL object',
-      { ...FULL, url: new URL(URL_TEXT) },
-      ['url'],
-      'expected a string, found an object',
-    ],
-    [
-      'an empty secret',
-      { ...FULL, secret: '' },
-      ['secret'],
-      'expected a non-empty string or a function that gives one, found an empty string',
-    ],
-    [
-      'secret bytes',
-      { ...FULL, secret: Buffer.from(SECRET) },
-      ['secret'],
-      'expected a non-empty string or a function that gives one, found an object',
-    ],
-    [
-      'a list of modules',
-      { ...FULL, modules: ['waf'] },
-      ['modules'],
-      'expected an object of modules, each true or false, found an array',
-    ],
-    [
-      'a Map of modules',
-      { ...FULL, modules: new Map([['waf', true]]) },
-      ['modules'],
-      'expected an object of modules, each true or false, found an object',
-    ],
-    [
-      'a module that is yes',
-      { ...FULL, modules: { waf: 'yes' } },
-      ['modules', 'waf'],
-      'expected true or false, found a string',
-    ],
-    [
-      'a playbook that is 1',
-      { ...FULL, playbooks: { notify: 1 } },
-      ['playbooks', 'notify'],
-      'expected true or false, found a number',
-    ],
-    [
-      'a list of playbooks',
-      { ...FULL, playbooks: [] },
-      ['playbooks'],
+      'playbooks',
+      { playbooks: [] },
       'expected an object of playbooks, each true or false, found an array',
     ],
     [
-      'a playbook without a slug',
-      { ...FULL, playbooks: { '🚨': true } },
-      ['playbooks', '🚨'],
+      'playbooks.🚨',
+      { playbooks: { '🚨': true } },
       'expected the name of a playbook to have a letter or a digit',
     ],
     [
-      'two names of one playbook',
-      { ...FULL, playbooks: { 'Block IPs': true, block_ips: false } },
-      ['playbooks', 'block_ips'],
+      'playbooks.block_ips',
+      { playbooks: { 'Block IPs': true, block_ips: false } },
       'expected each playbook once, found another name of the same slug',
     ],
-    [
-      'a certificate without its key',
-      { ...FULL, tls: { cert: 'c' } },
-      ['tls', 'key'],
-      'expected key beside cert, found nothing',
-    ],
-    [
-      'a key without its certificate',
-      { ...FULL, tls: { key: 'k' } },
-      ['tls', 'cert'],
-      'expected cert beside key, found nothing',
-    ],
-    [
-      'an empty certificate',
-      { ...FULL, tls: { cert: '', key: 'k' } },
-      ['tls', 'cert'],
-      'expected PEM as a string or a Buffer, found an empty string',
-    ],
-    [
-      'a certificate of no bytes',
-      { ...FULL, tls: { ca: Buffer.alloc(0) } },
-      ['tls', 'ca'],
-      'expected PEM as a string or a Buffer, or a non-empty array of them, found an object',
-    ],
-    [
-      'a list of keys',
-      { ...FULL, tls: { cert: 'c', key: ['k'] } },
-      ['tls', 'key'],
-      'expected PEM as a string or a Buffer, found an array',
-    ],
-    [
-      'a list of no CAs',
-      { ...FULL, tls: { ca: [] } },
-      ['tls', 'ca'],
-      'expected PEM as a string or a Buffer, or a non-empty array of them, found an array',
-    ],
-    [
-      'a CA that is none',
-      { ...FULL, tls: { ca: ['c', 7] } },
-      ['tls', 'ca'],
-      'expected PEM as a string or a Buffer, or a non-empty array of them, found an array',
-    ],
-    [
-      'a TLS option that is not offered',
-      { ...FULL, tls: { rejectUnauthorized: false } },
-      ['tls'],
-      'unknown key "rejectUnauthorized"',
-    ],
-    ['tls that is none', { ...FULL, tls: 'pem' }, ['tls'], 'expected an object, found a string'],
-    ['a key that is not known', { ...FULL, active: true }, [], 'unknown key "active"'],
-    [
-      '`enabled` that is text',
-      { ...FULL, enabled: 'yes' },
-      ['enabled'],
-      'expected true or false, found a string',
-    ],
-    [
-      'a rate of 0',
-      { ...FULL, maxRequestsPerSecond: 0 },
-      ['maxRequestsPerSecond'],
-      'expected a number from 0.001 to 1000000, found 0',
-    ],
-    [
-      'a rate that is text',
-      { ...FULL, maxMessagesPerSecond: '5' },
-      ['maxMessagesPerSecond'],
-      'expected a number from 0.001 to 1000000, found "5"',
-    ],
-  ])('is refused with %s', async (_what, application, path, message) => {
-    const error = await rejected(find(application));
+    ['tls.key', { tls: { cert: 'c' } }, 'expected key beside cert, found nothing'],
+    ['tls.cert', { tls: { key: 'k' } }, 'expected cert beside key, found nothing'],
+    ['tls.cert', { tls: { cert: '', key: 'k' } }, `${A_PEM}, found an empty string`],
+    ['tls.key', { tls: { cert: 'c', key: ['k'] } }, `${A_PEM}, found an array`],
+    ['tls.ca', { tls: { ca: Buffer.alloc(0) } }, `${PEMS}, found an object`],
+    ['tls.ca', { tls: { ca: [] } }, `${PEMS}, found an array`],
+    ['tls.ca', { tls: { ca: ['c', 7] } }, `${PEMS}, found an array`],
+    ['tls', { tls: { rejectUnauthorized: false } }, 'unknown key "rejectUnauthorized"'],
+    ['tls', { tls: 'pem' }, 'expected an object, found a string'],
+    ['', { active: true }, 'unknown key "active"'],
+    ['enabled', { enabled: 'yes' }, 'expected true or false, found a string'],
+    ['maxRequestsPerSecond', { maxRequestsPerSecond: 0 }, `${A_RATE}, found 0`],
+    ['maxMessagesPerSecond', { maxMessagesPerSecond: '5' }, `${A_RATE}, found "5"`],
+  ])('is refused for its %j: %j', async (path, change, message) => {
+    const error = await rejected(find({ ...FULL, ...change }));
     expect(error).toMatchObject({
       code: 'ERR_INVALID_OPTION',
-      path: ['settings', 'applications', 'app-1', ...path],
+      path: ['settings', 'applications', 'app-1', ...path.split('.').filter(Boolean)],
       issues: [{ message }],
     });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hunter2');
@@ -266,7 +160,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     ['text', 'shop', 'a string'],
     ['a list', [FULL], 'an array'],
     ['false', false, 'a boolean'],
-  ])('is refused where it is %s', async (_what, application, found) => {
+  ])('is refused if it is %s', async (_what, application, found) => {
     expect(await rejected(find(application))).toMatchObject({
       code: 'ERR_INVALID_OPTION',
       path: ['settings', 'applications', 'app-1'],
@@ -274,7 +168,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     });
   });
 
-  test('is refused for a missing URL though its secret is faulty too', async () => {
+  test('reports a missing URL together with an invalid secret', async () => {
     expect(await rejected(find({ ...ENQUEUING, secret: 7 }))).toMatchObject({
       issues: [
         { message: expect.stringContaining('found a number') },
@@ -283,7 +177,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     });
   });
 
-  test('is refused with all its faults at once', async () => {
+  test('reports all faults at once', async () => {
     const faulty = {
       name: 7,
       environment: 7,
@@ -310,7 +204,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hunter2');
   });
 
-  test('is a typed error where reading it throws, with the cause', async () => {
+  test('rejects with a typed error and the cause if a getter throws', async () => {
     const cause = new Error(`cannot read ${SECRET}`);
     const hostile = Object.defineProperty({ ...FULL }, 'name', {
       enumerable: true,
@@ -323,7 +217,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     expect((error as Error).message).not.toContain('hunter2');
   });
 
-  test('has what was checked, though a getter says something else the next time', async () => {
+  test('reads a getter only once', async () => {
     let reads = 0;
     const application = {
       ...ENQUEUING,
@@ -337,7 +231,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     expect(reads).toBe(1);
   });
 
-  test('is copied with its certificates: what happens to them later does not count', async () => {
+  test('is copied with its certificates', async () => {
     const application = structuredClone(FULL);
     application.tls.key = Buffer.from('key');
     application.tls.ca = ['ca-1', Buffer.from('ca-2')];
@@ -351,13 +245,13 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     expect(Buffer.isBuffer(found.tls.key)).toBe(true);
   });
 
-  test('takes bytes of any kind for a certificate, as a Buffer', async () => {
+  test('accepts a Uint8Array as certificate', async () => {
     const bytes = new TextEncoder().encode('ca');
     const found = (await find({ ...ENQUEUING, tls: { ca: bytes } })) as typeof FULL;
     expect(found.tls.ca).toEqual(Buffer.from('ca'));
   });
 
-  test('may be a row of a database: an instance of a class with keys of its own', async () => {
+  test('may be an instance of a class, such as a database row', async () => {
     class Row {
       readonly name = 'shop';
       readonly environment = '';
@@ -376,7 +270,7 @@ describe('settings in an object', () => {
     expect(await find('app-1')).toMatchObject({ format });
   });
 
-  test('are copied at once: what happens to them later does not count', async () => {
+  test('are copied at once', async () => {
     const settings: { applications: Record<string, object> } = { applications: { a: FULL } };
     const { find } = create(settings);
     settings.applications['b'] = FULL;
@@ -385,7 +279,7 @@ describe('settings in an object', () => {
   });
 
   test.each(['app-2', '', 'constructor', 'toString', '__proto__', 'APP-1'])(
-    'have no application %j that nobody gave',
+    'have no application %j unless it is given',
     async (id) => {
       expect(await create(one(FULL)).find(id)).toBeUndefined();
     },
@@ -396,59 +290,26 @@ describe('settings in an object', () => {
     expect(await find(id)).toEqual({ ...FULL, format: 2 });
   });
 
-  test.each<[string, unknown, PropertyKey[], string]>([
-    ['nothing', undefined, [], 'expected an object, found nothing'],
-    ['null', null, [], 'expected an object, found null'],
-    ['text', URL_TEXT, [], 'expected an object, found a string'],
-    ['a list', [FULL], [], 'expected an object, found an array'],
-    [
-      'without applications',
-      {},
-      ['applications'],
-      'expected an object of application ids and applications, found nothing',
-    ],
-    [
-      'with a list of applications',
-      { applications: [FULL] },
-      ['applications'],
-      'expected an object of application ids and applications, found an array',
-    ],
-    [
-      'with a Map of applications',
-      { applications: new Map() },
-      ['applications'],
-      'expected an object of application ids and applications, found an object',
-    ],
-    [
-      'of a format that there is not',
-      { ...one(FULL), format: 3 },
-      ['format'],
-      'expected one of 1, 2, found 3',
-    ],
-    [
-      'of a format in words',
-      { ...one(FULL), format: '2' },
-      ['format'],
-      'expected one of 1, 2, found "2"',
-    ],
-    ['with a key that is not known', { ...one(FULL), url: URL_TEXT }, [], 'unknown key "url"'],
-    [
-      'with a format of one application',
-      one({ ...FULL, format: 1 }),
-      ['applications', 'app-1'],
-      'unknown key "format"',
-    ],
-  ])('are refused at once where they are %s', (_what, settings, path, message) => {
+  test.each<[string, unknown, string]>([
+    ['', undefined, 'expected an object, found nothing'],
+    ['', null, 'expected an object, found null'],
+    ['', URL_TEXT, 'expected an object, found a string'],
+    ['', [FULL], 'expected an object, found an array'],
+    ['applications', {}, `${APPLICATIONS}, found nothing`],
+    ['applications', { applications: [FULL] }, `${APPLICATIONS}, found an array`],
+    ['applications', { applications: new Map() }, `${APPLICATIONS}, found an object`],
+    ['format', { ...one(FULL), format: 3 }, 'expected one of 1, 2, found 3'],
+    ['format', { ...one(FULL), format: '2' }, 'expected one of 1, 2, found "2"'],
+    ['', { ...one(FULL), url: URL_TEXT }, 'unknown key "url"'],
+    ['applications.app-1', one({ ...FULL, format: 1 }), 'unknown key "format"'],
+  ])('are refused for their %j: %j', (key, settings, message) => {
+    const path = ['settings', ...key.split('.').filter(Boolean)];
     const error = thrown(() => create(settings));
-    expect(error).toMatchObject({
-      code: 'ERR_INVALID_OPTION',
-      path: ['settings', ...path],
-      issues: [{ path: ['settings', ...path], message }],
-    });
+    expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', path, issues: [{ path, message }] });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hunter2');
   });
 
-  test('are refused with the faults of all applications', () => {
+  test('report the faults of all applications at once', () => {
     const applications = { a: { environment: 7 }, b: FULL, c: { ...FULL, secret: '' } };
     expect(thrown(() => create({ applications, format: 0 }))).toMatchObject({
       issues: [
@@ -459,7 +320,7 @@ describe('settings in an object', () => {
     });
   });
 
-  test('need the names of format 1, which sends them, and no other', async () => {
+  test('must have names only for format 1', async () => {
     const applications = { a: FULL, b: { name: 'b' }, c: { environment: '' } };
     const of = ['settings', 'applications'];
     expect(thrown(() => create({ applications, format: 1 }))).toMatchObject({
@@ -475,13 +336,13 @@ describe('settings in an object', () => {
     expect(await create({ applications }).find('b')).toEqual({ name: 'b', format: 2 });
   });
 
-  test('may be none at all', async () => {
+  test('may have no applications', async () => {
     expect(await create({ applications: {} }).find('app-1')).toBeUndefined();
   });
 });
 
 describe('a settings function', () => {
-  test('gives the names of an application of format 1', async () => {
+  test('must return names for format 1', async () => {
     const { find } = create(() => ({ url: URL_TEXT, secret: SECRET, format: 1 }));
     expect(await rejected(find('a'))).toMatchObject({
       code: 'ERR_INVALID_OPTION',
@@ -492,7 +353,7 @@ describe('a settings function', () => {
     });
   });
 
-  test('is asked for the application at each call, and not before', async () => {
+  test('is called for each look-up', async () => {
     const asked: string[] = [];
     const { find } = createSettings((id) => {
       asked.push(id);
@@ -507,18 +368,18 @@ describe('a settings function', () => {
     [undefined, 2],
     [1, 1],
     [2, 2],
-  ] as const)('that answers format %s gives format %s', async (given, format) => {
+  ] as const)('that returns format %s resolves to format %s', async (given, format) => {
     const { find } = create(() => ({ ...FULL, format: given }));
     expect(await find('app-1')).toEqual({ ...FULL, format });
   });
 
-  test('may not answer a format that there is not', async () => {
+  test('must not return an unknown format', async () => {
     expect(await rejected(create(() => ({ ...FULL, format: 3 })).find('app-1'))).toMatchObject({
       path: ['settings', 'applications', 'app-1', 'format'],
     });
   });
 
-  test.each([undefined, null])('knows no application where it answers %s', async (answer) => {
+  test.each([undefined, null])('returns %s for an unknown application', async (answer) => {
     expect(await create(() => answer).find('app-1')).toBeUndefined();
     expect(await create(async () => answer).find('app-1')).toBeUndefined();
   });
@@ -531,7 +392,7 @@ describe('a settings function', () => {
       },
     ],
     ['rejects', (cause) => () => Promise.reject(cause)],
-  ])('that %s gives a typed error with the cause, and is asked again', async (_how, failing) => {
+  ])('that %s causes a typed error, and is called again the next time', async (_how, failing) => {
     const cause = new SecurityEventError('ERR_INVALID_OPTION', { detail: SECRET });
     let isFailing = true;
     const { find } = createSettings((id) => (isFailing ? failing(cause)(id) : ENQUEUING));

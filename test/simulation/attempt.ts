@@ -1,4 +1,4 @@
-/** One POST, as the wire and the receiver saw it. */
+/** One simulated POST. */
 import type { Destination } from './destination.ts';
 import type { FaultName, Reaction } from './faults.ts';
 import type { RetryAfter } from './receiver.ts';
@@ -7,24 +7,25 @@ import type { Tracked } from './tracked.ts';
 
 export interface Attempt {
   readonly number: number;
-  /** Which process sent it: its place and its life. */
+  /** Key of the process that sent it. */
   readonly sentBy: string;
   readonly applicationId: string;
-  /** As it was known when this was sent: it may move, or be opened again, meanwhile. */
+  /** The destination at the time of sending. Its URL may change, or it may be reopened, meanwhile. */
   readonly destination: Destination;
   readonly startedAt: number;
   readonly bytes: number;
   readonly messages: readonly Tracked[];
   readonly fault: FaultName;
   readonly reaction: Reaction;
-  /** Of its receiver, when it began. */
+  /** The receiver's phase when the attempt started. */
   readonly phase: Phase | undefined;
-  /** Of its answer. */
   retryAfter: RetryAfter;
   isTaken: boolean;
   hasHeaders: boolean;
-  /** How it ended, as the engine was told; absent before, and where its process died. */
+  /** The result that the engine received. Undefined until then, and if the process crashed. */
   end: AttemptEnd | undefined;
+  /** Whether the engine learned after the end that the destination was reopened during the attempt. */
+  isReopened: boolean;
 }
 
 export interface AttemptEnd {
@@ -36,15 +37,15 @@ export interface AttemptEnd {
 export const isSuccess = ({ status = 0 }: Pick<AttemptEnd, 'status'>): boolean =>
   status >= 200 && status < 300;
 
-/** D74: one message may be the fault. */
+/** D74: a single message may be the cause. */
 export const blamesContent = ({ status = 0 }: AttemptEnd): boolean =>
   [400, 422, 500].includes(status);
 
-/** D72: so many attempts and no more. */
+/** D72: limited by `refusedMaxAttempts`. */
 export const isRefusal = ({ status = 0 }: AttemptEnd): boolean =>
   status >= 400 && status < 500 && ![408, 413, 425, 429].includes(status);
 
-/** D73: refused for its size, whatever the status says. */
+/** D73: some receivers refuse a large body with another status than 413. */
 export function isTooLarge(
   { status = 0 }: AttemptEnd,
   request: { readonly count: number; readonly bytes: number; readonly largeBodyBytes: number },

@@ -1,54 +1,51 @@
-/** What is checked when something is claimed, and when it is given back unsent. */
-import type { ApplicationUpdate, Tier } from '../../src/queue/queue.ts';
-import type { BookedClaim } from './book.ts';
+/** Checks claims, and claims that are released unsent. */
+import type { ApplicationUpdate, Health } from '../../src/queue/queue.ts';
+import type { ExpectedClaim } from './expected-state.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { World } from './world.ts';
 
-/** Of the requests of one process, by what is known of their destinations. */
+/** Requests of one process, by the health of their destinations. */
 interface SlotUse {
-  /** Surely being made. */
+  /** Certainly use an active slot. */
   readonly active: { readonly healthy: number; readonly others: number };
-  /** So late that they may be waiting; those of destinations that are not healthy surely are. */
+  /** Late. Requests to healthy destinations may use a waiting slot, the others certainly do. */
   readonly late: { readonly healthy: number; readonly others: number };
 }
 
-/** Whether there surely is a slot for a destination of the tier. */
-export function hasFreeSlot(world: World, process: SenderProcess, tier: Tier): boolean {
+/** Returns whether a slot for destinations of this health is certainly free. */
+export function hasFreeSlot(world: World, process: SenderProcess, health: Health): boolean {
   const { maxActiveRequests, maxWaitingRequests } = world.scenario.policy;
   const { active, late } = slotUse(world, process);
-  // Those that are not healthy have a place to wait from the beginning.
+  // Requests to other tiers reserve a waiting slot from the start.
   const isRoomLeft = late.healthy + late.others + active.others < maxWaitingRequests;
   const mayBeActive = active.healthy + active.others + (isRoomLeft ? 0 : late.healthy);
-  return mayBeActive < maxActiveRequests && (tier === 'healthy' || isRoomLeft);
+  return mayBeActive < maxActiveRequests && (health === 'healthy' || isRoomLeft);
 }
 
-/** By the claims that a process holds. */
 function slotUse(world: World, process: SenderProcess): SlotUse {
   const active = { healthy: 0, others: 0 };
   const late = { healthy: 0, others: 0 };
   const { lateAfterMs } = world.scenario.policy;
-  for (const { claim: held } of world.book.applications.values()) {
-    if (held?.heldBy !== process.key || held.isUnheard) continue;
+  for (const { claim: held } of world.expected.applications.values()) {
+    if (held?.claimedBy !== process.key || held.isResultLost) continue;
     const attempt = world.attempts.get(held.claim.id);
-    // A request waits while its settings are late, and while its response is.
-    const isLate =
-      attempt?.hasHeaders === true
-        ? (attempt.reaction.headersMs ?? 0) >= lateAfterMs
-        : world.now >= (attempt?.startedAt ?? held.claimedAt) + lateAfterMs;
+    // A request is late while its settings or its response are late.
+    const until = attempt?.end?.at ?? world.now;
+    const isLate = until >= (attempt?.startedAt ?? held.claimedAt) + lateAfterMs;
     const use = isLate ? late : active;
-    if (held.claim.state.tier === 'healthy') use.healthy += 1;
+    if (held.claim.state.health === 'healthy') use.healthy += 1;
     else use.others += 1;
   }
   return { active, late };
 }
 
-export function checkClaim(world: World, held: BookedClaim, process: SenderProcess): void {
+export function checkClaim(world: World, held: ExpectedClaim, process: SenderProcess): void {
   const { maxActiveRequests, maxWaitingRequests } = world.scenario.policy;
   const { active, late } = slotUse(world, process);
   const { claim, messages } = held;
-  world.tell(
+  world.log(
     () =>
-      `claim ${claim.applicationId} by ${process.key}: ${messages.length} (${claim.state.tier})`,
+      `claim ${claim.applicationId} by ${process.key}: ${messages.length} (${claim.state.health})`,
   );
   const inFlight = active.healthy + active.others + late.healthy + late.others;
   world.check(
@@ -60,7 +57,7 @@ export function checkClaim(world: World, held: BookedClaim, process: SenderProce
       `active ${JSON.stringify(active)} of ${maxActiveRequests}, late ${JSON.stringify(late)} of ${maxWaitingRequests}`,
   );
   for (const [index, message] of messages.entries()) {
-    const sends = claim.messages[index]?.sends;
+    const sends = claim.messages[index]?.retryCount;
     world.check(
       sends === message.sends - 1 && (message.dueAt <= world.now || message.isDelayOver),
       'ledger',
@@ -72,7 +69,7 @@ export function checkClaim(world: World, held: BookedClaim, process: SenderProce
 
 export function checkRelease(
   world: World,
-  held: BookedClaim,
+  held: ExpectedClaim,
   {
     state,
     process,
@@ -82,44 +79,43 @@ export function checkRelease(
   const { applicationId } = claim;
   world.check(
     !held.isPosted,
-    'missing',
-    () => `${applicationId} was sent, and given back as unsent`,
+    'release-unsent',
+    () => `${applicationId} was sent, but released as unsent`,
   );
   if (state === undefined) {
     world.check(
       process.isClosing,
-      'missing',
-      () => `${applicationId} was given back for no reason`,
+      'release-unsent',
+      () => `${applicationId} was released for no reason`,
     );
     return;
   }
   const { fault, url } = world.settingsOf(applicationId);
   if (state.circuitBreaker === null && url !== held.destination.url) {
-    // Claimed by what another URL was good for (D75).
+    // The claim was sized for the old URL (D75).
     const { cautiousMaxMessages } = world.scenario.policy;
     world.check(
       held.messages.length > cautiousMaxMessages && state.maxMessages <= cautiousMaxMessages,
       'cautious',
-      () => `${applicationId}: ${held.messages.length} messages were given back for another URL`,
+      () => `${applicationId}: ${held.messages.length} messages were released for another URL`,
     );
     world.newDestination(applicationId);
     return;
   }
-  if (fault !== undefined) for (const message of held.messages) message.met.add(fault);
+  if (fault !== undefined) world.occurredFaults.add(fault);
+  if (fault === 'settings-hang') for (const message of held.messages) message.hasMetHanging = true;
   const bounds = held.destination.waitOfMissing();
   world.destinations.set(applicationId, held.destination);
   const isSlow = world.slowSettingsMs > 0 || world.now - held.claimedAt > 0;
-  world.tell(
-    () => `give back ${applicationId}: ${fault ?? 'nothing'} is wrong, waits ${state.pauseMs} ms`,
-  );
+  world.log(() => `release ${applicationId}: fault ${fault ?? 'none'}, waits ${state.pauseMs} ms`);
   world.check(
     fault !== undefined || isSlow,
-    'missing',
-    () => `${applicationId} has a destination, and was given back`,
+    'release-unsent',
+    () => `${applicationId} has a destination, but was released`,
   );
   world.check(
     state.pauseMs >= bounds.atLeastMs && state.pauseMs <= bounds.atMostMs,
-    'wait-of-destination',
+    'destination-wait',
     () => `${applicationId} is missing and waits ${state.pauseMs} ms: ${JSON.stringify(bounds)}`,
   );
 }

@@ -1,36 +1,36 @@
-/** The ledger, as the queue counts it from its content, beside what was seen to happen. */
+/** Compares the queue's ledger with the expected state. */
 import type { Ledger, QueueStats } from '../../src/queue/queue.ts';
-import type { Looked } from './backing.ts';
+import type { QueueView } from './queue-backend.ts';
 import type { Tracked } from './tracked.ts';
 import type { World } from './world.ts';
 
 type Column = 'accepted' | 'delivered' | 'pending' | 'dead' | `discarded: ${string}`;
 type Row = ReadonlyMap<Column, number>;
 
-/** Both sides of one moment: the queue tells its own only later. */
-export function checkLedger(world: World, queue: Looked | undefined): void {
+/** Takes the expected values now, because the queue answers later. */
+export function checkLedger(world: World, queue: QueueView | undefined): void {
   if (queue === undefined) return;
-  const seen = seenByApplication(world);
-  const seenBytes = pendingBytes(world);
+  const expected = expectedByApplication(world);
+  const expectedBytes = pendingBytes(world);
   void queue.stats().then((stats) => {
     for (const [id, ledger] of stats.applications) {
-      compare(world, { of: id, told: rowOf(ledger), seen: seen.get(id) ?? new Map() });
+      compare(world, { of: id, actual: rowOf(ledger), expected: expected.get(id) ?? new Map() });
     }
-    compare(world, { of: 'the sum', told: rowOf(stats), seen: sumOf(seen.values()) });
+    compare(world, { of: 'the sum', actual: rowOf(stats), expected: sumOf(expected.values()) });
     world.check(
-      stats.pendingBytes === seenBytes,
+      stats.pendingBytes === expectedBytes,
       'ledger',
-      () => `${stats.pendingBytes} bytes wait instead of ${seenBytes}`,
+      () => `${stats.pendingBytes} bytes are pending instead of ${expectedBytes}`,
     );
   });
 }
 
-function seenByApplication(world: World): ReadonlyMap<string, Row> {
+function expectedByApplication(world: World): ReadonlyMap<string, Row> {
   const rows = new Map<string, Map<Column, number>>();
-  for (const { id, accepted } of world.book.applications.values()) {
+  for (const { id, accepted } of world.expected.applications.values()) {
     rows.set(id, new Map([['accepted', accepted]]));
   }
-  for (const message of world.book.messages.values()) {
+  for (const message of world.expected.messages.values()) {
     const row = rows.get(message.applicationId);
     const column = columnOf(message);
     if (column !== undefined) row?.set(column, (row.get(column) ?? 0) + 1);
@@ -38,7 +38,7 @@ function seenByApplication(world: World): ReadonlyMap<string, Row> {
   return rows;
 }
 
-/** What was delivered is known from its receiver, not from what the engine made of it. */
+/** A delivery counts only if the receiver confirmed it. */
 function columnOf({ state, confirmed, discardReason }: Tracked): Column | undefined {
   switch (state) {
     case 'entering':
@@ -78,20 +78,20 @@ function sumOf(rows: Iterable<Row>): Row {
 
 interface Sides {
   readonly of: string;
-  readonly told: Row;
-  readonly seen: Row;
+  readonly actual: Row;
+  readonly expected: Row;
 }
 
-function compare(world: World, { of, told, seen }: Sides): void {
-  const columns = [...new Set([...told.keys(), ...seen.keys()])];
-  const isEqual = columns.every((column) => (told.get(column) ?? 0) === (seen.get(column) ?? 0));
+function compare(world: World, { of, actual, expected }: Sides): void {
+  const columns = [...new Set([...actual.keys(), ...expected.keys()])];
+  const isEqual = columns.every((name) => (actual.get(name) ?? 0) === (expected.get(name) ?? 0));
   // accepted = delivered + pending + dead + discarded (D70)
-  const parts = [...told].filter(([column]) => column !== 'accepted');
+  const parts = [...actual].filter(([column]) => column !== 'accepted');
   const sum = parts.reduce((total, [, count]) => total + count, 0);
   world.check(
-    isEqual && told.get('accepted') === sum,
+    isEqual && actual.get('accepted') === sum,
     'ledger',
-    () => `${of}: the queue has ${text(told)}, seen was ${text(seen)}`,
+    () => `${of}: the queue has ${text(actual)}, expected ${text(expected)}`,
   );
 }
 
@@ -100,7 +100,7 @@ const text = (row: Row): string =>
 
 function pendingBytes(world: World): number {
   let bytes = 0;
-  for (const { state, sizeBytes } of world.book.messages.values()) {
+  for (const { state, sizeBytes } of world.expected.messages.values()) {
     if (state === 'waiting' || state === 'claimed') bytes += sizeBytes;
   }
   return bytes;

@@ -1,18 +1,20 @@
-/** What is checked of a request when it is sent. */
+/** Checks a request when it is sent. */
 import type { PostRequest } from '../../src/webhook/http/client.ts';
-import type { BookedClaim } from './book.ts';
+import type { ExpectedClaim } from './expected-state.ts';
 import { applicationIdOf, isV1, keyOf, type WireElement } from './messages.ts';
 import type { Tracked } from './tracked.ts';
 import type { World } from './world.ts';
 
 /** D31 */
 const MAX_MESSAGES = 1000;
+/** Rounding error of sums of fractional milliseconds. */
+const ROUNDING_MS = 1e-6;
 
 export interface SentRequest {
   readonly applicationId: string;
   readonly elements: readonly WireElement[];
   readonly request: PostRequest;
-  readonly held: BookedClaim;
+  readonly held: ExpectedClaim;
 }
 
 export function checkRequest(world: World, sent: SentRequest): void {
@@ -71,35 +73,42 @@ function checkDestination(
 ): void {
   const { policy } = world.scenario;
   const url = String(request.url);
-  // Nothing is known of another URL.
+  // A new URL starts with fresh state.
   const isKnownUrl = held.destination.url === url;
   const destination = isKnownUrl ? held.destination : world.newDestination(applicationId);
   world.destinations.set(applicationId, destination);
   destination.url = url;
-  const { tier, isKnown, isOpen, pausedUntil, maxBytes } = destination;
+  const { health, isKnown, isOpen, pausedUntil, maxBytes } = destination;
   const { length } = elements;
-  const told = () => `${applicationId}: ${length} messages, ${request.body.length} bytes`;
+  const detail = () => `${applicationId}: ${length} messages, ${request.body.length} bytes`;
   world.check(
     world.now >= pausedUntil,
     'pause',
-    () => `${told()}, paused until ${pausedUntil - world.startedAt}`,
+    () => `${detail()}, paused until ${pausedUntil - world.startedAt}`,
   );
   world.check(
-    tier === 'healthy' || length <= policy.cautiousMaxMessages,
+    health === 'healthy' || length <= policy.cautiousMaxMessages,
     'cautious',
-    () => `${told()} to a destination that is ${tier}`,
+    () => `${detail()} to a destination that is ${health}`,
   );
-  world.check(!isOpen || length === 1, 'probes', told);
+  world.check(!isOpen || length === 1, 'probes', detail);
   world.check(
     length === 1 || request.body.length <= maxBytes,
     'byte-budget',
-    () => `${told()} above ${maxBytes}`,
+    () => `${detail()} above ${maxBytes}`,
   );
   world.check(
-    held.claim.state.tier === tier || !isKnown,
-    'tier-of-slots',
-    () => `${applicationId} was claimed as ${held.claim.state.tier}, it is ${tier}`,
+    held.claim.state.health === health || !isKnown,
+    'health',
+    () => `${applicationId} was claimed as ${held.claim.state.health}, it is ${health}`,
   );
+  const sinceMs = world.now - destination.lastRequestAt;
+  world.check(
+    sinceMs >= destination.intervalMs - ROUNDING_MS,
+    'rate-limit',
+    () => `${detail()} after ${sinceMs} ms instead of ${destination.intervalMs}`,
+  );
+  destination.lastRequestAt = world.now;
   const pace = destination.start(world.now);
   world.check(
     pace === undefined || pace.count <= pace.allowed + 1,
@@ -130,20 +139,20 @@ function checkElement(world: World, element: WireElement, message: Tracked): voi
   world.check(
     (retry_count ?? -1) >= posts && isExact && (retry_count ?? -1) <= posts + lostClaims,
     'retry-count',
-    () => `${key}: ${retry_count} after ${posts} sendings and ${lostClaims} lost claims`,
+    () => `${key}: ${retry_count} after ${posts} sends and ${lostClaims} lost claims`,
   );
 }
 
-function checkTimes(world: World, message: Tracked, company: number): void {
-  const { key, notBefore, maxCompany } = message;
+function checkTimes(world: World, message: Tracked, batchSize: number): void {
+  const { key, notBefore, maxBatchSize } = message;
   world.check(
     world.now >= notBefore,
     'retry-after',
     () => `${key} ${notBefore - world.now} ms early`,
   );
   world.check(
-    company <= maxCompany,
+    batchSize <= maxBatchSize,
     'halving',
-    () => `${key} among ${company}, at most ${maxCompany}`,
+    () => `${key} in a batch of ${batchSize}, at most ${maxBatchSize}`,
   );
 }

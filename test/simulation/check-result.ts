@@ -1,4 +1,4 @@
-/** What is checked of the result on a message when its attempt has been settled (D71 to D74). */
+/** Checks each message's result when its attempt is settled (D71 to D74). */
 import type { MessageResult } from '../../src/queue/queue.ts';
 import {
   type Attempt,
@@ -12,7 +12,7 @@ import type { Destination } from './destination.ts';
 import type { Tracked } from './tracked.ts';
 import type { World } from './world.ts';
 
-/** By D72 to D74: what an end like this means for the messages. */
+/** The meaning of an attempt's result for its messages (D72 to D74). */
 type Kind = 'delivered' | 'aborted' | 'too-large' | 'halved' | 'content' | 'failed';
 
 export function kindOf(world: World, { messages, bytes }: Attempt, end: AttemptEnd): Kind {
@@ -25,7 +25,7 @@ export function kindOf(world: World, { messages, bytes }: Attempt, end: AttemptE
   return blamesContent(end) && count > 1 ? 'content' : 'failed';
 }
 
-interface Judged {
+interface CheckedResult {
   readonly attempt: Attempt;
   readonly end: AttemptEnd;
   readonly kind: Kind;
@@ -34,78 +34,76 @@ interface Judged {
   readonly destination: Destination;
 }
 
-/** The outcome, for the table. */
-export function checkResult(world: World, judged: Judged): string {
-  const { kind, message, result, destination, attempt } = judged;
+export function checkResult(world: World, checked: CheckedResult): void {
+  const { kind, message, result, destination, attempt } = checked;
   const { key } = message;
   const waitMs = attempt.retryAfter.waitMs;
-  message.maxCompany = Number.POSITIVE_INFINITY;
+  message.maxBatchSize = Number.POSITIVE_INFINITY;
   if (waitMs !== undefined && kind !== 'delivered') message.notBefore = world.now + waitMs;
   world.check(
     (result.kind === 'delivered') === (kind === 'delivered'),
-    'delivered-was-confirmed',
+    'delivered-is-confirmed',
     () => `${key}: ${result.kind} after ${kind}`,
   );
-  switch (kind) {
-    case 'delivered':
-      return 'delivered';
-    case 'aborted':
-      expectAgain(world, judged, [0, 0]);
-      return 'aborted';
-    case 'too-large':
-      expectDeath(world, judged, 'too-large');
-      return 'too large';
-    case 'halved':
-      return halve(world, judged);
-    case 'content':
-      if (destination.isBisectionOver || (message.steps === 0 && !message.isBisecting)) {
-        return postpone(world, judged);
-      }
+  if (kind === 'aborted') expectRetry(world, checked, [0, 0]);
+  else if (kind === 'too-large') expectDead(world, checked, 'too-large');
+  else if (kind === 'halved') halve(world, checked);
+  else if (kind === 'failed') reschedule(world, checked);
+  else if (kind === 'content') {
+    const isFirst = message.steps === 0 && !message.isBisecting;
+    if (destination.isBisectionOver || isFirst) reschedule(world, checked);
+    else {
       message.isBisecting = true;
-      return `bisected, ${halve(world, judged)}`;
-    default:
-      return postpone(world, judged);
+      halve(world, checked);
+    }
   }
 }
 
-/** At once, or when the receiver said, in half the company (D73, D74). */
-function halve(world: World, judged: Judged): string {
-  const { message, attempt, result } = judged;
+/** Expects a retry in half the batch, at once or after Retry-After (D73, D74). */
+function halve(world: World, checked: CheckedResult): void {
+  const { message, attempt, result } = checked;
   const { waitMs = 0 } = attempt.retryAfter;
-  const isAsked = attempt.retryAfter.waitMs !== undefined;
-  if (isAsked && isPastHorizon(world, message, waitMs))
-    return expectDeath(world, judged, 'horizon-passed');
-  expectAgain(world, judged, [waitMs, waitMs * 1.25]);
+  const hasRetryAfter = attempt.retryAfter.waitMs !== undefined;
+  if (hasRetryAfter && isPastHorizon(world, message, waitMs)) {
+    expectDead(world, checked, 'horizon-passed');
+    return;
+  }
+  expectRetry(world, checked, [waitMs, waitMs * 1.25]);
   const most = Math.max(1, Math.floor(attempt.messages.length / 2));
-  message.maxCompany = most;
+  message.maxBatchSize = most;
   world.check(
     result.kind === 'retry' && (result.maxMessages ?? Number.POSITIVE_INFINITY) <= most,
     'halving',
-    () => `${message.key}: ${JSON.stringify(result)}, at most ${most} together`,
+    () => `${message.key}: ${JSON.stringify(result)}, at most ${most} per request`,
   );
-  return 'halved';
 }
 
-/** By the schedule, as often as the status allows (D71, D72). */
-function postpone(world: World, judged: Judged): string {
-  const { message, attempt, end, kind, destination } = judged;
+/** Expects a retry by the schedule, as often as the status allows (D71, D72). */
+function reschedule(world: World, checked: CheckedResult): void {
+  const { message, attempt, end, kind, destination } = checked;
   const { schedule, refusedMaxAttempts } = world.scenario.policy;
   const isShared = kind === 'content' && !destination.isBisectionOver;
   if (isRefusal(end) && !isShared) message.refusals += 1;
   if (message.refusals >= refusedMaxAttempts && isRefusal(end) && !isShared) {
-    return expectDeath(world, judged, 'attempts-exhausted');
+    expectDead(world, checked, 'attempts-exhausted');
+    return;
   }
   const { delaysMs, repeatLast } = schedule;
   const delayMs = delaysMs[message.steps] ?? (repeatLast ? delaysMs.at(-1) : undefined);
-  if (delayMs === undefined) return expectDeath(world, judged, 'attempts-exhausted');
+  if (delayMs === undefined) {
+    expectDead(world, checked, 'attempts-exhausted');
+    return;
+  }
   const waitMs = Math.max(delayMs, attempt.retryAfter.waitMs ?? 0);
-  if (isPastHorizon(world, message, waitMs)) return expectDeath(world, judged, 'horizon-passed');
+  if (isPastHorizon(world, message, waitMs)) {
+    expectDead(world, checked, 'horizon-passed');
+    return;
+  }
   message.steps += 1;
   message.isBisecting &&= !blamesContent(end);
   message.failedAlone ||= blamesContent(end) && attempt.messages.length === 1;
-  if (message.failedAlone) message.maxCompany = 1;
-  expectAgain(world, judged, [waitMs, Math.max(1, waitMs * 1.25)]);
-  return 'postponed';
+  if (message.failedAlone) message.maxBatchSize = 1;
+  expectRetry(world, checked, [waitMs, Math.max(1, waitMs * 1.25)]);
 }
 
 function isPastHorizon(world: World, { acceptedAt }: Tracked, waitMs: number): boolean {
@@ -113,9 +111,9 @@ function isPastHorizon(world: World, { acceptedAt }: Tracked, waitMs: number): b
   return world.now + waitMs > acceptedAt + horizonMs;
 }
 
-function expectAgain(
+function expectRetry(
   world: World,
-  { message, result }: Judged,
+  { message, result }: CheckedResult,
   [from, to]: readonly [number, number],
 ): void {
   const isWithin = result.kind === 'retry' && result.afterMs >= from && result.afterMs <= to;
@@ -126,11 +124,10 @@ function expectAgain(
   );
 }
 
-function expectDeath(world: World, { message, result }: Judged, reason: string): string {
+function expectDead(world: World, { message, result }: CheckedResult, reason: string): void {
   world.check(
     result.kind === 'dead' && result.reason === reason,
     result.kind === 'dead' ? 'dead-reason' : 'attempts',
     () => `${message.key}: ${JSON.stringify(result)} instead of dead, ${reason}`,
   );
-  return `dead: ${reason}`;
 }

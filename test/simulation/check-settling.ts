@@ -1,9 +1,9 @@
-/** What is checked when an attempt has been settled: each message's result, and the application's state. */
+/** Checks each message's result and the application's state when an attempt is settled. */
 import type { ApplicationUpdate, MessageResult } from '../../src/queue/queue.ts';
-import type { Attempt, AttemptEnd } from './attempt.ts';
-import type { BookedClaim } from './book.ts';
+import { type Attempt, type AttemptEnd, isSuccess } from './attempt.ts';
 import { checkResult, kindOf } from './check-result.ts';
 import type { Destination } from './destination.ts';
+import type { ExpectedClaim } from './expected-state.ts';
 import type { World } from './world.ts';
 
 interface Settling {
@@ -11,7 +11,11 @@ interface Settling {
   readonly state: ApplicationUpdate;
 }
 
-export function checkSettling(world: World, held: BookedClaim, { results, state }: Settling): void {
+export function checkSettling(
+  world: World,
+  held: ExpectedClaim,
+  { results, state }: Settling,
+): void {
   const { applicationId } = held.claim;
   const attempt = world.attempts.get(held.claim.id);
   const end = attempt?.end;
@@ -19,8 +23,8 @@ export function checkSettling(world: World, held: BookedClaim, { results, state 
     world.check(false, 'claimed-messages', () => `${applicationId} was settled without an attempt`);
     return;
   }
-  const { destination } = attempt;
-  // What is settled is what the queue knows from now on.
+  const destination = destinationAfter(world, attempt, end);
+  // From now on the queue has the state of this attempt's destination.
   world.destinations.set(applicationId, destination);
   const wasOpen = destination.isOpen;
   destination.settle(attempt, end);
@@ -29,17 +33,23 @@ export function checkSettling(world: World, held: BookedClaim, { results, state 
   for (const [index, message] of attempt.messages.entries()) {
     const result = results[index];
     if (result === undefined) continue;
-    const outcome = checkResult(world, { attempt, end, kind, message, result, destination });
-    cover(world, attempt, outcome);
+    checkResult(world, { attempt, end, kind, message, result, destination });
   }
   for (const change of changesOf({ attempt, end, destination, wasOpen })) {
-    world.coverage.hit(attempt.fault, `destination ${change}`);
     world.expectEvent(`destination-${change}`);
   }
-  world.tell(
+  world.log(
     () =>
-      `     ${attempt.number} settled: ${kind}, ${applicationId} waits ${state.pauseMs} ms, ${state.tier}, ${state.maxMessages} messages, ${state.maxBytes} B`,
+      `     ${attempt.number} settled: ${kind}, ${applicationId} waits ${state.pauseMs} ms, ${state.health}, ${state.maxMessages} messages, ${state.maxBytes} B`,
   );
+}
+
+/** A failure of a destination that was reopened during the attempt counts as its first. */
+function destinationAfter(world: World, attempt: Attempt, end: AttemptEnd): Destination {
+  const { applicationId, destination, isReopened } = attempt;
+  if (!isReopened || destination.health !== 'failing' || isSuccess(end)) return destination;
+  const { lastRequestAt, url } = destination;
+  return Object.assign(world.newDestination(applicationId), { lastRequestAt, url });
 }
 
 interface Change {
@@ -50,20 +60,14 @@ interface Change {
 }
 
 function changesOf({ attempt, end, destination, wasOpen }: Change) {
-  const { tier, isOpen } = destination;
+  const { health, isOpen } = destination;
   const isPause = end.status === 429 || end.status === 503;
   return [
-    ...(tier === 'closed' ? (['closed'] as const) : []),
+    ...(health === 'closed' ? (['closed'] as const) : []),
     ...(isOpen && !wasOpen ? (['opened'] as const) : []),
     ...(!isOpen && wasOpen ? (['recovered'] as const) : []),
     ...(isPause && (attempt.retryAfter.waitMs ?? 0) > 0 ? (['paused'] as const) : []),
   ];
-}
-
-function cover(world: World, { fault, retryAfter, phase }: Attempt, outcome: string): void {
-  world.coverage.hit(fault, outcome);
-  const isAsked = retryAfter.header !== undefined && phase !== undefined;
-  if (isAsked) world.coverage.hit(`retry-after-${phase.retryAfter}`, outcome);
 }
 
 interface StateChecked {
@@ -78,12 +82,12 @@ function checkState(world: World, { attempt, end, destination, state }: StateChe
   const { atLeastMs, atMostMs } = destination.waitAfter(attempt, end);
   world.check(
     state.pauseMs >= atLeastMs && state.pauseMs <= atMostMs,
-    'wait-of-destination',
+    'destination-wait',
     () => `${applicationId} waits ${state.pauseMs} ms instead of ${atLeastMs} to ${atMostMs}`,
   );
   world.check(
-    state.tier === destination.tier,
-    'tier-of-slots',
-    () => `${applicationId} is written as ${state.tier}, it is ${destination.tier}`,
+    state.health === destination.health,
+    'health',
+    () => `${applicationId} is stored as ${state.health} instead of ${destination.health}`,
   );
 }

@@ -1,4 +1,4 @@
-/** What is checked after every step of the clock. */
+/** Checks the world after every step of the clock. */
 import { hasFreeSlot } from './check-claim.ts';
 import { checkLedger } from './check-ledger.ts';
 import { checkReady, SLACK_MS } from './check-ready.ts';
@@ -8,44 +8,44 @@ import type { World } from './world.ts';
 const IDLE_STEPS = 16;
 
 export function checkStep(world: World, processes: readonly SenderProcess[]): void {
-  world.book.wake(world.now);
-  // Also now and then where nothing should have changed.
-  if (world.book.changes !== world.changesChecked || world.stepCount % IDLE_STEPS === 0) {
-    world.changesChecked = world.book.changes;
-    checkLedger(world, world.backing.look());
+  world.expected.expireLeases(world.now);
+  // Also checks now and then without expected changes, to find unexpected ones.
+  if (world.expected.changes !== world.changesChecked || world.stepCount % IDLE_STEPS === 0) {
+    world.changesChecked = world.expected.changes;
+    checkLedger(world, world.backend.view());
     checkHorizon(world, processes);
   }
   world.stepCount += 1;
   for (const process of processes) {
-    if (process.isAlive) noteSlots(world, process);
+    if (process.isAlive) recordFreeSlots(world, process);
   }
-  for (const application of world.book.applications.values()) {
+  for (const application of world.expected.applications.values()) {
     checkReady(world, application, processes);
   }
   for (const process of processes) checkProcess(world, process);
 }
 
-/** After the horizon the last attempt has this time, and maintenance its round. */
+/** Time after the horizon for the last attempt. A maintenance round comes on top. */
 const GRACE_MS = 60_000;
-/** A round may ask settings that do not answer. */
-const ASKING_MS = 10_000;
-/** What is claimed while its settings are asked is passed over, by some rounds in a row. */
+/** A round may wait this long for settings. */
+const SETTINGS_TIMEOUT_MS = 10_000;
+/** Maintenance skips messages that are claimed while their settings are looked up, maybe several times. */
 const ROUNDS = 2;
 const ROUNDS_WHERE_SETTINGS_HANG = 8;
 
 function checkHorizon(world: World, processes: readonly SenderProcess[]): void {
   const { schedule, maintenanceIntervalMs } = world.scenario.policy;
-  const roundMs = maintenanceIntervalMs + ASKING_MS;
+  const roundMs = maintenanceIntervalMs + SETTINGS_TIMEOUT_MS;
   const roundsMs = ROUNDS * roundMs + SLACK_MS;
   const isKept = processes.some(
     (process) => process.isDelivering && world.now - process.startedAt > roundsMs,
   );
-  if (!isKept || world.now <= world.troubledUntil + roundsMs) return;
+  if (!isKept || world.now <= world.unstableUntil + roundsMs) return;
   const lateMs = GRACE_MS + roundsMs + world.setBackMs;
   const oldest = world.now - schedule.horizonMs - lateMs;
   const moreMs = (ROUNDS_WHERE_SETTINGS_HANG - ROUNDS) * roundMs;
-  for (const { key, state, acceptedAt, met } of world.book.messages.values()) {
-    const oldestAt = met.has('settings-hang') ? oldest - moreMs : oldest;
+  for (const { key, state, acceptedAt, hasMetHanging } of world.expected.messages.values()) {
+    const oldestAt = hasMetHanging ? oldest - moreMs : oldest;
     world.check(
       state !== 'waiting' || acceptedAt >= oldestAt,
       'horizon',
@@ -54,25 +54,25 @@ function checkHorizon(world: World, processes: readonly SenderProcess[]): void {
   }
 }
 
-function noteSlots(world: World, process: SenderProcess): void {
-  for (const tier of ['untried', 'healthy', 'failing'] as const) {
-    process.noteSlot(tier, hasFreeSlot(world, process, tier));
+function recordFreeSlots(world: World, process: SenderProcess): void {
+  for (const health of ['untried', 'healthy', 'failing'] as const) {
+    process.recordFreeSlot(health, hasFreeSlot(world, process, health));
   }
 }
 
 function checkProcess(world: World, process: SenderProcess): void {
   if (!process.isAlive) return;
   const { policy } = world.scenario;
-  const isBusy = process.callCount > 0 || world.now <= world.troubledUntil;
+  const isBusy = process.callCount > 0 || world.now <= world.unstableUntil;
   const hasInFlight = [...world.inFlight].some(({ sentBy }) => sentBy === process.key);
   world.check(
-    isBusy || hasInFlight || process.holds === 0,
-    'not-held-open',
-    () => `${process.key} is held open by ${process.holds} waits (${policy.leaseMs})`,
+    isBusy || hasInFlight || process.keepAliveCount === 0,
+    'process-can-exit',
+    () => `${process.key} is kept alive by ${process.keepAliveCount} timers (${policy.leaseMs})`,
   );
   world.check(
-    !process.isClosed || process.waits === 0,
-    'nothing-after-end',
-    () => `${process.key} was closed and has ${process.waits} waits`,
+    !process.isClosed || process.timerCount === 0,
+    'nothing-after-close',
+    () => `${process.key} was closed and has ${process.timerCount} timers`,
   );
 }

@@ -1,51 +1,56 @@
 /**
- * One destination's state as D72, D73 and D75 have it, kept from what its receiver was seen to do: a
- * second reading of those decisions, to hold the engine's against.
+ * The expected state of a destination by D72, D73 and D75, derived from its receiver's behaviour. An
+ * independent implementation of those decisions, to compare with the engine's.
  */
-import type { Tier } from '../../src/queue/queue.ts';
+import type { Health } from '../../src/queue/queue.ts';
 import { type Attempt, type AttemptEnd, blamesContent, isSuccess, isTooLarge } from './attempt.ts';
 import type { Policy } from './scenario.ts';
 
-/** Bounds of the wait that a settling writes, in ms. */
+/** Bounds of the destination's wait after a settlement, in milliseconds. */
 export interface WaitBounds {
   readonly atLeastMs: number;
   readonly atMostMs: number;
 }
 
-/** Then requests are less than 2 ms apart. */
+/** After these steps requests are less than 2 ms apart. */
 const SLOW_START_STEPS = 9;
 const MAX_JITTER = 1.25;
-/** A wait is in whole ms. */
+/** Waits are whole milliseconds. */
 const ROUNDING_MS = 1;
 
 export class Destination {
   readonly #policy: Policy;
+  /** Minimum time between the starts of two requests. */
+  readonly intervalMs: number;
+  /** When the last request started. */
+  lastRequestAt = Number.NEGATIVE_INFINITY;
   url = '';
-  tier: Tier = 'untried';
-  /** Something was settled since it is the destination that it is. */
+  health: Health = 'untried';
+  /** Whether an attempt was settled since the URL was set or reopened. */
   isKnown = false;
   failures = 0;
   isOpen = false;
   probes = 0;
   bisectionFailures = 0;
   goneAt: number | undefined;
-  /** When slow start began; absent where there is none. */
+  /** When slow start began. Undefined without slow start. */
   recoveredAt: number | undefined;
   missing = 0;
-  /** No request before. */
+  /** Requested by the receiver. */
   pausedUntil = 0;
-  /** Larger bodies were refused; growing with successes. */
+  /** Larger bodies were refused. Grows with successes. */
   maxBytes = Number.POSITIVE_INFINITY;
   #passedBytes = 0;
   #successes = 0;
   /** Requests started in each second of slow start. */
   #slowStarts = new Map<number, number>();
 
-  constructor(policy: Policy) {
+  constructor(policy: Policy, maxRequestsPerSecond = Number.POSITIVE_INFINITY) {
     this.#policy = policy;
+    this.intervalMs = 1000 / maxRequestsPerSecond;
   }
 
-  /** How many requests are allowed in this second of slow start, this one counted: and how many there are. */
+  /** Counts a request. Returns the allowed and actual number of requests in this second of slow start. */
   start(now: number): { readonly allowed: number; readonly count: number } | undefined {
     if (this.recoveredAt === undefined) return undefined;
     const second = this.#slowStartStep(now);
@@ -54,11 +59,12 @@ export class Destination {
     return { allowed: 2 ** Math.min(second, 20), count };
   }
 
-  /** The clock of the queue jumped. */
+  /** Adjusts all times after the queue's clock jumped. */
   shift(byMs: number): void {
     if (this.goneAt !== undefined) this.goneAt -= byMs;
     if (this.recoveredAt !== undefined) this.recoveredAt -= byMs;
     this.pausedUntil -= byMs;
+    this.lastRequestAt -= byMs;
   }
 
   settle(attempt: Attempt, end: AttemptEnd): void {
@@ -76,7 +82,7 @@ export class Destination {
   #succeed(bytes: number, now: number): void {
     if (this.isOpen) this.#recover(now);
     else if (this.#slowStartStep(now) >= SLOW_START_STEPS) this.recoveredAt = undefined;
-    this.tier = 'healthy';
+    this.health = 'healthy';
     this.failures = 0;
     this.isOpen = false;
     this.probes = 0;
@@ -99,7 +105,7 @@ export class Destination {
   }
 
   #shrink(bytes: number): void {
-    // Neither a failure of the destination's nor its recovery.
+    // Neither a failure of the destination nor its recovery.
     if (this.isOpen) this.probes += 1;
     const passed = this.#passedBytes < bytes ? this.#passedBytes : 0;
     this.maxBytes = Math.max(1, Math.floor(bytes / 2), passed);
@@ -113,7 +119,7 @@ export class Destination {
     if (status === 410) {
       this.goneAt ??= at;
       if (at - this.goneAt >= goneConfirmMs) {
-        this.tier = 'closed';
+        this.health = 'closed';
         return;
       }
     }
@@ -124,7 +130,7 @@ export class Destination {
     if (!isOfOne && !isBisection) this.failures += 1;
     if (this.failures >= openAfterFailures) this.isOpen = true;
     if (this.isOpen) this.probes += 1;
-    this.tier = 'failing';
+    this.health = 'failing';
     if (this.recoveredAt !== undefined) this.#recover(at);
     if (status === 429 || status === 503) this.pausedUntil = at + (retryAfter.waitMs ?? 0);
   }
@@ -133,28 +139,31 @@ export class Destination {
     return this.bisectionFailures >= this.#policy.bisectionMaxFailures;
   }
 
-  /** How long nothing is to go to it after what was settled last. */
+  /** Returns how long the destination waits after this attempt. */
   waitAfter({ bytes, messages }: Attempt, end: AttemptEnd): WaitBounds {
     const { largeBodyBytes, slowStartStepMs } = this.#policy;
     const slowMs = this.recoveredAt === undefined ? 0 : slowStartStepMs;
-    const isFailure = !end.isAborted && !isSuccess(end) && this.tier !== 'closed';
+    const isFailure = !end.isAborted && !isSuccess(end) && this.health !== 'closed';
     const isForSize = isTooLarge(end, { count: messages.length, bytes, largeBodyBytes });
     const probeMs = this.isOpen && isFailure ? this.probeMs(this.probes) : 0;
     const pauseMs = isFailure && !isForSize ? Math.max(0, this.pausedUntil - end.at) : 0;
-    // A failure begins slow start anew; how fast it goes on otherwise is counted by `start`.
+    // A failure restarts slow start. Otherwise `start` checks its pace.
     const restartMs = isFailure && !isForSize ? slowMs : 0;
     const atLeastMs = Math.max(probeMs, pauseMs, restartMs);
-    return { atLeastMs, atMostMs: Math.max(atLeastMs * MAX_JITTER, slowMs) + ROUNDING_MS };
+    return {
+      atLeastMs,
+      atMostMs: Math.max(atLeastMs * MAX_JITTER, slowMs, this.intervalMs) + ROUNDING_MS,
+    };
   }
 
-  /** D72: likewise where it was missing when its turn came. */
+  /** D72: returns how long the destination waits after its settings were missing. */
   waitOfMissing(): WaitBounds {
     this.missing += 1;
     const ms = this.probeMs(this.missing);
     return { atLeastMs: ms, atMostMs: ms * MAX_JITTER + ROUNDING_MS };
   }
 
-  /** D75: at the times of the schedule, but neither rarer nor more often than the policy says. */
+  /** D75: follows the schedule, within the policy's minimum and maximum. */
   probeMs(probes: number): number {
     const { schedule, minProbeWaitMs, maxProbeWaitMs } = this.#policy;
     const { delaysMs } = schedule;

@@ -1,28 +1,29 @@
-/** How a modelled receiver, or the way to it, treats one request: a row each. */
-import type { SeededRandom } from '../../src/testing/index.ts';
-import type { FailureCode } from '../../src/webhook/outcome.ts';
+/** How a simulated receiver or network handles a request. One row per fault. */
 
-/** Times are in ms since the attempt began. */
+import type { FailureCode } from '../../src/webhook/outcome.ts';
+import type { SeededRandom } from '../helpers/seeded-random.ts';
+
+/** Times are in milliseconds since the attempt started. */
 export interface Reaction {
-  /** The receiver has the whole body and acts on it, whatever becomes of its answer. */
+  /** The receiver has the whole body and processes it, even if its response is lost. */
   readonly takenMs?: number;
-  /** Status and headers are there. */
+  /** Status and headers have arrived. */
   readonly headersMs?: number;
   readonly endMs: number;
   readonly status?: number;
   readonly failure?: FailureCode;
 }
 
-export interface Asked {
+export interface RequestFacts {
   readonly bytes: number;
   readonly limitBytes: number;
   readonly latencyMs: number;
   readonly random: SeededRandom;
 }
 
-type React = (asked: Asked) => Reaction;
+type React = (request: RequestFacts) => Reaction;
 
-/** D76, as the wire keeps it. */
+/** The HTTP client's timeouts (D76). */
 const CONNECT_MS = 5000;
 const HEADERS_MS = 15_000;
 const TOTAL_MS = 20_000;
@@ -38,20 +39,20 @@ const broken =
   (failure: FailureCode, endMs?: number): React =>
   ({ latencyMs }) => ({ endMs: endMs ?? latencyMs, failure });
 
-/** It has the body, but its answer does not arrive. */
-const unheard =
+/** The receiver has the body, but its response does not arrive. */
+const responseLost =
   (failure: FailureCode, endMs?: number): React =>
   ({ latencyMs }) => ({ takenMs: latencyMs, endMs: endMs ?? latencyMs + 1, failure });
 
 const limited =
   (status: number): React =>
-  (asked) =>
-    answer(asked.bytes > asked.limitBytes ? status : 200)(asked);
+  (request) =>
+    answer(request.bytes > request.limitBytes ? status : 200)(request);
 
 const oneOf =
   (...reactions: readonly React[]): React =>
-  (asked) =>
-    asked.random.pick(reactions)(asked);
+  (request) =>
+    request.random.pick(reactions)(request);
 
 export const FAULTS = {
   none: answer(200),
@@ -64,16 +65,16 @@ export const FAULTS = {
     status: 200,
   }),
   hang: broken('headers-timeout', HEADERS_MS),
-  'hang-after-body': unheard('headers-timeout', HEADERS_MS),
-  deadline: unheard('deadline', TOTAL_MS),
+  'hang-after-body': responseLost('headers-timeout', HEADERS_MS),
+  deadline: responseLost('deadline', TOTAL_MS),
   'reset-before-body': broken('connection-reset'),
-  'reset-after-body': unheard('connection-reset'),
+  'reset-after-body': responseLost('connection-reset'),
   dns: broken('dns'),
   refused: broken('connection-refused'),
   unreachable: broken('network-unreachable'),
   'connect-timeout': broken('connect-timeout', CONNECT_MS),
   tls: broken('tls'),
-  'not-http': unheard('protocol'),
+  'not-http': responseLost('protocol'),
   'address-refused': broken('address-refused'),
   'status-301': answer(301),
   'status-400': answer(400),
@@ -92,8 +93,8 @@ export const FAULTS = {
   'limit-400': limited(400),
   'limit-403': limited(403),
   'limit-500': limited(500),
-  flaky: oneOf(answer(200), answer(500), answer(503), unheard('connection-reset')),
-  // Of a message, not of a phase: what its request is answered with.
+  flaky: oneOf(answer(200), answer(500), answer(503), responseLost('connection-reset')),
+  // Responses to requests with a poison message. Not part of a phase.
   'poison-400': answer(400),
   'poison-422': answer(422),
   'poison-500': answer(500),

@@ -1,8 +1,8 @@
-/** From a seed to a world. */
-import { createSeededRandom, type SeededRandom } from '../../src/testing/index.ts';
-import { chance, times } from './chance.ts';
-import { generateHappenings } from './happenings.ts';
+/** Generates a scenario from a seed. */
+import { createSeededRandom, type SeededRandom } from '../helpers/seeded-random.ts';
+import { planActions } from './planned-actions.ts';
 import { type Profile, pickPolicy, pickProfile } from './profiles.ts';
+import { chance, times } from './random-choices.ts';
 import type {
   ApplicationScenario,
   Batch,
@@ -21,7 +21,7 @@ export function generate(seed: number): Scenario {
   const policy = { ...pickPolicy(random, profile), ...theme.policy(random) };
   const count = random.pick(theme.applications);
   const applications = Array.from({ length: count }, (_, index) =>
-    generateApplication(random, { index, spanMs, profile, theme }),
+    generateApplication(random, { seed, index, spanMs, profile, theme }),
   );
   const isDurable = chance(random, 0.8);
   const processes = isDurable
@@ -38,7 +38,7 @@ export function generate(seed: number): Scenario {
     maxPendingMessages: chance(random, 0.1) ? random.integer(5, 40) : 100_000,
     lingerMs: chance(random, 0.15) ? random.pick([10, 200]) : 0,
     batches,
-    happenings: generateHappenings(random, {
+    plannedActions: planActions(random, {
       applications,
       processes,
       isDurable,
@@ -54,11 +54,15 @@ export function generate(seed: number): Scenario {
 }
 
 interface Surroundings {
+  readonly seed: number;
   readonly index: number;
   readonly spanMs: number;
   readonly profile: Profile;
   readonly theme: Theme;
 }
+
+/** Indexed modulo 8: two of eight applications have a rate limit. */
+const RATE_LIMITS: readonly (number | undefined)[] = [undefined, 3, undefined, undefined, 40];
 
 function generateApplication(random: SeededRandom, around: Surroundings): ApplicationScenario {
   const isRouted = chance(random, 0.2);
@@ -73,11 +77,12 @@ function generateApplication(random: SeededRandom, around: Surroundings): Applic
     modules: isRouted ? { waf: true, bot: false } : undefined,
     playbooks: isRouted ? { 'Block IPs': chance(random, 0.5) } : undefined,
     hasSecretFunction: chance(random, 0.3),
+    maxRequestsPerSecond: RATE_LIMITS[(around.seed + around.index) % 8],
   };
 }
 
 function generatePhases(random: SeededRandom, { spanMs, profile, theme }: Surroundings): Phase[] {
-  // Some receivers never fail: what is theirs must not be held up.
+  // Some receivers never fail. Others must not delay their messages.
   const count = random.pick([0, 1, 1, 2, 3, 5]);
   const starts = times(random, count, spanMs);
   return starts.map((fromMs, index) => {

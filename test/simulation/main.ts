@@ -1,15 +1,13 @@
 /**
- * `npm run simulate -- …`: `--seeds 1000 --from 1` runs many worlds, `--seed 4711` tells one of them
- * step by step, `--planted` runs the planted bugs, `--table` shows what the worlds have met,
- * `--only slots` checks nothing but that invariant, and `--queue sqlite` or `--queue postgres` takes a
- * real queue.
+ * `npm run simulate -- …`: `--seeds 1000 --from 1` runs many worlds, `--seed 4711` prints one world step
+ * by step, `--planted` runs the planted bugs, `--only slots` checks only this invariant, and
+ * `--queue sqlite` and `--queue postgres` use an SQLite or PostgreSQL queue.
  */
 import { parseArgs } from 'node:util';
-import { inMemory, type MakeBacking } from './backing.ts';
-import { Coverage } from './coverage.ts';
+import { FAULTS } from './faults.ts';
 import { INVARIANTS, type InvariantName } from './invariants.ts';
-import { runPlanted } from './planted.ts';
-import { missingPairs, SEEDS_THAT_MEET_ALL } from './required-pairs.ts';
+import { runPlantedBugs } from './planted-bugs.ts';
+import { type MakeBackend, memoryBackend } from './queue-backend.ts';
 import { type Outcome, simulate } from './simulation.ts';
 
 const { values } = parseArgs({
@@ -17,69 +15,68 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '100' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
-    /** Ends at the first seed that fails. */
+    /** Stops at the first seed that fails. */
     first: { type: 'boolean', default: false },
-    table: { type: 'boolean', default: false },
     planted: { type: 'boolean', default: false },
     only: { type: 'string' },
     queue: { type: 'string', default: 'memory' },
   },
 });
 
+const ALL_FAULTS = [
+  ...Object.keys(FAULTS),
+  'removed',
+  'secret-throws',
+  'settings-throw',
+  'settings-hang',
+  'bad-url',
+  'rejects',
+  'loses-answer',
+];
+
+/** From this number of seeds on, every fault must occur: a fault that never occurs tests nothing. */
+const SEEDS_WITH_ALL_FAULTS = 100;
+
 const only = invariant(values.only);
 
-interface Place {
-  readonly makeBacking: MakeBacking;
-  readonly leave: () => Promise<void>;
+interface OpenBackend {
+  readonly makeBackend: MakeBackend;
+  readonly stop?: () => Promise<void>;
 }
 
-const staying = { leave: () => Promise.resolve() };
-
-/** Where the queue of all the worlds is; what a place needs is loaded for it alone. */
-const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
-  memory: () => Promise.resolve({ ...staying, makeBacking: inMemory }),
-  sqlite: async () => {
-    const { inFile } = await import('./in-a-file.ts');
-    return { ...staying, makeBacking: inFile() };
-  },
-  postgres: async () => {
-    const { SimulatedDatabase } = await import('./in-a-database.ts');
-    const database = await SimulatedDatabase.start();
-    return { makeBacking: database.makeBacking(), leave: () => database.stop() };
-  },
-};
-
-function enter(): Promise<Place> {
-  const { queue } = values;
-  const place = Object.hasOwn(PLACES, queue) ? PLACES[queue] : undefined;
-  if (place === undefined)
-    throw new Error(`no queue ${queue}, but ${Object.keys(PLACES).join(', ')}`);
-  return place();
+/** Imports only the modules that this queue needs. */
+async function openBackend(queue: string): Promise<OpenBackend> {
+  if (queue === 'memory') return { makeBackend: memoryBackend };
+  if (queue === 'sqlite')
+    return { makeBackend: (await import('./sqlite-backend.ts')).sqliteBackend() };
+  if (queue !== 'postgres') throw new Error(`--queue is memory, sqlite or postgres, not ${queue}`);
+  const { SimulatedDatabase } = await import('./postgres-backend.ts');
+  const database = await SimulatedDatabase.start();
+  return { makeBackend: database.makeBackend, stop: () => database.stop() };
 }
 
-const say = (line: string): void => {
+const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** What a failing seed is told by, and how it is run again. */
+/** Number of log lines that are printed for a failing seed. */
 const LAST_EVENTS = 25;
 
-async function tell(seed: number, lines: number, { makeBacking }: Place): Promise<Outcome> {
+async function runTraced(seed: number, lines: number, makeBackend: MakeBackend): Promise<Outcome> {
   const trace: string[] = [];
-  const outcome = await simulate(seed, { trace, only, makeBacking });
-  say(trace.slice(-lines).join('\n'));
+  const outcome = await simulate(seed, { trace, only, makeBackend });
+  print(trace.slice(-lines).join('\n'));
   return outcome;
 }
 
-async function runSeeds(from: number, seeds: number, place: Place): Promise<boolean> {
+async function runSeeds(from: number, seeds: number, makeBackend: MakeBackend): Promise<boolean> {
   const startedAt = process.cpuUsage();
-  const coverage = new Coverage();
+  const occurredFaults = new Set<string>();
   const sum = { seeds: 0, failed: 0, attempts: 0, messages: 0, steps: 0, virtualMs: 0 };
   for (let seed = from; seed < from + seeds; seed += 1) {
-    const { makeBacking } = place;
-    const outcome = await simulate(seed, { only, makeBacking });
+    const outcome = await simulate(seed, { only, makeBackend });
     const { violation, attempts, messages, steps, virtualMs } = outcome;
-    coverage.add(outcome.coverage);
+    for (const fault of outcome.occurredFaults) occurredFaults.add(fault);
     sum.seeds += 1;
     sum.attempts += attempts;
     sum.messages += messages;
@@ -87,25 +84,24 @@ async function runSeeds(from: number, seeds: number, place: Place): Promise<bool
     sum.virtualMs += virtualMs;
     if (violation === undefined) continue;
     sum.failed += 1;
-    say(`FAILED seed ${seed}: ${violation.invariant}: ${violation.detail}`);
+    print(`FAILED seed ${seed}: ${violation.invariant}: ${violation.detail}`);
     if (values.first) return false;
-    await tell(seed, LAST_EVENTS, place);
-    say(`again: npm run simulate -- --queue ${values.queue} --seed ${seed}\n`);
+    await runTraced(seed, LAST_EVENTS, makeBackend);
+    print(`to repeat it: npm run simulate -- --queue ${values.queue} --seed ${seed}\n`);
   }
-  if (values.table) say(coverage.table().join('\n'));
   const { user, system } = process.cpuUsage(startedAt);
   const days = (sum.virtualMs / 86_400_000).toFixed(1);
-  say(
+  print(
     `${sum.seeds} seeds, ${sum.failed} failed: ${sum.messages} messages, ${sum.attempts} attempts, ` +
       `${sum.steps} steps, ${days} days; ${((user + system) / 1000 / sum.seeds).toFixed(0)} ms of CPU a seed`,
   );
-  const meetsAll = values.queue === 'memory' && seeds >= SEEDS_THAT_MEET_ALL;
-  const missing = meetsAll ? missingPairs(coverage) : [];
-  for (const pair of missing) say(`never met: ${pair}`);
+  const isEnough = values.queue === 'memory' && seeds >= SEEDS_WITH_ALL_FAULTS;
+  const missing = isEnough ? ALL_FAULTS.filter((fault) => !occurredFaults.has(fault)) : [];
+  for (const fault of missing) print(`fault never occurred: ${fault}`);
   return sum.failed === 0 && missing.length === 0;
 }
 
-/** No seeds at all would be no failure. */
+/** Throws unless the text is a positive integer: a run without seeds would always pass. */
 function count(text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && number > 0) return number;
@@ -114,30 +110,28 @@ function count(text: string): number {
 
 function invariant(name: string | undefined): InvariantName | undefined {
   if (name === undefined || Object.hasOwn(INVARIANTS, name)) return name as InvariantName;
-  throw new Error(`no invariant ${name}, but ${Object.keys(INVARIANTS).join(', ')}`);
+  throw new Error(`no invariant ${name}, only ${Object.keys(INVARIANTS).join(', ')}`);
 }
 
-/** Each wake of the engine makes an error, whose stack costs more than the wake. */
+/** Aborting a timer creates an error. Its stack trace would cost more than the timer. */
 Error.stackTraceLimit = 0;
 
 async function main(): Promise<boolean> {
-  if (values.planted) return await runPlanted(say);
-  const place = await enter();
+  if (values.planted) return await runPlantedBugs(print);
+  const { makeBackend, stop } = await openBackend(values.queue);
   try {
-    return await runWorlds(place);
+    return await runWorlds(makeBackend);
   } finally {
-    await place.leave();
+    await stop?.();
   }
 }
 
-async function runWorlds(place: Place): Promise<boolean> {
+async function runWorlds(makeBackend: MakeBackend): Promise<boolean> {
   if (values.seed === undefined) {
-    return await runSeeds(count(values.from), count(values.seeds), place);
+    return await runSeeds(count(values.from), count(values.seeds), makeBackend);
   }
-  const outcome = await tell(count(values.seed), Number.POSITIVE_INFINITY, place);
-  say(
-    outcome.violation === undefined ? 'nothing is wrong' : `FAILED: ${outcome.violation.invariant}`,
-  );
+  const outcome = await runTraced(count(values.seed), Number.POSITIVE_INFINITY, makeBackend);
+  print(outcome.violation === undefined ? 'passed' : `FAILED: ${outcome.violation.invariant}`);
   return outcome.violation === undefined;
 }
 

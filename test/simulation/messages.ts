@@ -1,9 +1,9 @@
-/** Messages with a key of the simulation's own, which is found again in whatever form they are sent. */
+/** Messages with a simulation key, which can be read back from either wire format. */
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { requestBytes, storeV2 } from '../../src/webhook/encoder.ts';
 import type { MessagePlan, Policy } from './scenario.ts';
 
-/** As `send` takes it. */
+/** An argument of `send`. */
 export interface GivenMessage {
   readonly message_type: string;
   readonly message: object;
@@ -25,9 +25,9 @@ export function compose(
   if (plan.padBytes !== 'all') {
     return { key, given: { ...content(plan, { key, applicationId, pad: plan.padBytes }), ...id } };
   }
-  // Exactly as large as a request may be.
+  // Exactly as large as the largest request.
   const bare = { message_id: `own-${key}`, ...content(plan, { key, applicationId, pad: 0 }) };
-  const bytes = requestBytes([{ stored: storeV2(bare), sends: 0 }]);
+  const bytes = requestBytes([{ stored: storeV2(bare), retryCount: 0 }]);
   const pad = Math.max(0, Math.min(policy.maxBodyBytes, 5000) - bytes);
   const given = { ...content(plan, { key, applicationId, pad }), message_id: bare.message_id };
   return { key, given };
@@ -74,11 +74,11 @@ export interface WireElement {
   readonly api_version?: string;
   readonly date_created?: string;
   readonly retry_count?: number;
-  readonly message?: Told;
+  readonly message?: WireContent;
   readonly svc_payload_type?: string;
 }
 
-interface Told {
+interface WireContent {
   readonly event_id?: string;
   readonly application_id?: string;
   readonly application?: { readonly id?: string };
@@ -89,16 +89,16 @@ interface Told {
 
 export const isV1 = (element: WireElement): boolean => element.svc_payload_type !== undefined;
 
-/** In format 1 the envelope and what it tells are one. */
-const toldBy = (element: WireElement): Told =>
-  isV1(element) ? (element as Told) : (element.message ?? {});
+/** In format 1 the envelope is the message itself. */
+const contentOf = (element: WireElement): WireContent =>
+  isV1(element) ? (element as WireContent) : (element.message ?? {});
 
 export function keyOf(element: WireElement): string {
-  const { event_id, playbook, incident_thread, id } = toldBy(element);
+  const { event_id, playbook, incident_thread, id } = contentOf(element);
   return event_id ?? playbook?.id ?? incident_thread ?? id ?? '';
 }
 
 export function applicationIdOf(element: WireElement): string {
-  const { application_id, application } = toldBy(element);
+  const { application_id, application } = contentOf(element);
   return application_id ?? application?.id ?? '';
 }

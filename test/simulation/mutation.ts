@@ -1,14 +1,14 @@
 import type { InvariantName } from './invariants.ts';
 
-/** A planted bug: one line of the sources. */
+/** A planted bug: one replacement in the sources. */
 export interface Mutation {
   readonly name: string;
-  /** Below src/. */
+  /** Path below src/. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** The invariant that sees it, all others unchecked. */
-  readonly by: InvariantName;
-  /** It is found within the first so many seeds. */
+  /** The invariant that must find it while no other is checked. */
+  readonly invariant: InvariantName;
+  /** Maximum number of seeds until it is found. */
   readonly withinSeeds: number;
 }

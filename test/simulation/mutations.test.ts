@@ -6,16 +6,16 @@ import { MUTATIONS } from './mutations.ts';
 const source = (file: string): string =>
   readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
 
-test.each(MUTATIONS)('"$name" still has its one place in $file', ({ file, from, to }) => {
+test.each(MUTATIONS)('"$name" replaces a text that occurs once in $file', ({ file, from, to }) => {
   expect(source(file).split(from)).toHaveLength(2);
   expect(to).not.toBe(from);
 });
 
 test.each(Object.keys(INVARIANTS))('a planted bug breaks the invariant "%s"', (invariant) => {
-  expect(MUTATIONS.map(({ by }) => by)).toContain(invariant);
+  expect(MUTATIONS.map((mutation) => mutation.invariant)).toContain(invariant);
 });
 
-test('there are at least 15 planted bugs, each of its own', () => {
+test('there are at least 15 planted bugs, each with a unique name', () => {
   expect(MUTATIONS.length).toBeGreaterThanOrEqual(15);
   expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);
 });

@@ -1,6 +1,6 @@
 /**
- * Planted bugs, at least one for each invariant, and within how many seeds the simulation has to find
- * them. A text that no longer occurs exactly once in its file fails a test, so that the list stays true.
+ * The planted bugs, at least one per invariant. A test fails if the text of a bug no longer occurs exactly
+ * once in its file.
  */
 import type { Mutation } from './mutation.ts';
 import { DESTINATION_MUTATIONS } from './mutations-of-destinations.ts';

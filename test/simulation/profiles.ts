@@ -1,7 +1,7 @@
-/** Sets of numbers that make worlds of different length: limits are reached with few messages. */
+/** Policies for worlds of different duration. Their limits are reached with few messages. */
 
 import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
-import type { SeededRandom } from '../../src/testing/index.ts';
+import type { SeededRandom } from '../helpers/seeded-random.ts';
 import type { Policy } from './scenario.ts';
 
 const SECOND_MS = 1000;
@@ -9,11 +9,11 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
 export interface Profile {
-  /** How often it is chosen, beside the others. */
+  /** Relative probability. */
   readonly weight: number;
   readonly schedule: Policy['schedule'];
   readonly maxProbeWaitMs: number;
-  /** For how long things go wrong, at most. */
+  /** Maximum duration of the faults. */
   readonly spanMs: number;
   readonly maxRetryAfterMs: number;
 }
@@ -34,7 +34,7 @@ const PROFILES: readonly Profile[] = [
     maxRetryAfterMs: MINUTE_MS,
   },
   {
-    // Over before most faults are: messages die of their horizon.
+    // The horizon is shorter than most faults, so messages expire.
     weight: 4,
     schedule: { delaysMs: [1000, 10_000, 30_000], repeatLast: true, horizonMs: 2 * MINUTE_MS },
     maxProbeWaitMs: 20_000,
@@ -42,7 +42,7 @@ const PROFILES: readonly Profile[] = [
     maxRetryAfterMs: MINUTE_MS,
   },
   {
-    // No wait at all: what failed is due again at once.
+    // Failed messages are due again at once.
     weight: 1,
     schedule: { delaysMs: [0, 0, 2000, 30_000], repeatLast: true, horizonMs: 20 * MINUTE_MS },
     maxProbeWaitMs: 30_000,
@@ -50,7 +50,7 @@ const PROFILES: readonly Profile[] = [
     maxRetryAfterMs: MINUTE_MS,
   },
   {
-    // What a queue in memory has by default.
+    // The default of a memory queue.
     weight: 3,
     schedule: { delaysMs: DEFAULT_POLICY.schedule.delaysMs, repeatLast: true, horizonMs: HOUR_MS },
     maxProbeWaitMs: 5 * MINUTE_MS,
@@ -58,7 +58,7 @@ const PROFILES: readonly Profile[] = [
     maxRetryAfterMs: HOUR_MS,
   },
   {
-    // What a durable one has: days.
+    // The default of a durable queue: days.
     weight: 1,
     schedule: {
       delaysMs: DEFAULT_POLICY.schedule.delaysMs,

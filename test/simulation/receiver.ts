@@ -1,4 +1,4 @@
-/** The modelled receivers: what one says to a request depends on the time and on what is in it. */
+/** Simulated receivers. A response depends on the time and on the messages of the request. */
 import { FAULTS, type FaultName, type Reaction } from './faults.ts';
 import type { Phase, RetryAfterForm } from './scenario.ts';
 import type { Tracked } from './tracked.ts';
@@ -27,14 +27,14 @@ export function answerOf(
       : undefined;
   const isPoisoned = messages.some(({ isPoison }) => isPoison);
   const base = phase?.fault ?? 'none';
-  // What does not get through is not judged by what it holds.
-  const judges = FAULTS_THAT_READ.has(base);
+  // A receiver that does not read the body cannot refuse it for its content.
+  const readsBody = FAULTS_THAT_READ.has(base);
   const fault =
-    isPoisoned && judges && plan.poisonStatus !== undefined
+    isPoisoned && readsBody && plan.poisonStatus !== undefined
       ? (`poison-${plan.poisonStatus}` as const)
       : base;
-  const asked = { bytes, limitBytes: phase?.limitBytes ?? 0, latencyMs: plan.latencyMs, random };
-  return { fault, reaction: FAULTS[fault](asked), phase };
+  const facts = { bytes, limitBytes: phase?.limitBytes ?? 0, latencyMs: plan.latencyMs, random };
+  return { fault, reaction: FAULTS[fault](facts), phase };
 }
 
 const FAULTS_THAT_READ: ReadonlySet<FaultName> = new Set([
@@ -58,13 +58,13 @@ const FORMS: Readonly<Record<RetryAfterForm, (waitMs: number, now: number) => st
 
 export interface RetryAfter {
   readonly header: string | undefined;
-  /** What a sender should make of it. */
+  /** The wait that a sender should derive from the header. */
   readonly waitMs: number | undefined;
 }
 
 export function retryAfterOf(phase: Phase | undefined, status: number, now: number): RetryAfter {
-  const isAsked = phase !== undefined && (status < 200 || status > 299);
-  if (!isAsked) return { header: undefined, waitMs: undefined };
+  const sendsHeader = phase !== undefined && (status < 200 || status > 299);
+  if (!sendsHeader) return { header: undefined, waitMs: undefined };
   const header = FORMS[phase.retryAfter](phase.retryAfterMs, now);
   if (header === undefined || phase.retryAfter === 'garbage') return { header, waitMs: undefined };
   const waitMs = phase.retryAfter === 'date' ? Date.parse(header) - now : Number(header) * 1000;

@@ -1,4 +1,4 @@
-/** What one seed stands for: a world as plain data. Times are in ms since its beginning. */
+/** The scenario of a seed: a world as plain data. Times are in milliseconds since its start. */
 
 import type { DeliveryOptions, SenderRole } from '../../src/delivery/options.ts';
 import type { Format } from '../../src/queue/queue.ts';
@@ -6,14 +6,14 @@ import type { FaultName } from './faults.ts';
 
 export type RetryAfterForm = 'none' | 'seconds' | 'date' | 'garbage';
 
-/** How a receiver behaves from a time on. */
+/** How a receiver behaves from `fromMs` on. */
 export interface Phase {
   readonly fromMs: number;
   readonly fault: FaultName;
-  /** Sent with every answer that is no success. */
+  /** Sent with every response that is not a success. */
   readonly retryAfter: RetryAfterForm;
   readonly retryAfterMs: number;
-  /** The largest body that it takes. */
+  /** The largest accepted body. */
   readonly limitBytes: number;
 }
 
@@ -21,20 +21,21 @@ export interface ApplicationScenario {
   readonly id: string;
   readonly format: Format;
   readonly phases: readonly Phase[];
-  /** Of an answer without a fault. */
+  /** Response time without a fault. */
   readonly latencyMs: number;
-  /** What any request that holds the application's poison message is answered with. */
+  /** The response to any request with the application's poison message. */
   readonly poisonStatus: 400 | 422 | 500 | undefined;
   readonly modules: Readonly<Record<string, boolean>> | undefined;
   readonly playbooks: Readonly<Record<string, boolean>> | undefined;
   readonly hasSecretFunction: boolean;
+  readonly maxRequestsPerSecond: number | undefined;
 }
 
 export interface MessagePlan {
-  /** Which application, by its place. */
+  /** Index of the application. */
   readonly application: number;
   readonly kind: 'security_event' | 'security_response' | 'http_scan';
-  /** Bytes of text beside what every message has; `'all'`: as much as a request may have. */
+  /** Bytes of text added to the message. `'all'` fills a request to its limit. */
   readonly padBytes: number | 'all';
   readonly isPoison: boolean;
   readonly hasOwnId: boolean;
@@ -53,18 +54,18 @@ export type SettingsFault =
   | 'settings-throw'
   | 'settings-hang'
   | 'bad-url';
-/** `loses-answer`: it does what it is asked, and then says that it failed. */
+/** `loses-answer`: executes the call, then reports a failure. */
 export type QueueFault = 'rejects' | 'loses-answer';
 
-/** Of a process, which begins again later. */
+/** Ends a process, which starts again later. */
 interface Ending {
   readonly process: number;
-  /** Not at once, but while its next attempt is under way. */
+  /** Waits until the next attempt is in flight. */
   readonly isMidAttempt: boolean;
   readonly downMs: number;
 }
 
-export type Happening = { readonly atMs: number } & (
+export type PlannedAction = { readonly atMs: number } & (
   | (Ending & { readonly kind: 'crash' })
   | (Ending & { readonly kind: 'close'; readonly deadlineMs: number })
   | { readonly kind: 'flush'; readonly process: number; readonly budgetMs: number | undefined }
@@ -84,7 +85,7 @@ export type Happening = { readonly atMs: number } & (
   | { readonly kind: 'replay' | 'purge' }
 );
 
-/** The engine's numbers: every option that the checks need, so that none is a default unseen. */
+/** Every engine option that the checks need. None is left to its default. */
 export type Policy = Required<
   Pick<
     DeliveryOptions,
@@ -117,7 +118,7 @@ export type Policy = Required<
 
 export interface Scenario {
   readonly seed: number;
-  /** A queue in memory ends with its process; the other one survives it. */
+  /** Whether the queue survives its process. */
   readonly isDurable: boolean;
   readonly processes: readonly SenderRole[];
   readonly applications: readonly ApplicationScenario[];
@@ -125,13 +126,13 @@ export interface Scenario {
   readonly maxPendingMessages: number;
   readonly lingerMs: number;
   readonly batches: readonly Batch[];
-  readonly happenings: readonly Happening[];
-  /** From then on nothing fails. */
+  readonly plannedActions: readonly PlannedAction[];
+  /** When all faults end. */
   readonly healedMs: number;
-  /** Whether the world ends by `close` in the middle of it all. */
+  /** Whether the world ends with `close` while messages are pending. */
   readonly endsEarly: boolean;
-  /** Whether the dead letters are sent again after the faults. */
+  /** Whether the dead letters are replayed after the faults. */
   readonly replaysAtEnd: boolean;
-  /** The longest Retry-After in it. */
+  /** The longest Retry-After of the scenario. */
   readonly maxRetryAfterMs: number;
 }

@@ -1,17 +1,17 @@
-/** One life of a process with a sender in it. */
+/** A simulated process with a sender, from its start to its close or crash. */
 
 import { makeSender } from '../../src/delivery/create-sender.ts';
 import type { SenderRole } from '../../src/delivery/options.ts';
 import type { CloseResult, FlushResult, WebhookSender } from '../../src/delivery/sender.ts';
-import type { Tier } from '../../src/queue/queue.ts';
+import type { Health } from '../../src/queue/queue.ts';
 import { type Clock, type StartTimer, waitsOf } from '../../src/runtime/clock.ts';
 import { settingsOf } from './settings.ts';
+import { createSimulatedPoster } from './simulated-poster.ts';
 import { WatchedQueue } from './watched-queue.ts';
-import { createWire } from './wire.ts';
 import type { World } from './world.ts';
 
 export class SenderProcess {
-  /** Its place and its life. */
+  /** `<process index>.<number of the start>` */
   readonly key: string;
   readonly role: SenderRole;
   readonly startedAt: number;
@@ -19,21 +19,21 @@ export class SenderProcess {
   isAlive = true;
   isClosing = false;
   isClosed = false;
-  /** Calls of the sender that have not ended. */
+  /** Calls of the sender that are in progress. */
   callCount = 0;
-  /** Number of messages that were pending when it opened the queue. */
+  /** Number of pending messages when it opened the queue. */
   backlogMessages = 0;
   readonly flushes = new Set<Promise<FlushResult>>();
-  /** Waits on its clock; and those of them that keep a process alive. */
-  waits = 0;
-  holds = 0;
-  /** What is to happen when it claims, or sends, the next time. */
+  /** Timers on its clock, and those of them that keep a process alive. */
+  timerCount = 0;
+  keepAliveCount = 0;
+  /** Called at its next claim, and at its next attempt. */
   onNextClaim: (() => void) | undefined;
   onNextAttempt: (() => void) | undefined;
   readonly #world: World;
   readonly #queue: WatchedQueue;
   #hasId = false;
-  readonly #freeSince = new Map<Tier, number>();
+  readonly #freeSince = new Map<Health, number>();
 
   constructor(world: World, role: SenderRole, key: string) {
     this.#world = world;
@@ -54,23 +54,23 @@ export class SenderProcess {
       clock: this.#clock(world.clock),
       random: world.engineRandom,
       newId: () => this.#newId(),
-      createPoster: (poster) => createWire(world, { process: this, options: poster }),
+      createPoster: (poster) => createSimulatedPoster(world, { process: this, options: poster }),
       maxOpenFiles: Number.POSITIVE_INFINITY,
     });
-    world.tell(() => `${key} starts (${role})`);
+    world.log(() => `${key} starts (${role})`);
   }
 
-  /** The first one is the sender's own. */
+  /** The first id is the sender's. */
   #newId(): string {
     const id = this.#world.newId();
-    if (!this.#hasId) this.#world.observed.add(id);
+    if (!this.#hasId) this.#world.eventCounter.add(id);
     this.#hasId = true;
     return id;
   }
 
-  /** A real queue that was never opened has nothing to tell. */
+  /** A durable queue that was never opened cannot report what is left. */
   get knowsWhatIsLeft(): boolean {
-    return this.#queue.isOpened || this.#world.backing.kind === 'memory';
+    return this.#queue.isOpened || this.#world.backend.kind === 'memory';
   }
 
   get isDelivering(): boolean {
@@ -81,50 +81,43 @@ export class SenderProcess {
     return this.isAlive && !this.isClosing && this.role !== 'deliver';
   }
 
-  /** Before it hears of it. */
+  /** Called before the sender gets the claim. */
   hasClaimed(): void {
-    const happen = this.onNextClaim;
+    const act = this.onNextClaim;
     this.onNextClaim = undefined;
-    happen?.();
+    act?.();
   }
 
   attemptBegan(): void {
-    const happen = this.onNextAttempt;
+    const act = this.onNextAttempt;
     this.onNextAttempt = undefined;
-    happen?.();
+    act?.();
   }
 
-  /** Since when there has been a slot without a break; absent where there is none. */
-  slotFreeSince(tier: Tier): number | undefined {
-    return this.#freeSince.get(tier);
+  /** Returns since when a slot has been free. Undefined if none is. */
+  slotFreeSince(health: Health): number | undefined {
+    return this.#freeSince.get(health);
   }
 
-  noteSlot(tier: Tier, isFree: boolean): void {
-    if (!isFree) this.#freeSince.delete(tier);
-    else if (!this.#freeSince.has(tier)) this.#freeSince.set(tier, this.#world.now);
+  recordFreeSlot(health: Health, isFree: boolean): void {
+    if (!isFree) this.#freeSince.delete(health);
+    else if (!this.#freeSince.has(health)) this.#freeSince.set(health, this.#world.now);
   }
 
-  /** Nothing of it goes on: whatever it waits for never comes. */
+  /** Ends the process without cleanup. Its timers never fire and its calls never settle. */
   crash(): void {
     if (!this.isAlive || this.isClosed) return;
     const world = this.#world;
     this.isAlive = false;
     this.#queue.drop();
     world.crashCount += 1;
-    world.tell(() => `${this.key} crashes`);
-    for (const { claim: held } of world.book.applications.values()) {
-      if (held?.heldBy !== this.key) continue;
-      const attempt = world.attempts.get(held.claim.id);
-      const isHeard = attempt?.isTaken === true ? 'crash-after-body' : 'crash-before-body';
-      const fault = attempt === undefined ? 'crash-before-post' : isHeard;
-      for (const message of held.messages) message.met.add(fault);
-    }
+    world.log(() => `${this.key} crashes`);
     for (const attempt of world.inFlight) {
       if (attempt.sentBy === this.key) world.inFlight.delete(attempt);
     }
   }
 
-  /** Counted as a call until it ends. */
+  /** Counts the call until it settles. */
   async call<T>(work: (sender: WebhookSender) => Promise<T>): Promise<T> {
     this.callCount += 1;
     try {
@@ -145,18 +138,18 @@ export class SenderProcess {
     return result;
   }
 
-  /** Counts its waits, none of which ends once it is dead. */
+  /** Returns a clock that counts its timers. None fires after a crash. */
   #clock(clock: Clock): Clock {
     const startTimer: StartTimer = (ms, callback, whileIdle) => {
-      const holds = whileIdle === 'keep-alive' ? 1 : 0;
+      const keepAliveCount = whileIdle === 'keep-alive' ? 1 : 0;
       let isCounted = true;
-      this.waits += 1;
-      this.holds += holds;
+      this.timerCount += 1;
+      this.keepAliveCount += keepAliveCount;
       const end = (): void => {
         if (!isCounted) return;
         isCounted = false;
-        this.waits -= 1;
-        this.holds -= holds;
+        this.timerCount -= 1;
+        this.keepAliveCount -= keepAliveCount;
       };
       const fire = (): void => {
         end();

@@ -1,24 +1,24 @@
-/** The settings of the world, as a host's own function gives them. */
+/** The settings function of a simulated host. */
 import type { OrganisedApplication } from '../../src/settings/schema.ts';
 import type { SettingsFunction } from '../../src/settings/source.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { LiveSettings, World } from './world.ts';
 
-export function mend(settings: LiveSettings): void {
+export function clearFault(settings: LiveSettings): void {
   settings.fault = undefined;
-  for (const goOn of settings.hanging.splice(0)) goOn();
+  for (const resume of settings.hanging.splice(0)) resume();
 }
 
 const hang = ({ hanging }: LiveSettings): Promise<void> =>
-  new Promise((goOn) => {
-    hanging.push(goOn);
+  new Promise((resume) => {
+    hanging.push(resume);
   });
 
 export function settingsOf(world: World, process: SenderProcess): SettingsFunction {
   return async (applicationId) => {
     const settings = world.settingsOf(applicationId);
     if (world.slowSettingsMs > 0) await world.clock.sleep(world.slowSettingsMs);
-    // Again where it hangs anew at the moment at which it is mended.
+    // A loop, because the fault may start again at the moment it is cleared.
     while (settings.fault === 'settings-hang') await hang(settings);
     if (!process.isAlive) return await new Promise<never>(() => {});
     if (settings.fault === 'settings-throw') throw new Error('simulated: no settings');
@@ -27,8 +27,8 @@ export function settingsOf(world: World, process: SenderProcess): SettingsFuncti
 }
 
 function answer({ plan, url, secret, format, fault }: LiveSettings): OrganisedApplication {
-  const { modules, playbooks, hasSecretFunction } = plan;
-  const give = (): string => {
+  const { modules, playbooks, hasSecretFunction, maxRequestsPerSecond } = plan;
+  const secretFunction = (): string => {
     if (fault === 'secret-throws') throw new Error('simulated: no secret');
     return secret;
   };
@@ -36,8 +36,9 @@ function answer({ plan, url, secret, format, fault }: LiveSettings): OrganisedAp
     name: 'shop',
     environment: 'production',
     url: fault === 'bad-url' ? 'ftp://app.example' : url,
-    secret: hasSecretFunction || fault === 'secret-throws' ? give : secret,
+    secret: hasSecretFunction || fault === 'secret-throws' ? secretFunction : secret,
     format,
+    ...(maxRequestsPerSecond === undefined ? {} : { maxRequestsPerSecond }),
     ...(modules === undefined ? {} : { modules }),
     ...(playbooks === undefined ? {} : { playbooks }),
   };

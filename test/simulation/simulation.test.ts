@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { simulate } from './simulation.ts';
 
-/** CI runs 100 worlds and the nightly run 1000, by `npm run simulate`. */
+/** CI runs 100 worlds with `npm run simulate`, the nightly run 1000. */
 const SEEDS = quickOrNightly(10, 30);
 
 const { stackTraceLimit } = Error;
 
-describe('The delivery engine, in worlds where everything fails', () => {
-  // Each wake of the engine makes an error, whose stack costs more than the wake.
+describe('The delivery engine in worlds full of faults', () => {
+  // Aborting a timer creates an error. Its stack trace would cost more than the timer.
   beforeAll(() => {
     Error.stackTraceLimit = 0;
   });
@@ -22,12 +22,12 @@ describe('The delivery engine, in worlds where everything fails', () => {
       const { violation } = await simulate(seed);
       if (violation === undefined) continue;
       const { invariant, detail } = violation;
-      failed.push(`${invariant}: ${detail}; again: npm run simulate -- --seed ${seed}`);
+      failed.push(`${invariant}: ${detail}; to repeat it: npm run simulate -- --seed ${seed}`);
     }
     expect(failed).toEqual([]);
   });
 
-  test('does the same again with the same seed, so that a failure can be run again', async () => {
+  test('repeats the same trace when the seed is the same', async () => {
     for (const seed of quickOrNightly([1, 6], [1, 6, 577])) {
       const [first, second]: [string[], string[]] = [[], []];
       await simulate(seed, { trace: first });
@@ -37,7 +37,7 @@ describe('The delivery engine, in worlds where everything fails', () => {
     }
   });
 
-  test('is told apart from an engine that does something else, by its trace', async () => {
+  test('produces another trace when the seed is another', async () => {
     const [first, second]: [string[], string[]] = [[], []];
     await simulate(1, { trace: first });
     await simulate(2, { trace: second });

@@ -1,45 +1,44 @@
-/** Runs one world from its beginning to its end. */
-import { happen } from './actions.ts';
-import { watchClose } from './check-ends.ts';
-import { checkDeadLetters, checkEnd, isSettledForGood } from './check-fates.ts';
+/** Runs one world from start to end. */
+import { perform } from './actions.ts';
+import { watchClose } from './check-flush-and-close.ts';
 import { checkLedger } from './check-ledger.ts';
+import { checkDeadLetters, checkEnd, isSettledForGood } from './check-message-outcomes.ts';
 import { checkStep } from './check-step.ts';
-import type { Coverage } from './coverage.ts';
 import { liveness } from './liveness.ts';
+import { sendBatch } from './send-batch.ts';
 import { SenderProcess } from './sender-process.ts';
-import { mend } from './settings.ts';
-import { sendBatch } from './traffic.ts';
-import { type LiveSettings, type Violation, type Watching, World } from './world.ts';
+import { clearFault } from './settings.ts';
+import { type LiveSettings, type SimulationOptions, type Violation, World } from './world.ts';
 
 export interface Outcome {
   readonly seed: number;
   readonly violation: Violation | undefined;
-  readonly coverage: Coverage;
+  /** Names of the faults that occurred. */
+  readonly occurredFaults: ReadonlySet<string>;
   readonly attempts: number;
   readonly messages: number;
   readonly steps: number;
   readonly virtualMs: number;
-  /** Of processes. */
   readonly crashes: number;
 }
 
-/** The same seed always does the same. */
-export async function simulate(seed: number, watching: Watching = {}): Promise<Outcome> {
-  const world = new World(seed, watching);
-  await world.backing.begin?.();
+/** Simulates the world of a seed. Deterministic with a memory queue. */
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
+  const world = new World(seed, options);
+  await world.backend.setUp?.();
   try {
     await new Simulation(world).run();
   } finally {
-    world.observed.end();
-    await world.backing.end?.();
+    world.eventCounter.end();
+    await world.backend.tearDown?.();
   }
-  const { violation, coverage, attemptCount, book, sinceStartMs } = world;
+  const { violation, occurredFaults, attemptCount, expected, sinceStartMs } = world;
   return {
     seed,
     violation,
-    coverage,
+    occurredFaults,
     attempts: attemptCount,
-    messages: book.messages.size,
+    messages: expected.messages.size,
     steps: world.stepCount,
     virtualMs: sinceStartMs,
     crashes: world.crashCount,
@@ -48,11 +47,11 @@ export async function simulate(seed: number, watching: Watching = {}): Promise<O
 
 export class Simulation {
   readonly world: World;
-  /** By place. */
+  /** By process index. */
   readonly running: (SenderProcess | undefined)[];
-  /** Those of former lives, too. */
+  /** Includes processes that have ended. */
   readonly #processes: SenderProcess[] = [];
-  #lives = 0;
+  #startCount = 0;
   #isHealed = false;
 
   constructor(world: World) {
@@ -60,12 +59,12 @@ export class Simulation {
     this.running = world.scenario.processes.map(() => undefined);
   }
 
-  readonly of = (place: number): LiveSettings =>
-    this.world.settingsOf(this.world.scenario.applications[place]?.id ?? '');
+  readonly settingsAt = (applicationIndex: number): LiveSettings =>
+    this.world.settingsOf(this.world.scenario.applications[applicationIndex]?.id ?? '');
 
   async run(): Promise<void> {
     const { world } = this;
-    for (const place of this.running.keys()) this.#start(place);
+    for (const index of this.running.keys()) this.#start(index);
     await this.#untilSettled(this.#timeline(), world.scenario.healedMs + 1000);
     if (world.scenario.endsEarly) {
       await this.#close(0);
@@ -77,31 +76,31 @@ export class Simulation {
     await this.#close(10_000);
   }
 
-  startLater(place: number, ms: number): void {
+  startLater(index: number, ms: number): void {
     const { world } = this;
     if (!world.scenario.isDurable) return;
-    void world.clock.sleep(this.#isHealed ? 0 : ms).then(() => this.#start(place));
+    void world.clock.sleep(this.#isHealed ? 0 : ms).then(() => this.#start(index));
   }
 
-  #start(place: number): void {
-    const role = this.world.scenario.processes[place];
-    const former = this.running[place];
+  #start(index: number): void {
+    const role = this.world.scenario.processes[index];
+    const former = this.running[index];
     if (role === undefined || (former?.isAlive === true && !former.isClosed)) return;
-    this.#lives += 1;
-    const process = new SenderProcess(this.world, role, `${place}.${this.#lives}`);
-    this.running[place] = process;
+    this.#startCount += 1;
+    const process = new SenderProcess(this.world, role, `${index}.${this.#startCount}`);
+    this.running[index] = process;
     this.#processes.push(process);
   }
 
-  /** Batches and happenings, in the order of their times. */
+  /** Runs the batches and the planned actions in the order of their times. */
   async #timeline(): Promise<void> {
     const { world } = this;
-    const { batches, happenings, healedMs } = world.scenario;
+    const { batches, plannedActions, healedMs } = world.scenario;
     const events = [
       ...batches.map((batch) => ({ atMs: batch.atMs, run: () => this.#send(batch) })),
-      ...happenings.map((happening) => ({
-        atMs: happening.atMs,
-        run: () => happen(this, happening),
+      ...plannedActions.map((action) => ({
+        atMs: action.atMs,
+        run: () => perform(this, action),
       })),
       { atMs: healedMs, run: () => {} },
     ].toSorted((a, b) => a.atMs - b.atMs);
@@ -121,16 +120,16 @@ export class Simulation {
   #heal(): void {
     const { world } = this;
     this.#isHealed = true;
-    world.tell(() => 'nothing fails any more');
+    world.log(() => 'all faults end');
     world.healedAt = world.now;
     world.queueFault = undefined;
     world.slowSettingsMs = 0;
-    for (const settings of world.settings.values()) mend(settings);
+    for (const settings of world.settings.values()) clearFault(settings);
     for (const process of this.#processes) {
       process.onNextClaim = undefined;
       process.onNextAttempt = undefined;
     }
-    for (const place of this.running.keys()) this.#start(place);
+    for (const index of this.running.keys()) this.#start(index);
     if (world.scenario.replaysAtEnd) void this.#replayAll();
   }
 
@@ -138,15 +137,15 @@ export class Simulation {
     const { world, running } = this;
     const process = running.find((one) => one?.isAlive === true && !one.isClosing);
     if (process === undefined) return;
-    for (const { id, tier } of world.book.applications.values()) {
-      if (tier === 'closed') await process.call((sender) => sender.reopen(id));
+    for (const { id, health } of world.expected.applications.values()) {
+      if (health === 'closed') await process.call((sender) => sender.reopen(id));
     }
     await process.call((sender) => sender.replay());
   }
 
-  /** Nothing deliverable waits. */
+  /** Returns whether no deliverable message waits. */
   readonly #isDelivered = (): boolean =>
-    [...this.world.book.messages.values()].every(isSettledForGood);
+    [...this.world.expected.messages.values()].every(isSettledForGood);
 
   async #close(deadlineMs: number): Promise<void> {
     const { world } = this;
@@ -159,19 +158,19 @@ export class Simulation {
     );
     checkStep(world, this.#processes);
     for (const process of this.#processes) process.crash();
-    await this.#lookAfterwards();
+    await this.#checkViewAtEnd();
   }
 
-  /** Whoever comes after them finds what the books have. */
-  async #lookAfterwards(): Promise<void> {
+  /** Checks the queue from a process that starts after all others ended. */
+  async #checkViewAtEnd(): Promise<void> {
     const { world } = this;
-    const { rest, lookAfterwards } = world.backing;
-    if (rest === undefined || lookAfterwards === undefined) return;
-    await rest();
-    const queue = await lookAfterwards();
+    const { untilIdle, viewAtEnd } = world.backend;
+    if (untilIdle === undefined || viewAtEnd === undefined) return;
+    await untilIdle();
+    const queue = await viewAtEnd();
     checkLedger(world, queue);
     checkDeadLetters(world, queue);
-    await rest();
+    await untilIdle();
   }
 
   async #untilSettled(promise: Promise<unknown>, withinMs: number): Promise<void> {
@@ -182,7 +181,7 @@ export class Simulation {
     await this.#until(() => isOver, withinMs);
   }
 
-  /** From step to step, until it is over or something is wrong. */
+  /** Advances the clock step by step until `isOver` or a violation. */
   async #until(isOver: () => boolean, usualMs: number): Promise<void> {
     const { world } = this;
     const withinMs = usualMs + world.setBackMs;
@@ -191,27 +190,27 @@ export class Simulation {
       checkStep(world, this.#processes);
       return world.violation !== undefined || world.now > endsAt || isOver();
     };
-    await this.#goOn(isDone, withinMs + 60_000);
+    await this.#advance(isDone, withinMs + 60_000);
     world.check(
       isOver(),
-      this.#isHealed ? 'all-delivered' : 'no-standstill',
-      () => `not over after ${withinMs} ms: ${this.#whatWaits()}`,
+      this.#isHealed ? 'all-delivered' : 'progress',
+      () => `not over after ${withinMs} ms: ${this.#describeWaiting()}`,
     );
   }
 
-  /** A step only once what the last one set going in a real store has come to rest. */
-  async #goOn(isDone: () => boolean, maxMs: number): Promise<void> {
-    const { clock, backing } = this.world;
-    const { rest } = backing;
-    if (rest === undefined) {
+  /** Advances the clock. With a real queue each step waits until all calls of the last step have ended. */
+  async #advance(isDone: () => boolean, maxMs: number): Promise<void> {
+    const { clock, backend } = this.world;
+    const { untilIdle } = backend;
+    if (untilIdle === undefined) {
       await clock.runUntil(isDone, maxMs).catch(() => {});
       return;
     }
     for (;;) {
-      await rest();
+      await untilIdle();
       if (isDone()) return;
-      // Of the check.
-      await rest();
+      // The check itself calls the queue.
+      await untilIdle();
       let isFirst = true;
       const wasOne = (): boolean => {
         const isOver = !isFirst;
@@ -224,8 +223,10 @@ export class Simulation {
     }
   }
 
-  #whatWaits(): string {
-    const waiting = [...this.world.book.messages.values()].filter((one) => !isSettledForGood(one));
+  #describeWaiting(): string {
+    const waiting = [...this.world.expected.messages.values()].filter(
+      (one) => !isSettledForGood(one),
+    );
     const some = waiting
       .slice(0, 5)
       .map(({ key, applicationId, state }) => `${key} of ${applicationId} (${state})`);

@@ -1,17 +1,17 @@
-/** What a world is mostly about: some faults only show where several of them come together. */
-import type { SeededRandom } from '../../src/testing/index.ts';
+/** Themes of worlds: some bugs only show when several faults of one kind coincide. */
+import type { SeededRandom } from '../helpers/seeded-random.ts';
 import { FAULTS, type FaultName } from './faults.ts';
 import type { Policy } from './scenario.ts';
 
 export interface Theme {
-  /** How often it is chosen, beside the others. */
+  /** Relative probability. */
   readonly weight: number;
   readonly applications: readonly number[];
   readonly faults: readonly FaultName[];
-  /** To how many applications the messages of a batch belong, at most. */
+  /** Maximum number of applications in a batch. */
   readonly applicationsOfBatch: number;
   readonly poisonProbability: number;
-  /** Whether nothing else happens than that settings fail. */
+  /** Whether failing settings are the only fault. */
   readonly isAboutSettings: boolean;
   readonly policy: (random: SeededRandom) => Partial<Policy>;
 }
@@ -31,7 +31,7 @@ const THEMES: readonly Theme[] = [
     policy: () => ({}),
   },
   {
-    // Many receivers, some of which do not answer, and few slots.
+    // Many receivers, some of which do not respond, and few slots.
     weight: 1,
     applications: [6, 9, 12],
     faults: ['slow', 'hang', 'hang-after-body', 'deadline', 'endless-body', 'connect-timeout'],
@@ -44,7 +44,7 @@ const THEMES: readonly Theme[] = [
     }),
   },
   {
-    // Requests of many messages, which are refused for what they hold or for their size.
+    // Large batches that are refused for their content or their size.
     weight: 2,
     applications: [1, 1, 2],
     faults: [
@@ -67,7 +67,7 @@ const THEMES: readonly Theme[] = [
     }),
   },
   {
-    // Destinations that are away for longer than messages wait.
+    // Destinations whose settings are missing for longer than the horizon.
     weight: 1,
     applications: [1, 2, 3],
     faults: ANY_FAULT,

@@ -1,8 +1,7 @@
-/** What the simulation knows of a message, from outside of the engine. */
+/** The expected state of a message, observed from outside the engine. */
 import type { DeadReason, DiscardReason, Format, QueueEntry } from '../../src/queue/queue.ts';
-import type { FaultMet } from './coverage.ts';
 
-/** `entering`: given to the queue, which has not answered. */
+/** `entering`: passed to `enqueue`, which has not returned. */
 export type MessageState = 'entering' | 'waiting' | 'claimed' | 'delivered' | 'dead' | 'discarded';
 
 export interface Tracked {
@@ -12,40 +11,41 @@ export interface Tracked {
   readonly format: Format;
   readonly sizeBytes: number;
   readonly isPoison: boolean;
-  /** Which process accepted it: its place and its life. */
+  /** Key of the process that accepted it. */
   readonly acceptedBy: string;
-  /** Everything but what each sending makes anew. */
+  /** The payload without the fields that change with each send. */
   content: string | undefined;
-  /** Since a replay nobody's flush waits for it. */
+  /** No flush waits for a replayed message. */
   isReplayed: boolean;
-  /** Of the last acceptance: a replay is one. */
+  /** Time of the enqueue or the last replay. */
   acceptedAt: number;
   state: MessageState;
   dueAt: number;
-  /** As many messages waited as one claim may have: it may be claimed before it is due. */
+  /** May be claimed before it is due, because a full claim was waiting. */
   isDelayOver: boolean;
   /** Claims that were not released. */
   sends: number;
-  /** POSTs that held it. */
+  /** POSTs that contained it. */
   posts: number;
-  /** Claims that ended with neither a POST nor a release: a process died, or its queue failed. */
+  /** Claims that ended without a POST or a release: a process crashed, or its queue failed. */
   lostClaims: number;
-  /** The receiver asked for it. */
+  /** From Retry-After. */
   notBefore: number;
-  /** Of its next request, itself included. */
-  maxCompany: number;
-  /** Failures that count as steps of the schedule, and towards the attempts that a status allows. */
+  /** Maximum number of messages in its next request. */
+  maxBatchSize: number;
+  /** Failures that count as steps of the schedule, and refusals. */
   steps: number;
   refusals: number;
   isBisecting: boolean;
   failedAlone: boolean;
-  /** Answers of 200-299, and how often a receiver took it. */
+  /** Number of 200-299 responses, and of receivers that processed it. */
   confirmed: number;
   taken: number;
   deadReason: DeadReason | undefined;
   discardReason: DiscardReason | undefined;
   diedAt: number;
-  readonly met: Set<FaultMet>;
+  /** Whether it was released while its settings hung. */
+  hasMetHanging: boolean;
 }
 
 export interface Acceptance {
@@ -77,21 +77,21 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     deadReason: undefined,
     discardReason: undefined,
     diedAt: 0,
-    met: new Set(),
-    ...afresh(now),
+    hasMetHanging: false,
+    ...newState(now),
     dueAt: now + by.delayMs,
     state: 'entering',
   };
 }
 
-/** What an acceptance, or a replay, begins with. */
-function afresh(now: number) {
+/** The state after an enqueue or a replay. */
+function newState(now: number) {
   return {
     acceptedAt: now,
     state: 'waiting' as MessageState,
     dueAt: now,
     isDelayOver: false,
-    maxCompany: Number.POSITIVE_INFINITY,
+    maxBatchSize: Number.POSITIVE_INFINITY,
     steps: 0,
     refusals: 0,
     isBisecting: false,
@@ -100,5 +100,5 @@ function afresh(now: number) {
 }
 
 export function revive(message: Tracked, now: number): void {
-  Object.assign(message, afresh(now), { notBefore: 0, deadReason: undefined, isReplayed: true });
+  Object.assign(message, newState(now), { notBefore: 0, deadReason: undefined, isReplayed: true });
 }

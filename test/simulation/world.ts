@@ -1,23 +1,23 @@
-/** What all parts of a simulated world share. */
+/** The shared state of a simulated world. */
 import { createHmac } from 'node:crypto';
 import type { DeliveryEvents } from '../../src/delivery/events.ts';
-import { createFakeClock, createSeededRandom } from '../../src/testing/index.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
+import { createSeededRandom } from '../helpers/seeded-random.ts';
 import type { Attempt } from './attempt.ts';
-import { type Backing, inMemory, type MakeBacking } from './backing.ts';
-import { Book } from './book.ts';
-import { Coverage, type FaultMet } from './coverage.ts';
+import { chooseScenario } from './choose-scenario.ts';
 import { Destination } from './destination.ts';
+import { EventCounter } from './event-counter.ts';
+import { ExpectedState } from './expected-state.ts';
 import type { InvariantName } from './invariants.ts';
-import { Observed } from './observed.ts';
+import { type MakeBackend, memoryBackend, type QueueBackend } from './queue-backend.ts';
 import type { ApplicationScenario, QueueFault, Scenario, SettingsFault } from './scenario.ts';
-import { scenarioOf } from './scenario-of.ts';
 
 export interface Violation {
   readonly invariant: InvariantName;
   readonly detail: string;
 }
 
-export const TELLABLE = [
+export const COUNTED_EVENTS = [
   'dead',
   'destination-opened',
   'destination-paused',
@@ -25,26 +25,25 @@ export const TELLABLE = [
   'destination-closed',
 ] as const satisfies readonly (keyof DeliveryEvents)[];
 
-type TellableEvent = (typeof TELLABLE)[number];
+type CountedEvent = (typeof COUNTED_EVENTS)[number];
 
-/** How a world is looked at. */
-export interface Watching {
-  /** Filled where it is given. */
+export interface SimulationOptions {
+  /** Collects the log lines. */
   readonly trace?: string[];
-  /** No other invariant is checked: whether this one sees what is wrong by itself. */
+  /** Checks only this invariant, to show that it finds a bug by itself. */
   readonly only?: InvariantName | undefined;
-  /** What its processes share; a queue in memory where it is not given. */
-  readonly makeBacking?: MakeBacking;
+  /** Creates the queue that the processes share. Default: a memory queue. */
+  readonly makeBackend?: MakeBackend;
 }
 
-/** The settings of an application, as they are at the moment. */
+/** The current settings of an application. */
 export interface LiveSettings {
   readonly plan: ApplicationScenario;
   url: string;
   secret: string;
   format: 1 | 2;
   fault: SettingsFault | undefined;
-  /** Calls of a settings function that hangs. */
+  /** Resolve the pending calls of a settings function that hangs. */
   readonly hanging: (() => void)[];
 }
 
@@ -55,36 +54,37 @@ export class World {
   readonly scenario: Scenario;
   readonly clock = createFakeClock(WALL_START_MS);
   readonly startedAt = this.clock.monotonicMs();
-  /** What happens by chance while it runs; the engine has chance of its own. */
+  /** Random numbers of the world. The engine has its own. */
   readonly random;
   readonly engineRandom;
-  readonly backing: Backing;
-  readonly book: Book;
-  readonly observed: Observed;
-  readonly coverage = new Coverage();
+  readonly backend: QueueBackend;
+  readonly expected: ExpectedState;
+  readonly eventCounter: EventCounter;
+  /** Names of the faults that occurred. */
+  readonly occurredFaults = new Set<string>();
   readonly settings = new Map<string, LiveSettings>();
   readonly destinations = new Map<string, Destination>();
-  /** By the id of their claim. */
+  /** By claim id. */
   readonly attempts = new Map<string, Attempt>();
   readonly inFlight = new Set<Attempt>();
-  /** What was given to `send`, by key. */
+  /** The messages passed to `send`, by key. */
   readonly given = new Map<string, { readonly isPoison: boolean; readonly message: string }>();
-  /** Since when nothing fails. */
+  /** When all faults ended. */
   healedAt: number | undefined;
   slowSettingsMs = 0;
   queueFault: QueueFault | undefined;
-  /** Ends of claims that are not in the books yet, by application. */
+  /** Settles and releases that are not in the expected state yet, by application. */
   readonly endings = new Map<string, Promise<unknown>>();
   /** Until when the engine may still wait because its queue failed. */
-  troubledUntil = 0;
-  /** How long the queue's time stood still at most: whatever waits may wait for so much longer. */
+  unstableUntil = 0;
+  /** Maximum time that the queue's clock stood still: messages may wait that much longer. */
   setBackMs = 0;
-  /** When it was last set forward: leases of requests in flight ended too soon. */
+  /** When the queue's clock last jumped forward: leases of requests in flight ended early. */
   setForwardAt = Number.NEGATIVE_INFINITY;
   attemptCount = 0;
   crashCount = 0;
-  /** Of what happened before somebody's eyes: what is to be told of it, and how often. */
-  readonly toTell = new Map<TellableEvent, number>();
+  /** How often each event should be published. */
+  readonly expectedEvents = new Map<CountedEvent, number>();
   stepCount = 0;
   changesChecked = -1;
   violation: Violation | undefined;
@@ -92,17 +92,17 @@ export class World {
   readonly #only: InvariantName | undefined;
   #ids = 0;
 
-  constructor(seed: number, { trace, only, makeBacking = inMemory }: Watching = {}) {
-    this.scenario = scenarioOf(seed, makeBacking.kind);
+  constructor(seed: number, { trace, only, makeBackend = memoryBackend }: SimulationOptions = {}) {
+    this.scenario = chooseScenario(seed, makeBackend.kind);
     this.#trace = trace;
     this.#only = only;
-    // Far from the seeds of worlds, so that no two streams are the same.
+    // Far from the seeds of scenarios, so that no two random sequences are equal.
     this.random = createSeededRandom((seed + 0x5000_0000) % 2 ** 32);
     this.engineRandom = createSeededRandom((seed + 0xa000_0000) % 2 ** 32);
     const { policy, applications } = this.scenario;
-    this.backing = makeBacking.make(this.clock, this.scenario);
-    this.observed = new Observed(this);
-    this.book = new Book(policy.cautiousMaxMessages);
+    this.backend = makeBackend.make(this.clock, this.scenario);
+    this.eventCounter = new EventCounter(this);
+    this.expected = new ExpectedState(policy.cautiousMaxMessages);
     for (const plan of applications) {
       const { id, format } = plan;
       const [url, secret] = [`https://${id}.example/hook/0`, `secret-${id}-0`];
@@ -111,19 +111,19 @@ export class World {
     }
   }
 
-  /** On the queue's clock, in ms. */
+  /** Monotonic time in milliseconds. */
   get now(): number {
     return this.clock.monotonicMs();
   }
 
-  /** The queue's time jumps forward, or stands still for a moment. The engine's timers know nothing of it. */
+  /** Jumps the queue's clock forward, or stops it for a while. The engine's timers are not affected. */
   shiftQueueTime(byMs: number): void {
-    this.troubledUntil = Math.max(this.troubledUntil, this.now + Math.abs(byMs));
+    this.unstableUntil = Math.max(this.unstableUntil, this.now + Math.abs(byMs));
     this.setBackMs += Math.max(0, -byMs);
     if (byMs <= 0) return;
     this.setForwardAt = this.now;
-    this.book.shift(byMs, this.now);
-    const held = [...this.book.applications.values()].map(({ claim }) => claim?.destination);
+    this.expected.shift(byMs, this.now);
+    const held = [...this.expected.applications.values()].map(({ claim }) => claim?.destination);
     for (const destination of new Set([...this.destinations.values(), ...held])) {
       destination?.shift(byMs);
     }
@@ -135,8 +135,8 @@ export class World {
 
   newId(): string {
     this.#ids += 1;
-    // Several worlds of real queues go on at a time, and are told apart by their senders.
-    const world = this.backing.kind === 'memory' ? '' : `${this.scenario.seed}-`;
+    // Worlds on real queues run concurrently. The seed makes their sender ids distinct.
+    const world = this.backend.kind === 'memory' ? '' : `${this.scenario.seed}-`;
     return `made-${world}${this.#ids}`;
   }
 
@@ -145,7 +145,8 @@ export class World {
   }
 
   newDestination(applicationId: string): Destination {
-    const made = new Destination(this.scenario.policy);
+    const { plan } = this.settingsOf(applicationId);
+    const made = new Destination(this.scenario.policy, plan.maxRequestsPerSecond);
     this.destinations.set(applicationId, made);
     return made;
   }
@@ -154,26 +155,21 @@ export class World {
     return this.settings.get(applicationId) as LiveSettings;
   }
 
-  /** The first violation stands: what follows may be its consequence. */
+  /** Records only the first violation: later ones may be its consequence. */
   check(holds: boolean, invariant: InvariantName, detail: () => string): void {
     if (holds || this.violation !== undefined) return;
     if (this.#only !== undefined && this.#only !== invariant) return;
     this.violation = { invariant, detail: detail() };
-    this.tell(() => `VIOLATION ${invariant}: ${this.violation?.detail}`);
+    this.log(() => `VIOLATION ${invariant}: ${this.violation?.detail}`);
   }
 
-  /** Costs nothing where nobody wants to know: a seed that fails is run again with a trace. */
-  tell(line: () => string): void {
+  /** Builds the line only with a trace. A failing seed is run again with one. */
+  log(line: () => string): void {
     this.#trace?.push(`${(this.sinceStartMs / 1000).toFixed(3).padStart(10)} s  ${line()}`);
   }
 
-  expectEvent(name: TellableEvent, by = 1): void {
-    this.toTell.set(name, (this.toTell.get(name) ?? 0) + by);
-  }
-
-  /** Everything that waits for an application has met it. */
-  meet(applicationId: string, fault: FaultMet): void {
-    for (const message of this.book.application(applicationId).waiting) message.met.add(fault);
+  expectEvent(name: CountedEvent, by = 1): void {
+    this.expectedEvents.set(name, (this.expectedEvents.get(name) ?? 0) + by);
   }
 
   signature(body: Buffer, applicationId: string): string {

@@ -6,7 +6,7 @@ const read = (options?: Parameters<typeof createCertificate>[0]): X509Certificat
   new X509Certificate(createCertificate(options).cert);
 
 describe('createCertificate', () => {
-  test('makes one for localhost, signed by itself and good as an authority', () => {
+  test('makes a self-signed certificate authority for localhost', () => {
     const { key, cert } = createCertificate();
     const certificate = new X509Certificate(cert);
     expect(certificate.subjectAltName).toBe('DNS:localhost, IP Address:127.0.0.1');
@@ -17,7 +17,7 @@ describe('createCertificate', () => {
     expect(certificate.subject).toBe('CN=security-event-delivery test');
   });
 
-  test('is good from an hour ago until in a day', () => {
+  test('is valid from an hour ago for 25 hours', () => {
     const { validFrom, validTo } = read();
     const hours = [validFrom, validTo].map((text) => (Date.parse(text) - Date.now()) / 3_600_000);
     expect(hours.map((hour) => Math.round(hour * 10) / 10)).toEqual([-1, 24]);
@@ -26,7 +26,7 @@ describe('createCertificate', () => {
   test.each([
     ['1999-12-31T23:59:59Z', '2049-12-31T23:59:59Z'],
     ['2049-12-31T23:59:59Z', '2050-01-01T00:00:00Z'],
-  ])('is good from %s until %s where that is said', (from, to) => {
+  ])('is valid from %s until %s if given', (from, to) => {
     const { validFrom, validTo } = read({ validFrom: Date.parse(from), validTo: Date.parse(to) });
     expect([validFrom, validTo].map((text) => Date.parse(text))).toEqual([
       Date.parse(from),
@@ -34,7 +34,7 @@ describe('createCertificate', () => {
     ]);
   });
 
-  test('is for the hosts that are given, many of them, too', () => {
+  test('has the given hosts', () => {
     const hosts = [
       '*.shop.example',
       '10.0.0.255',
@@ -48,18 +48,18 @@ describe('createCertificate', () => {
     ]);
   });
 
-  test('may be for so many that it takes more than 64 KiB', () => {
+  test('may be larger than 64 KiB', () => {
     const hosts = Array.from({ length: 4000 }, (_, n) => `host-${n}.example.test`);
     expect(read({ hosts }).subjectAltName?.split(', ')).toHaveLength(4000);
   });
 
-  test.each(['validFrom', 'validTo'])('refuses a %s that is no time', (name) => {
+  test.each(['validFrom', 'validTo'])('refuses an invalid %s', (name) => {
     expect(() => createCertificate({ [name]: Number.NaN })).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
     );
   });
 
-  test('has a key and a serial number of its own', () => {
+  test('has a new key and serial number each time', () => {
     const [one, other] = [read(), read()];
     expect(one.serialNumber).toMatch(/^01[0-9A-F]{30}$/);
     expect(one.serialNumber).not.toBe(other.serialNumber);

@@ -6,18 +6,18 @@ import { root } from '../helpers/package-files.ts';
 
 const page = readFileSync(join(root, 'docs/testing.md'), 'utf8');
 
-/** The first cells of the table under a heading cell. */
+/** Returns the first cells of the table with this heading cell. */
 const rowsOf = (heading: string): (string | undefined)[] =>
   (page.split(`\n| ${heading} |`)[1] ?? '')
     .split('\n\n')[0]
     ?.split('\n')
     .flatMap((line) => line.match(/^\| `([\w-]+)`/)?.[1] ?? []) ?? [];
 
-test('docs/testing.md lists every fault, and no other', () => {
+test('docs/testing.md lists exactly the faults', () => {
   expect(rowsOf('`fault`')).toEqual(kit.FAULTS);
 });
 
-test('docs/testing.md names everything that is exported', () => {
+test('docs/testing.md names every export', () => {
   const names = Object.keys(kit).filter((name) => name !== 'FAULTS');
   expect(names.filter((name) => !page.includes(`\`${name}(`))).toEqual([]);
 });

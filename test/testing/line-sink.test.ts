@@ -3,7 +3,7 @@ import { createLogWriter } from '../../src/log/writer.ts';
 import { createLineSink, sampleRecord } from '../../src/testing/index.ts';
 
 describe('createLineSink', () => {
-  test('is a destination of the log writer, and has its lines and its records', async () => {
+  test('is a log destination that keeps lines and records', async () => {
     const sink = createLineSink();
     const log = createLogWriter({ destination: sink });
     const record = sampleRecord('svc.ev0.user_event.login');
@@ -18,7 +18,7 @@ describe('createLineSink', () => {
     ]);
   });
 
-  test('fails where it is told to, and keeps no line that failed', () => {
+  test('fails with failWith, and drops that line', () => {
     const calls: [string, number][] = [];
     const full = new Error('ENOSPC');
     const sink = createLineSink({
@@ -41,7 +41,7 @@ describe('createLineSink', () => {
     ]);
   });
 
-  test('says what is no record only when its records are asked for', () => {
+  test('throws for an invalid line only when records are read', () => {
     const sink = createLineSink();
     sink.write('{"event_name":"another"}\n');
     expect(sink.lines).toEqual(['{"event_name":"another"}\n']);

@@ -33,7 +33,7 @@ interface Sent {
   readonly dispatcher?: Agent;
 }
 
-/** Status and text of the answer. */
+/** Returns the status and the text of the response. */
 async function post(receiver: Receiver, sent: Sent = {}): Promise<[number, string]> {
   const answered = await request(receiver.url, {
     method: 'POST',
@@ -44,8 +44,8 @@ async function post(receiver: Receiver, sent: Sent = {}): Promise<[number, strin
   return [answered.statusCode, await answered.body.text()];
 }
 
-describe('what came in', () => {
-  test('is told as it was', async () => {
+describe('a received request', () => {
+  test('is described', async () => {
     const receiver = await open({ secret: 'secret' });
     const before = Date.now();
     await post(receiver, { headers: { 'X-Team': 'blue' } });
@@ -79,7 +79,7 @@ describe('what came in', () => {
   });
 
   test.each(['', 'not JSON', '{"message_id":"m"}', '[1]', '[null]', '[[]]', '"text"'])(
-    'has no messages where the body is %j',
+    'has no messages if the body is %j',
     async (text) => {
       const receiver = await open();
       await post(receiver, { body: text });
@@ -87,14 +87,14 @@ describe('what came in', () => {
     },
   );
 
-  test('is read in chunks as well', async () => {
+  test('may arrive in chunks', async () => {
     const receiver = await open({ secret: 'secret' });
     await post(receiver, { body: 'x'.repeat(500_000) });
     expect(receiver.requests[0]).toMatchObject({ signatureOk: true });
     expect(receiver.requests[0]?.body).toHaveLength(500_000);
   });
 
-  test('is nothing where the sender goes away before its end', async () => {
+  test('is not listed if the sender goes away before its end', async () => {
     const receiver = await open();
     const socket = net.connect(Number(new URL(receiver.url).port), '127.0.0.1');
     await once(socket, 'connect');
@@ -105,7 +105,7 @@ describe('what came in', () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  test('comes to the path that is given', async () => {
+  test('has the given path', async () => {
     const receiver = await open({ path: '/a/b?c' });
     expect(receiver.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\/b\?c$/);
     await post(receiver);
@@ -115,17 +115,12 @@ describe('what came in', () => {
 
 describe('signatures', () => {
   test.each<[string, ReceiverOptions['secret'], Record<string, string>, boolean | undefined]>([
-    ['are right under the secret', 'secret', {}, true],
-    ['are right under one of several', ['new', 'secret'], {}, true],
-    ['are wrong under another', 'other', {}, false],
-    [
-      'are wrong where they are another body’s',
-      'secret',
-      { 'x-svc-integrity': sign('', 'secret') },
-      false,
-    ],
-    ['are not judged without a secret', undefined, {}, undefined],
-    ['are not judged without secrets', [], {}, undefined],
+    ['are valid with the secret', 'secret', {}, true],
+    ['are valid with one of several', ['new', 'secret'], {}, true],
+    ['are invalid with another', 'other', {}, false],
+    ['are invalid for another body', 'secret', { 'x-svc-integrity': sign('', 'secret') }, false],
+    ['are not checked without a secret', undefined, {}, undefined],
+    ['are not checked without secrets', [], {}, undefined],
   ])('%s', async (_, secret, headers, signatureOk) => {
     const receiver = await open(secret === undefined ? {} : { secret });
     await post(receiver, { headers });
@@ -134,7 +129,7 @@ describe('signatures', () => {
 });
 
 describe('answers', () => {
-  test('are those of the script, then the default', async () => {
+  test('follow the script, then the default', async () => {
     const receiver = await open({
       script: [
         { status: 503, retryAfter: 7, headers: { 'x-a': 'b' }, body: 'busy' },
@@ -165,14 +160,14 @@ describe('answers', () => {
     expect(await post(receiver, { body: '[{}]' })).toEqual([500, '1']);
   });
 
-  test('wait as long as they are told', async () => {
+  test('wait for delayMs', async () => {
     const receiver = await open({ otherwise: { status: 200, delayMs: 60 } });
     const startedAt = performance.now();
     expect(await post(receiver)).toEqual([200, '']);
     expect(performance.now() - startedAt).toBeGreaterThan(58);
   });
 
-  test('go over one connection as long as nobody closes it', async () => {
+  test('share a connection that stays open', async () => {
     const receiver = await open();
     const dispatcher = agent();
     await post(receiver, { dispatcher });
@@ -186,7 +181,7 @@ describe('answers', () => {
 });
 
 describe('messageIds', () => {
-  test('counts what was answered 2xx, and each time', async () => {
+  test('counts messages each time they were answered with 2xx', async () => {
     const receiver = await open({
       script: [{ status: 500 }, { status: 200 }, { status: 299 }, { status: 300 }],
     });
@@ -204,7 +199,7 @@ describe('messageIds', () => {
     );
   });
 
-  test('counts nothing for a sender that went away before its answer', async () => {
+  test('counts nothing if the sender went away before the answer', async () => {
     const receiver = await open({ otherwise: { status: 200, delayMs: 3_600_000 } });
     const caller = new AbortController();
     const gone = request(receiver.url, {
@@ -223,7 +218,7 @@ describe('messageIds', () => {
 });
 
 describe('waitForRequests', () => {
-  test('resolves as soon as so many are in', async () => {
+  test('resolves at the given number', async () => {
     const receiver = await open();
     expect(await receiver.waitForRequests(0)).toEqual([]);
     const waiting = receiver.waitForRequests(2);
@@ -233,7 +228,7 @@ describe('waitForRequests', () => {
     expect(await receiver.waitForRequests(1)).toBe(receiver.requests);
   });
 
-  test('rejects when its time is over, and says how far it came', async () => {
+  test('rejects after the timeout, with the progress', async () => {
     const receiver = await open();
     await post(receiver);
     await expect(receiver.waitForRequests(3, { timeoutMs: 10 })).rejects.toThrow(
@@ -244,7 +239,7 @@ describe('waitForRequests', () => {
     );
   });
 
-  test('waits on where no time is too long', async () => {
+  test('may have no timeout', async () => {
     const receiver = await open();
     const waiting = receiver.waitForRequests(1, { timeoutMs: Number.POSITIVE_INFINITY });
     await systemClock.sleep(20);
@@ -267,24 +262,21 @@ describe('a function that throws', () => {
   test.each([
     ['an error', new Error('assertion of the test'), 'assertion of the test'],
     ['anything else', 'text', 'text'],
-  ])(
-    '%s breaks the connection off and fails the test where it waits',
-    async (_, thrown, message) => {
-      const receiver = await startReceiver({
-        script: () => {
-          throw thrown;
-        },
-      });
-      await expect(post(receiver)).rejects.toMatchObject({ code: 'ECONNRESET' });
-      expect(receiver.requests).toEqual([]);
-      await expect(receiver.waitForRequests(1)).rejects.toThrow(message);
-      await expect(receiver.close()).rejects.toThrow(message);
-    },
-  );
+  ])('%s resets the connection, and rejects the waits of the test', async (_, thrown, message) => {
+    const receiver = await startReceiver({
+      script: () => {
+        throw thrown;
+      },
+    });
+    await expect(post(receiver)).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(receiver.requests).toEqual([]);
+    await expect(receiver.waitForRequests(1)).rejects.toThrow(message);
+    await expect(receiver.close()).rejects.toThrow(message);
+  });
 });
 
 describe('close', () => {
-  test('ends a wait, and listens no more', async () => {
+  test('ends waits, and stops listening', async () => {
     const receiver = await startReceiver({ otherwise: { fault: 'hang' } });
     const waiting = receiver.waitForRequests(2);
     const settled = Promise.allSettled([post(receiver), waiting]);
@@ -294,7 +286,7 @@ describe('close', () => {
     await expect(post(receiver)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('may be called twice, by `await using` too, and is over for all at the same time', async () => {
+  test('may be called twice, and works with `await using`', async () => {
     const receiver = await startReceiver();
     expect(receiver.close()).toBe(receiver.close());
     await receiver.close();
@@ -310,14 +302,14 @@ test.each(['', 'hook', 'http://a/'])('the path %j is refused', async (path) => {
   await expect(startReceiver({ path })).rejects.toMatchObject(refusal);
 });
 
-test('a kind of certificate that there is not is refused', async () => {
+test('an unknown kind of certificate is refused', async () => {
   await expect(startReceiver({ tls: 'revoked' as 'expired' })).rejects.toMatchObject({
     code: 'ERR_INVALID_OPTION',
     path: ['tls'],
   });
 });
 
-test('a step that cannot be played is refused before anything listens', async () => {
+test('an invalid step is refused at start', async () => {
   await expect(startReceiver({ script: [{ status: 7 }] })).rejects.toMatchObject({
     code: 'ERR_INVALID_OPTION',
     path: ['script', 0],

@@ -8,7 +8,7 @@ const RESET = { fault: 'reset-on-connect' } as const;
 const HANG = { fault: 'hang' } as const;
 
 describe('a list of steps', () => {
-  test('is one a request, then the default', () => {
+  test('has one step for each request, then the default', () => {
     const steps = createSteps([{ status: 503 }, HANG], { status: 204 });
     expect([1, 2, 3, 4].map(() => steps.ofHeaders())).toEqual([
       { status: 503 },
@@ -18,11 +18,11 @@ describe('a list of steps', () => {
     ]);
   });
 
-  test('ends with 200 where nothing is said', () => {
+  test('ends with 200 by default', () => {
     expect(createSteps().ofHeaders()).toEqual({ status: 200 });
   });
 
-  test('gives a connection only the next step, and only where it is about connecting', () => {
+  test('gives a connection the next step only if it is a connection fault', () => {
     const steps = createSteps([HANG, RESET, { status: 503 }]);
     expect(steps.ofConnection()).toBeUndefined();
     expect(steps.ofHeaders()).toEqual(HANG);
@@ -32,7 +32,7 @@ describe('a list of steps', () => {
     expect(steps.ofConnection()).toBeUndefined();
   });
 
-  test('gives the default to every connection where that is about connecting', () => {
+  test('gives every connection the default if it is a connection fault', () => {
     const steps = createSteps([HANG], RESET);
     expect(steps.ofConnection()).toBeUndefined();
     steps.ofHeaders();
@@ -41,7 +41,7 @@ describe('a list of steps', () => {
 });
 
 describe('a function', () => {
-  test('decides when a request is read, or leaves it to the default', () => {
+  test('chooses the step of a request that was read, or the default', () => {
     const steps = createSteps(({ index }) => (index === 3 ? HANG : undefined), { status: 204 });
     expect(steps.ofHeaders()).toBeUndefined();
     expect(steps.ofConnection()).toBeUndefined();
@@ -53,7 +53,7 @@ describe('a function', () => {
     expect(createSteps(() => HANG, RESET).ofConnection()).toEqual(RESET);
   });
 
-  test('is held to steps that can be played', () => {
+  test('must return a valid step', () => {
     const steps = createSteps(() => ({ status: 99 }));
     expect(() => steps.ofRequest(REQUEST)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['script'] }),
@@ -61,7 +61,7 @@ describe('a function', () => {
   });
 });
 
-describe('a step that cannot be played is refused:', () => {
+describe('refuses an invalid step:', () => {
   test.each<[string, unknown]>([
     ['an unknown fault', { fault: 'explode' }],
     ['an unknown fault', { fault: 'toString' }],
@@ -108,7 +108,7 @@ describe('a step that cannot be played is refused:', () => {
 
 test.each([
   ['seconds', 120, '120'],
-  ['no time at all', 0, '0'],
+  ['zero seconds', 0, '0'],
   ['a time', new Date(Date.UTC(2026, 10, 21, 10, 0, 5)), 'Sat, 21 Nov 2026 10:00:05 GMT'],
   ['any text', 'soon', 'soon'],
 ])('Retry-After may be %s', (_, retryAfter, value) => {
@@ -118,6 +118,6 @@ test.each([
   });
 });
 
-test('there is no Retry-After where none is given', () => {
+test('omits Retry-After by default', () => {
   expect(headersOf({ status: 503 })).toEqual({});
 });

@@ -1,4 +1,4 @@
-/** What the compiler promises to those who use Fastify. */
+/** Types of the Fastify adapter. */
 import Fastify, { type FastifyInstance } from 'fastify';
 import { captureRequests } from '../../src/capture/adapters/fastify.ts';
 

@@ -1,4 +1,4 @@
-/** What the compiler promises to those who use Hono, or Fetch requests alone. */
+/** Types of the Hono and Fetch adapters. */
 import type { IncomingMessage } from 'node:http';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';

@@ -1,4 +1,4 @@
-/** What the compiler promises to those who use node:http, node:http2 and Express. */
+/** Types of the adapters for node:http, node:http2 and Express. */
 
 import { createServer, type IncomingMessage } from 'node:http';
 import {

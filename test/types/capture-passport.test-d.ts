@@ -1,4 +1,4 @@
-/** What the compiler promises to those who use Passport. */
+/** Types of the Passport adapter. */
 import passport from 'passport';
 import { type LoginReporter, reportLogins } from '../../src/capture/adapters/passport.ts';
 import { identify } from '../../src/capture/index.ts';

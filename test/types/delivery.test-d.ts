@@ -1,4 +1,4 @@
-/** What the compiler promises to those who deliver in the background. */
+/** Types of `createWebhookSender`. */
 import {
   type CloseResult,
   createWebhookSender,
@@ -79,7 +79,7 @@ export async function takesMessagesOfItsDialect(sender: WebhookSender): Promise<
   ];
 }
 
-/** What it hands back has closed vocabularies and hides its content. */
+/** Returned messages have closed vocabularies and hide their content. */
 export async function readsWhatItIsTold(sender: WebhookSender): Promise<unknown[]> {
   const stats: SenderStats = await sender.stats();
   const flushed: FlushResult = await sender.flush({ signal: AbortSignal.timeout(5) });
@@ -94,14 +94,14 @@ export async function readsWhatItIsTold(sender: WebhookSender): Promise<unknown[
   const [letter] = items;
   same<Equal<typeof letter, DeadMessage | undefined>>();
   same<Equal<KeptMessage['content'], Readonly<Record<string, unknown>>>>();
-  // @ts-expect-error perhaps it was never answered
+  // @ts-expect-error there may be no answer
   const status: number = letter?.status;
   // @ts-expect-error not a reason
   if (letter?.reason === 'tired') return [];
   // @ts-expect-error for the queue
   void letter?.stored;
-  // @ts-expect-error not a tier
-  if (stats.applications.get('shop-1')?.tier === 'tired') return [];
+  // @ts-expect-error not a health
+  if (stats.applications.get('shop-1')?.health === 'tired') return [];
   return [status, flushed.pending, limited.settledElsewhere, closed.returned, report.ok];
 }
 
@@ -114,7 +114,7 @@ same<Equal<SkipReason, Awaited<SendResult>['skipped'][number]['reason']>>();
 same<Equal<DeliveryEventName, keyof DeliveryEvents>>();
 same<Equal<DeliveryEvent['senderId'], string>>();
 same<Equal<DeliveryEvents['dead']['message_id'], string>>();
-// @ts-expect-error an attempt tells no URL
+// @ts-expect-error an attempt has no URL
 export type Leak = DeliveryEvents['attempt-started']['url'];
 
 same<Equal<ReturnType<typeof explainSchedule>, ExplainedSchedule>>();
@@ -125,7 +125,7 @@ explainSchedule({ of: 'agent' });
 const bounds: MemoryQueueOptions = { maxDeadBytes: 0 };
 export const queue: MessageQueue = createMemoryQueue(bounds);
 
-// A message in a variable of its own, without an annotation: its point is a `number[]`.
+// A message in a variable without an annotation: its point is a `number[]`.
 const place = { city: 'Lyon', code: 'FRA', point: [4.832, 45.7578] };
 const address = {
   address: '203.0.113.9',

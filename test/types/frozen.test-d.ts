@@ -1,4 +1,4 @@
-/** What the compiler promises to those who are shown what others hold, too: it cannot be changed. */
+/** `Frozen` makes values deeply readonly. */
 import { currentContext, type RequestContext } from '../../src/capture/index.ts';
 import type { Frozen, JsonObject, JsonValue, LogActor, LogHttp } from '../../src/contract/index.ts';
 import {

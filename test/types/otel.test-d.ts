@@ -1,4 +1,4 @@
-/** What the compiler promises to those who register metrics. */
+/** Types of `registerMetrics`. */
 import { metrics } from '@opentelemetry/api';
 import { createWebhookSender } from '../../src/index.ts';
 import { type MetricsOptions, registerMetrics } from '../../src/otel/index.ts';

@@ -1,4 +1,4 @@
-/** What the compiler promises to those who configure, and to those who deliver by a file or a function. */
+/** Types of settings: a file, a function, and `createConfiguration`. */
 import { createWebhookSender, type SettingsSource } from '../../src/index.ts';
 import {
   type CachedSettings,
@@ -10,7 +10,7 @@ import {
   type scheduledSecret,
   settingsCache,
   settingsFile,
-} from '../../src/settings/index.ts';
+} from '../../src/settings.ts';
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,13 +1,11 @@
-/** What the compiler promises of the test kit. `tsc` checks these lines. */
+/** Types of the test kit. */
 import type { LogRecord, WebhookMessageV1, WebhookMessageV2 } from '../../src/contract/index.ts';
 import { sendWebhook } from '../../src/index.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { Random } from '../../src/runtime/random.ts';
 import {
   createFakeClock,
   createLineSink,
-  createSeededRandom,
   type Step,
   sampleMessage,
   sampleMessageToSend,
@@ -21,7 +19,6 @@ const same = <_T extends true>(): void => {};
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
 export const clock: Clock = createFakeClock();
-export const random: Random = createSeededRandom(1);
 createLogWriter({ destination: createLineSink() });
 
 const attack = sampleRecord();

@@ -1,4 +1,4 @@
-/** What the compiler promises to those who send. */
+/** Types of `sendWebhook`. */
 import {
   type MessageToSend,
   type SendOptions,
@@ -48,7 +48,7 @@ export async function takesTheFormatThatTheOptionsName(): Promise<SendReport[]> 
 export function readsAReport({ requests, undelivered }: SendReport): number {
   const [request] = requests;
   same<Equal<typeof request, SendReport['requests'][number] | undefined>>();
-  // @ts-expect-error perhaps there was no answer
+  // @ts-expect-error there may be no answer
   const status: number = request?.status;
   // @ts-expect-error not a reason
   if (undelivered[0]?.reason === 'tired') return 0;

@@ -5,18 +5,28 @@ import {
   applicationOf,
   draftReader,
   plainDraft,
-  quickReader,
   type ReadDraft,
+  readerWith,
 } from '../../src/webhook/read-messages.ts';
 import { inputs } from '../contract/cases/arbitrary-inputs.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const DIALECTS: readonly Dialect[] = ['strict', 'open'];
+
+/** Returns what is read in one pass, or undefined if full validation is needed. */
+const quickReader =
+  (dialect: Dialect) =>
+  (given: unknown): ReadDraft | undefined => {
+    const failed = { success: false, error: { issues: [] } } as const;
+    const parsed = readerWith(dialect, () => failed).safeParse(given);
+    return parsed.success ? parsed.data : undefined;
+  };
+
 const QUICK = { strict: quickReader('strict'), open: quickReader('open') } as const;
 
-/** By the schema alone. */
-function plainly(given: unknown, dialect: Dialect): ReadDraft | undefined {
+/** Reads a message with the schema alone. */
+function readBySchema(given: unknown, dialect: Dialect): ReadDraft | undefined {
   const parsed = messageToSend(dialect).safeParse(given);
   return parsed.success ? plainDraft(parsed.data, given) : undefined;
 }
@@ -25,15 +35,15 @@ const EVENT = DRAFTS['event to send'];
 const INCIDENT = DRAFTS['incident to send'];
 const RESPONSE = DRAFTS['response to send'];
 
-describe('what is read of a message', () => {
-  test.each(Object.entries(DRAFTS))('is read in one pass: %s', (_, draft) => {
-    const due = plainly(draft, 'strict');
-    expect(due).toMatchObject({ application: 'app-1', messageType: draft.message_type });
-    expect(QUICK.strict(draft)).toEqual(due);
+describe('the draft reader', () => {
+  test.each(Object.entries(DRAFTS))('reads in one pass: %s', (_, draft) => {
+    const expected = readBySchema(draft, 'strict');
+    expect(expected).toMatchObject({ application: 'app-1', messageType: draft.message_type });
+    expect(QUICK.strict(draft)).toEqual(expected);
   });
 
-  test('is what the schema and JSON.stringify make of it, whatever is near the contract', () => {
-    let taken = 0;
+  test('agrees with the schema and JSON.stringify for any message near the contract', () => {
+    let readCount = 0;
     fc.assert(
       fc.property(
         inputs.filter(({ on }) => on in DRAFTS),
@@ -41,14 +51,14 @@ describe('what is read of a message', () => {
           for (const dialect of DIALECTS) {
             const quick = QUICK[dialect](input);
             if (quick === undefined) continue;
-            taken += 1;
-            expect(quick).toEqual(plainly(input, dialect));
+            readCount += 1;
+            expect(quick).toEqual(readBySchema(input, dialect));
           }
         },
       ),
       { numRuns: quickOrNightly(150, 5000), seed: 8 },
     );
-    expect(taken).toBeGreaterThan(100);
+    expect(readCount).toBeGreaterThan(100);
   });
 
   test.each([
@@ -66,12 +76,12 @@ describe('what is read of a message', () => {
       { ...EVENT, message: { ...EVENT.message, application_id: '"\ud800' } },
       { application: '"\ud800' },
     ],
-  ] as const)('is told as it is, with %s', (_, draft, told) => {
-    expect(QUICK.open(draft)).toMatchObject(told);
-    expect(QUICK.open(draft)).toEqual(plainly(draft, 'open'));
+  ] as const)('reads a message with %s', (_, draft, fields) => {
+    expect(QUICK.open(draft)).toMatchObject(fields);
+    expect(QUICK.open(draft)).toEqual(readBySchema(draft, 'open'));
   });
 
-  test('is as it was checked, although a getter answers otherwise each time', () => {
+  test('reads each getter once, so that the result is what was validated', () => {
     let reads = 0;
     const counted = (key: string): PropertyDescriptor => ({
       enumerable: true,
@@ -90,7 +100,7 @@ describe('what is read of a message', () => {
   test.each([
     ['message_id', 'everybody'],
     ['v1', { blocked: true }],
-  ])('is left to the schema while every object inherits a hidden %s', (key, value) => {
+  ])('leaves validation to the schema while every object inherits a hidden %s', (key, value) => {
     const { message_id: _id, v1: _hints, ...draft } = INCIDENT;
     expect(QUICK.strict(draft)).toBeDefined();
     Reflect.defineProperty(Object.prototype, key, { value, configurable: true });
@@ -104,11 +114,11 @@ describe('what is read of a message', () => {
   test.each([
     ['message_id', 'everybody'],
     ['v1', { blocked: true }],
-  ])('has no %s that every object inherits, but those of its class', (key, value) => {
+  ])('ignores a %s inherited from Object.prototype, but reads one of its class', (key, value) => {
     const { message_id: _id, v1: _hints, ...draft } = INCIDENT;
-    const made = Object.assign(Object.create({ [key]: value }) as object, draft);
+    const instance = Object.assign(Object.create({ [key]: value }) as object, draft);
     const kept = key === 'v1' ? { v1: JSON.stringify(value) } : { messageId: value };
-    expect(draftReader('strict').safeParse(made)).toMatchObject({ data: kept });
+    expect(draftReader('strict').safeParse(instance)).toMatchObject({ data: kept });
     Reflect.defineProperty(Object.prototype, key, { value, writable: true, configurable: true });
     let read: unknown;
     try {
@@ -120,7 +130,7 @@ describe('what is read of a message', () => {
     expect(read).toMatchObject({ data: { messageId: undefined, v1: undefined } });
   });
 
-  test('is what the schema changed where it changed something (D27)', () => {
+  test('returns the changed message if the schema changes it (D27)', () => {
     const { date_occurred, ...message } = EVENT.message;
     const draft = { ...EVENT, message: { ...message, date_occured: date_occurred } };
     expect(QUICK.strict(draft)).toBe(undefined);
@@ -130,7 +140,7 @@ describe('what is read of a message', () => {
     });
   });
 
-  test('is nothing where the schema refuses it, and the schema says why', () => {
+  test('fails with the issues of the schema if the schema rejects the message', () => {
     const read = draftReader('strict').safeParse({
       ...EVENT,
       message: { ...EVENT.message, ips: 0 },
@@ -143,12 +153,12 @@ describe('what is read of a message', () => {
 });
 
 describe('applicationOf', () => {
-  test.each(Object.entries(DRAFTS))('finds whose the %s is', (_name, draft) => {
+  test.each(Object.entries(DRAFTS))('finds the application of the %s', (_name, draft) => {
     const { message } = messageToSend('strict').parse(draft);
     expect(applicationOf(message)).toBe('app-1');
   });
 
-  test.each(Object.entries(ELEMENTS))('finds whose the element %s is', (_name, element) => {
+  test.each(Object.entries(ELEMENTS))('finds it in the element %s', (_name, element) => {
     expect(applicationOf(contract().WebhookMessageV1.parse(element))).toBe('app-1');
   });
 
@@ -157,7 +167,7 @@ describe('applicationOf', () => {
     expect(applicationOf(contract().WebhookMessageV1.parse(element))).toBeUndefined();
   });
 
-  test('is never one that everything inherits, of a polluted prototype', () => {
+  test('ignores ids inherited from a polluted prototype', () => {
     const { application_id: _, ...element } = ELEMENTS['test (v1)'];
     const contents = [DRAFTS['response to send'].message, DRAFTS['event to send'].message, element];
     const keys = { application_id: 'all', application: { id: 'all' } };

@@ -21,7 +21,7 @@ interface Draft {
   readonly message: object;
 }
 
-/** What a plain encoder would make: whole envelopes, D20's key order. */
+/** Encodes whole envelopes in D20's key order, for comparison. */
 function plainBody(drafts: readonly Draft[], retryCounts: readonly number[]): Buffer {
   return Buffer.from(
     JSON.stringify(
@@ -40,11 +40,11 @@ function plainBody(drafts: readonly Draft[], retryCounts: readonly number[]): Bu
 function outgoingOf(drafts: readonly Draft[], retryCounts: readonly number[]): Outgoing[] {
   return drafts.map((draft, index) => ({
     stored: storeV2(draft),
-    sends: retryCounts[index] ?? 0,
+    retryCount: retryCounts[index] ?? 0,
   }));
 }
 
-/** Text with lone surrogates, separators, control characters and keys that mean something. */
+/** Text with lone surrogates, separators, control characters and special keys. */
 const hostileText = fc.oneof(
   fc.string({ unit: anyCharacter }),
   fc.constantFrom('\ud800', '\udc00x', '\u2028\u2029', '\u0000\u001f\u007f', '"\\/', '\u{1F600}'),
@@ -73,7 +73,7 @@ const anyDraft = fc.record({
 const anyRetryCount = fc.oneof(fc.constantFrom(...RETRY_COUNTS), fc.nat());
 
 describe('encodeBody', () => {
-  test('gives, byte for byte, what JSON.stringify makes of the whole envelopes', () => {
+  test('returns the same bytes as JSON.stringify of the whole envelopes', () => {
     const anyBatch = fc.array(fc.tuple(anyDraft, anyRetryCount), { maxLength: 5 });
     fc.assert(
       fc.property(anyBatch, (batch) => {
@@ -97,84 +97,65 @@ describe('encodeBody', () => {
 
   test.each(RETRY_COUNTS)('follows the contract with retry_count %i', (retryCount) => {
     const drafts = Object.values(DRAFTS);
-    const outgoing = drafts.map((draft) => ({ stored: storeV2(draft), sends: retryCount }));
+    const outgoing = drafts.map((draft) => ({ stored: storeV2(draft), retryCount: retryCount }));
     const body: unknown = JSON.parse(encodeBody(outgoing, SENT_AT).toString());
     expect(WebhookBodyV2.parse(body).map((message) => message.retry_count)).toEqual(
       drafts.map(() => retryCount),
     );
   });
 
-  test.each([-1, 0.5, 2.5, '3', 3n, 1e21])('writes a count that is none as it is: %s', (count) => {
-    const drafts = Object.values(DRAFTS).slice(0, 2);
-    const outgoing = drafts.map((draft) => ({
-      stored: storeV2(draft),
-      sends: count as number,
-    }));
-    const due = plainBody(drafts, [0, 0]).toString();
-    expect(encodeBody(outgoing, SENT_AT).toString()).toBe(
-      due.replaceAll('"retry_count":0', `"retry_count":${count}`),
-    );
-  });
-
   test.each([
     ['longer, as of a year beyond 9999', formatTimestamp(253_402_300_800_000)],
     ['shorter', '2026'],
-  ])('is as long as what it says where a date is %s', (_, date) => {
+  ])('returns a body of the right size when a date is %s', (_, date) => {
     const drafts = Object.values(DRAFTS);
     const elements = Object.values(ELEMENTS);
     const outgoing = [
       ...outgoingOf(drafts, []),
-      ...elements.map((element) => ({ stored: storeV1('id', element), sends: 0 })),
+      ...elements.map((element) => ({ stored: storeV1('id', element), retryCount: 0 })),
     ];
-    const due = encodeBody(outgoing, SENT_AT).toString().replaceAll(SENT_AT, date);
+    const expected = encodeBody(outgoing, SENT_AT).toString().replaceAll(SENT_AT, date);
     expect(date).not.toHaveLength(SENT_AT.length);
-    expect(encodeBody(outgoing, date).toString()).toBe(due);
+    expect(encodeBody(outgoing, date).toString()).toBe(expected);
   });
 
-  test('gives out no byte that nobody wrote', () => {
+  test('throws rather than return uninitialised bytes', () => {
     const [draft] = Object.values(DRAFTS);
     const counts = [12, 1];
     const outgoing = {
       stored: storeV2(draft as Draft),
-      get sends() {
+      get retryCount() {
         return counts.shift() ?? 0;
       },
     };
     expect(() => encodeBody([outgoing], SENT_AT)).toThrow('the size of a request');
   });
 
-  test('encodes one message again with another date and count', () => {
+  test('encodes a message again with another date and count', () => {
     const [draft] = Object.values(DRAFTS);
     const stored = storeV2(draft as Draft);
-    const first = encodeBody([{ stored, sends: 0 }], SENT_AT).toString();
+    const first = encodeBody([{ stored, retryCount: 0 }], SENT_AT).toString();
     const later = '2026-11-21T10:00:02.002+00:00';
-    expect(encodeBody([{ stored, sends: 12 }], later).toString()).toBe(
+    expect(encodeBody([{ stored, retryCount: 12 }], later).toString()).toBe(
       first.replace(SENT_AT, later).replace('"retry_count":0', '"retry_count":12'),
     );
   });
 
-  test('sends what was stored, whatever becomes of the original', () => {
-    const message = { name: 'before' };
-    const stored = storeV2({ message_id: 'm', message_type: 'test', message });
-    message.name = 'after';
-    expect(encodeBody([{ stored, sends: 0 }], SENT_AT).toString()).toContain('before');
-  });
-
-  test('writes v1 elements as they are: they have neither date nor count (D45)', () => {
+  test('writes v1 elements unchanged, since they have no date and count (D45)', () => {
     const elements = Object.values(ELEMENTS);
-    const outgoing = elements.map((element) => ({ stored: storeV1('id', element), sends: 7 }));
+    const outgoing = elements.map((element) => ({ stored: storeV1('id', element), retryCount: 7 }));
     const body = encodeBody(outgoing, SENT_AT);
     expect(body.toString()).toBe(JSON.stringify(elements));
     expect(received.WebhookBodyV1.safeParse(JSON.parse(body.toString())).success).toBe(true);
   });
 
-  test('makes an empty array of nothing', () => {
+  test('encodes no messages as an empty array', () => {
     expect(encodeBody([], SENT_AT).toString()).toBe('[]');
   });
 });
 
 describe('storeV2', () => {
-  test('keeps the id, the format and where the two slots are', () => {
+  test('stores the id, the format and the positions of date and count', () => {
     const { bytes, ...rest } = storeV2({ message_id: 'ä', message_type: 'test', message: {} });
     expect(bytes.toString()).toBe(
       '{"message_id":"ä","api_version":"2","date_created":"","message_type":"test",' +
@@ -185,7 +166,7 @@ describe('storeV2', () => {
 });
 
 describe('storeV1', () => {
-  test('keeps its handle beside the bytes, not in them', () => {
+  test('stores its handle beside the bytes, not in them', () => {
     expect(storeV1('handle', { a: 'ü' })).toEqual({
       messageId: 'handle',
       format: 1,
@@ -197,13 +178,13 @@ describe('storeV1', () => {
 });
 
 describe('requestBytes', () => {
-  test('is the size of the body, to the byte', () => {
+  test('returns the exact size of the body', () => {
     const v2 = fc
       .tuple(anyDraft, anyRetryCount)
-      .map(([draft, retryCount]) => ({ stored: storeV2(draft), sends: retryCount }));
+      .map(([draft, retryCount]) => ({ stored: storeV2(draft), retryCount: retryCount }));
     const v1 = fc
       .tuple(hostileMessage, anyRetryCount)
-      .map(([element, retryCount]) => ({ stored: storeV1('id', element), sends: retryCount }));
+      .map(([element, retryCount]) => ({ stored: storeV1('id', element), retryCount: retryCount }));
     fc.assert(
       fc.property(fc.array(fc.oneof(v2, v1), { maxLength: 5 }), (outgoing) => {
         const body = encodeBody(outgoing, formatTimestamp(1_795_255_201_002));

@@ -35,7 +35,7 @@ const PAUSE: Judgement = { outcome: 'pause', maxAttempts: undefined };
 const CLOSE: Judgement = { outcome: 'close', maxAttempts: 6 };
 const SMALLER: Judgement = { outcome: 'smaller', maxAttempts: undefined };
 
-/** Every status that a receiver may send, by what it means for an ordinary request. */
+/** The judgement of every status for an ordinary request. */
 const EXPECTED: readonly (readonly [from: number, to: number, judgement: Judgement])[] = [
   [100, 199, LATER],
   [200, 299, DELIVERED],
@@ -94,7 +94,7 @@ describe('judgeAttempt', () => {
     }
   });
 
-  test('blames the size where a body above 100,000 bytes was refused with 400, 401, 403 or 500', () => {
+  test('blames the size if a body above 100,000 bytes was refused with 400, 401, 403 or 500', () => {
     const blaming = STATUSES.filter(
       ({ status }) => judgeAttempt(answered(status), LARGE).outcome === 'smaller',
     );
@@ -106,20 +106,20 @@ describe('judgeAttempt', () => {
     [401, REFUSED],
     [403, REFUSED],
     [500, LATER],
-  ])('takes %i as what it says at 100,000 bytes and for one message alone', (status, plain) => {
+  ])('judges %i by its status at 100,000 bytes and for a single message', (status, plain) => {
     expect(judgeAttempt(answered(status), NOT_QUITE_LARGE)).toEqual(plain);
     expect(judgeAttempt(answered(status), LARGE_ALONE)).toEqual(plain);
     expect(judgeAttempt(answered(status), LARGE_PAIR)).toEqual(SMALLER);
     expect(judgeAttempt(answered(status), LARGE)).toEqual(SMALLER);
   });
 
-  test('ends a message that is refused for its size alone', () => {
+  test('dead-letters a single message that is refused for its size', () => {
     expect(judgeAttempt(answered(413), ALONE)).toEqual({ outcome: 'dead' });
     expect(judgeAttempt(answered(413), LARGE_ALONE)).toEqual({ outcome: 'dead' });
     expect(judgeAttempt(answered(413), sizeOf(10, 2))).toEqual(SMALLER);
   });
 
-  test('takes as large what the caller says', () => {
+  test('uses the size limit of the caller', () => {
     expect(LARGE_BODY_BYTES).toBe(100_000);
     const size = { bytes: 300, messageCount: 2 };
     expect(judgeAttempt(answered(403), { ...size, largeBodyBytes: 300 })).toEqual(REFUSED);
@@ -128,19 +128,19 @@ describe('judgeAttempt', () => {
     expect(judgeAttempt(answered(404), { ...size, largeBodyBytes: 1 })).toEqual(REFUSED);
   });
 
-  test.each(Object.keys(FAILURES) as FailureCode[])('tries again after the failure %s', (code) => {
+  test.each(Object.keys(FAILURES) as FailureCode[])('retries after the failure %s', (code) => {
     expect(judgeAttempt(failed(code), BATCH)).toEqual(LATER);
     expect(judgeAttempt(failed(code), LARGE)).toEqual(LATER);
   });
 });
 
 describe('blamesContent', () => {
-  test('is so of 400, 422 and 500: one message may be the fault (D74)', () => {
+  test('returns true for 400, 422 and 500: a single message may be the cause (D74)', () => {
     const blaming = STATUSES.filter(({ status }) => blamesContent(answered(status)));
     expect(blaming.map(({ status }) => status)).toEqual([400, 422, 500]);
   });
 
-  test('is not so of what was not answered', () => {
+  test('returns false without a response', () => {
     const codes = Object.keys(FAILURES) as FailureCode[];
     expect(codes.filter((code) => blamesContent(failed(code)))).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { sharedBytes } from '../../src/webhook/encoder.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 
-test.each([1, 100])('texts of %i have their own bytes, however many others there are', (count) => {
+test.each([1, 100])('each text of %i becomes its exact bytes, whatever the others are', (count) => {
   const anyTexts = fc.array(fc.string({ unit: anyCharacter, maxLength: 60 }), { maxLength: 60 });
   fc.assert(
     fc.property(anyTexts, fc.nat({ max: 4 }), (texts, repeats) => {
@@ -17,7 +17,7 @@ test.each([1, 100])('texts of %i have their own bytes, however many others there
   );
 });
 
-test('a lone surrogate is what it is for Buffer.from, also at the end of a chunk', () => {
+test('a lone surrogate is encoded as by Buffer.from, even at the end of a chunk', () => {
   const toBytes = sharedBytes(1000);
   for (let at = 0; at < 1000; at += 1) {
     const text = `${'é'.repeat(at % 97)}\ud800`;
@@ -25,7 +25,7 @@ test('a lone surrogate is what it is for Buffer.from, also at the end of a chunk
   }
 });
 
-test('many small texts are in few Buffers, and one that is large has its own', () => {
+test('many small texts share few Buffers, and a large text has its own', () => {
   const toBytes = sharedBytes(1000);
   const memory = new Set(Array.from({ length: 1000 }, () => toBytes('x'.repeat(700)).buffer));
   expect(memory.size).toBeLessThan(14);

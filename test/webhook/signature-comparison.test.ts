@@ -1,4 +1,4 @@
-/** How signatures are compared: in a time that tells nothing, and in no other way beside it. */
+/** Signatures are compared only in constant time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { explainSignature } from '../../src/receiver/index.ts';
@@ -31,7 +31,7 @@ const anyHeader = fc.oneof(
 );
 
 describe('verify', () => {
-  test('compares 32 bytes with 32 bytes, once for each secret, whatever header there is', () => {
+  test('compares 32 bytes with 32 bytes once for each secret, for any header', () => {
     watching((lengths) => {
       const property = fc.property(anyHeader, fc.string(), (header, body) => {
         lengths.length = 0;
@@ -43,7 +43,7 @@ describe('verify', () => {
     });
   });
 
-  test('goes by that comparison alone', () => {
+  test('depends only on that comparison', () => {
     const genuine = sign('body', '1234');
     watching(() => expect(verify('body', genuine, SECRETS)).toBe(false), false);
     watching(() => expect(verify('body', '0'.repeat(64), SECRETS)).toBe(true), true);
@@ -51,7 +51,7 @@ describe('verify', () => {
   });
 });
 
-test('explainSignature compares 32 bytes with 32 bytes, whatever header there is', () => {
+test('explainSignature compares 32 bytes with 32 bytes, for any header', () => {
   const hasCompared = new Set<boolean>();
   watching((lengths) => {
     const property = fc.property(anyHeader, (header) => {

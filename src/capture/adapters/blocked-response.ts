@@ -1,9 +1,7 @@
 /** Responds to blocked requests, on hosts whose responses are like node:http's. */
 import { readProperty } from '../../own-properties.ts';
-import { blockedBody } from '../request/request-blocked-error.ts';
-import type { RequestScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-state.ts';
-import { recordOnSpan } from '../request/span-exception.ts';
+import { respondToBlock } from '../request/request-blocked-error.ts';
+import type { Block, RequestScope } from '../request/request-scope.ts';
 
 /** The part of node:http's and node:http2's responses, and those of frameworks, that is used. */
 export interface NodeResponse {
@@ -42,17 +40,15 @@ export function sendBlocked(
   response: NodeResponse,
   scope: RequestScope | undefined,
 ): void {
-  scope?.block(error);
-  recordOnSpan(error);
+  const { statusCode, headers, body } = respondToBlock(error, scope);
   if (response.headersSent) {
     abortResponse(response);
     return;
   }
   for (const name of BODY_HEADERS) response.removeHeader(name);
-  response.statusCode = error.status;
-  response.setHeader('cache-control', 'no-store');
-  response.setHeader('content-type', 'text/plain; charset=utf-8');
-  response.end(blockedBody(error.status));
+  response.statusCode = statusCode;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.end(body);
 }
 
 /** Ends an HTTP/1.1 connection, but only the stream of HTTP/2, whose connection has other requests. */

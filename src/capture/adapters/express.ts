@@ -1,9 +1,9 @@
 /** `security-event-delivery/express`: captures requests of Express 5 and 4, and of compatible frameworks. */
 import { readProperty } from '../../own-properties.ts';
-import type { CaptureOptions } from '../request/capture-options.ts';
+import { type CaptureOptions, readCaptureOptions } from '../request/capture-options.ts';
 import type { HttpRequest } from '../request/http-request.ts';
 import { isRequestBlocked } from '../request/request-blocked-error.ts';
-import { createScopes } from '../request/request-capture.ts';
+import { scopeOf } from '../request/request-capture.ts';
 import { currentScope, type RequestScope, runInScope } from '../request/request-scope.ts';
 import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
 import { passBlocksToNext } from './express-4.ts';
@@ -31,10 +31,16 @@ type ErrorMiddleware = (
 export function captureRequests(
   options?: CaptureOptions,
 ): (request: HttpRequest, response: NodeResponse, next: Next) => void {
-  const scopeOf = createScopes(options);
+  const settings = readCaptureOptions(options);
   const scopes = new WeakMap<HttpRequest, RequestScope>();
   return (request, response, next) => {
-    const scope = scopes.get(request) ?? scopeOf(request, statusOf(response));
+    const scope =
+      scopes.get(request) ??
+      scopeOf(request, settings, {
+        status: statusOf(response),
+        parsed: request,
+        original: request,
+      });
     scopes.set(request, scope);
     passBlocksToNext(readProperty(request, 'app'));
     runInScope(scope, () => next());

@@ -1,13 +1,11 @@
 /** `security-event-delivery/fastify`: captures requests of Fastify 5, over HTTP/1.1 and HTTP/2. */
 import { readProperty } from '../../own-properties.ts';
-import type { CaptureOptions } from '../request/capture-options.ts';
+import { type CaptureOptions, readCaptureOptions } from '../request/capture-options.ts';
 import type { HttpRequest } from '../request/http-request.ts';
 import { isRequestBlocked } from '../request/request-blocked-error.ts';
-import { createScopes } from '../request/request-capture.ts';
-import { type RequestScope, runInScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-state.ts';
+import { scopeOf } from '../request/request-capture.ts';
+import { type Block, type RequestScope, runInScope } from '../request/request-scope.ts';
 import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
-import { ParsedRequest } from './parsed-request.ts';
 
 /** The used part of Fastify's request. */
 export interface FastifyRequestLike {
@@ -59,7 +57,7 @@ export const captureRequests: (app: FastifyLike, options?: CaptureOptions) => Pr
   });
 
 async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<void> {
-  const scopeOf = createScopes(options);
+  const settings = readCaptureOptions(options);
   const scopes = new WeakMap<FastifyRequestLike, RequestScope>();
   const resume = (request: FastifyRequestLike, work: Done): void => {
     const scope = scopes.get(request);
@@ -68,11 +66,9 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
   };
 
   app.addHook('onRequest', (request, reply, done) => {
-    const captured = new ParsedRequest(request.raw, {
-      body: () => readProperty(request, 'body'),
-      params: () => readProperty(request, 'params'),
-    });
-    const scope = scopeOf(captured, statusOf(reply.raw), request.raw);
+    // Node's request: getters of Fastify's own keep what they have read.
+    const host = { status: statusOf(reply.raw), parsed: request, original: request.raw };
+    const scope = scopeOf(request.raw, settings, host);
     scopes.set(request, scope);
     runInScope(scope, done);
   });

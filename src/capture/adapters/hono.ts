@@ -1,46 +1,67 @@
 /** `security-event-delivery/hono`: captures requests of Hono, on any runtime. */
-import { A_FUNCTION, check, integer } from '../../option-rules.ts';
-import { CAPTURE_RULES, type CaptureOptions } from '../request/capture-options.ts';
-import { isRequestBlocked, RequestBlockedError } from '../request/request-blocked-error.ts';
-import { createScopes } from '../request/request-capture.ts';
-import { type RequestScope, runInScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-state.ts';
-import { recordOnSpan } from '../request/span-exception.ts';
-import { BODY_HEADERS } from './blocked-response.ts';
 import {
-  CapturedHonoRequest,
-  type HonoConnection,
-  type HonoRequestContext,
-} from './hono-request.ts';
+  A_FUNCTION,
+  integer,
+  type OptionsOf,
+  type OrUndefined,
+  option,
+  optional,
+  readOptions,
+} from '../../option-rules.ts';
+import { readProperty } from '../../own-properties.ts';
+import { CAPTURE_OPTIONS, readCaptureOptions } from '../request/capture-options.ts';
+import { bodyKindOf, type HttpRequest, type Parsed } from '../request/http-request.ts';
+import {
+  isRequestBlocked,
+  respondToBlock,
+  runUntilBlocked,
+} from '../request/request-blocked-error.ts';
+import { scopeOf } from '../request/request-capture.ts';
+import { headerOf, type SocketLike } from '../request/request-like.ts';
+import type { Block, RequestScope } from '../request/request-scope.ts';
+import { BODY_HEADERS } from './blocked-response.ts';
+import { type FetchRequest, fetchRequest } from './fetch-request.ts';
+
+export type HonoConnection = Pick<SocketLike, 'remoteAddress' | 'remotePort'>;
 
 /** The used part of Hono's `Context`. */
-export interface HonoContext extends HonoRequestContext {
+export interface HonoContext {
+  readonly env: unknown;
+  readonly req: {
+    readonly raw: FetchRequest;
+    /** The route of the current handler, whose path parameters `param` returns. */
+    readonly routeIndex: number;
+    param(): unknown;
+    valid(target: never): unknown;
+    json(): Promise<unknown>;
+    parseBody(options: { all: true }): Promise<unknown>;
+  };
   readonly error: Error | undefined;
   readonly finalized: boolean;
   get res(): Response;
   set res(response: Response | undefined);
 }
 
-export interface HonoCaptureOptions<C extends HonoContext = HonoContext> extends CaptureOptions {
+type Connection<C> = (c: C) => HonoConnection | undefined;
+
+const OPTIONS = {
+  ...CAPTURE_OPTIONS,
   /**
    * Returns the direct peer, such as `getConnInfo(c).remote` of Hono's helpers. Called at most once for
    * a request, and only when an event is reported. Default: the peer of `@hono/node-server`; on other
    * runtimes the peer is unknown.
    */
-  readonly connection?: ((c: C) => HonoConnection | undefined) | undefined;
+  connection: optional<Connection<HonoContext>>(A_FUNCTION),
   /**
    * Maximum size of forms and JSON that are read before the handlers run, since a Fetch body can only be
    * read asynchronously. They are read through `c.req`, which caches them for handlers; `c.req.raw` is
    * consumed. 0 to 1,048,576 bytes; default 0: only values that Hono's validators have accepted.
    */
-  readonly maxBodyBytes?: number | undefined;
-}
+  maxBodyBytes: option<number>(integer(0, 1024 * 1024), 0),
+} as const;
 
-const RULES = {
-  ...CAPTURE_RULES,
-  connection: A_FUNCTION,
-  maxBodyBytes: integer(0, 1024 * 1024),
-};
+export interface HonoCaptureOptions<C extends HonoContext = HonoContext>
+  extends OrUndefined<OptionsOf<typeof OPTIONS, { connection: Connection<C> }>> {}
 
 /**
  * Returns middleware to use before all other. Everything after it finds the request's context, also in
@@ -54,16 +75,81 @@ const RULES = {
 export function captureRequests<C extends HonoContext = HonoContext>(
   options: HonoCaptureOptions<C> = {},
 ): (c: C, next: () => Promise<void>) => Promise<void> {
-  const given = check<HonoCaptureOptions<C>>(options, RULES);
-  const { connection, maxBodyBytes = 0, ...capture } = given;
-  const scopeOf = createScopes(capture);
+  const { connection, maxBodyBytes, ...capture } = readOptions(options, OPTIONS);
+  const settings = readCaptureOptions(capture);
   return async (c, next) => {
-    const request = new CapturedHonoRequest(c, connection && (() => connection(c)));
-    const scope: RequestScope = scopeOf(request, () => statusOf(c, scope), request.original);
-    const reading = request.readBody(maxBodyBytes);
-    if (reading !== undefined) await reading;
-    const block = (await runInScope(scope, () => blockIn(c, next))) ?? scope.blockedBy;
-    if (block !== undefined) sendBlocked(block, c, scope);
+    // The original request of `@hono/node-server`, not the Fetch request that it makes of it.
+    const incoming = incomingOf(c.env);
+    const source = incoming ?? fetchRequest(c.req.raw);
+    const request = connection === undefined ? source : withPeer(source, () => connection(c));
+    const body = hasBodyToRead(request, maxBodyBytes) ? await readBody(c, request) : undefined;
+    const scope: RequestScope = scopeOf(request, settings, {
+      status: () => statusOf(c, scope),
+      parsed: parsedOf(c, body),
+      original: incoming ?? c.req.raw,
+    });
+    const block = await runUntilBlocked(scope, next);
+    // Hono passes errors to `app.onError`; only values that are no `Error` of this realm are thrown here.
+    const thrown = isRequestBlocked(c.error) ? c.error : block;
+    if (thrown !== undefined) sendBlocked(thrown, c, scope);
+  };
+}
+
+/** The same look-up as in the helper `getConnInfo` of `@hono/node-server`. */
+function incomingOf(env: unknown): HttpRequest | undefined {
+  const incoming = propertyOf(propertyOf(env, 'server') ?? env, 'incoming');
+  return isObject(propertyOf(incoming, 'headers')) && isObject(propertyOf(incoming, 'socket'))
+    ? (incoming as HttpRequest)
+    : undefined;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const propertyOf = (value: unknown, name: string): unknown =>
+  isObject(value) ? readProperty(value, name) : undefined;
+
+function withPeer(source: HttpRequest, connection: () => HonoConnection | undefined): HttpRequest {
+  let socket: SocketLike | undefined;
+  return {
+    method: source.method,
+    url: source.url,
+    get headers() {
+      return source.headers;
+    },
+    get socket() {
+      socket ??= { encrypted: source.socket?.encrypted, ...connection() };
+      return socket;
+    },
+  };
+}
+
+function hasBodyToRead(request: HttpRequest, maxBytes: number): boolean {
+  if (maxBytes === 0 || bodyKindOf(request) === undefined) return false;
+  const bytes = Number(headerOf(request, 'content-length') ?? 0);
+  return bytes > 0 && bytes <= maxBytes;
+}
+
+/** Never rejects: the next reader of the body gets the same error. */
+async function readBody({ req }: HonoContext, request: HttpRequest): Promise<unknown> {
+  try {
+    return await (bodyKindOf(request) === 'json' ? req.json() : req.parseBody({ all: true }));
+  } catch {
+    return undefined;
+  }
+}
+
+function parsedOf({ req }: HonoContext, body: unknown): Parsed {
+  let known: { readonly routeIndex: number; readonly params: unknown } | undefined;
+  return {
+    get body() {
+      return body ?? req.valid('json' as never) ?? req.valid('form' as never);
+    },
+    /** Cached, since Hono's `param` returns a new object each time. */
+    get params() {
+      const { routeIndex } = req;
+      if (known?.routeIndex !== routeIndex) known = { routeIndex, params: req.param() };
+      return known.params;
+    },
   };
 }
 
@@ -72,29 +158,16 @@ function statusOf(c: HonoContext, scope: RequestScope): number | undefined {
   return c.finalized && scope.blockedBy === undefined ? c.res.status : undefined;
 }
 
-/** Hono passes errors to `app.onError`; only values that are no `Error` of this realm are thrown here. */
-async function blockIn(c: HonoContext, next: () => Promise<void>): Promise<Block | undefined> {
-  try {
-    await next();
-    return isRequestBlocked(c.error) ? c.error : undefined;
-  } catch (error) {
-    if (isRequestBlocked(error)) return error;
-    throw error;
-  }
-}
-
 function sendBlocked(block: Block, c: HonoContext, scope: RequestScope): void {
-  scope.block(block);
-  recordOnSpan(block);
-  // A block of another copy of this package may have no `getResponse`.
-  const answer = new RequestBlockedError(block.status).getResponse();
+  const { statusCode, headers, body } = respondToBlock(block, scope);
+  const response = new Response(body, { status: statusCode, headers });
   for (const [name, value] of c.res.headers) {
     const isKept = !BODY_HEADERS.includes(name) && name !== 'content-type';
-    if (isKept) answer.headers.append(name, value);
+    if (isKept) response.headers.append(name, value);
   }
   // Frees the source of a stream that will not be read.
   c.res.body?.cancel().catch(() => {});
   // Hono would merge the headers of the previous response.
   c.res = undefined;
-  c.res = answer;
+  c.res = response;
 }

@@ -1,15 +1,23 @@
-/** `security-event-delivery/lambda`: requests of AWS Lambda functions behind an HTTP API or a function URL. */
-import { check, integer, object } from '../../option-rules.ts';
+/** `security-event-delivery/lambda`: captures requests of AWS Lambda functions behind an HTTP API or a function URL. */
+import {
+  integer,
+  type OptionsOf,
+  type OrUndefined,
+  object,
+  option,
+  optional,
+  readOptions,
+} from '../../option-rules.ts';
 import { readProperty } from '../../own-properties.ts';
-import { bodyKindOf } from '../request/body-source.ts';
-import { CAPTURE_RULES, type CaptureOptions } from '../request/capture-options.ts';
-import type { HttpRequest } from '../request/http-request.ts';
-import { blockedBody, isRequestBlocked } from '../request/request-blocked-error.ts';
-import { createScopes } from '../request/request-capture.ts';
-import { headerOf, type SocketLike } from '../request/request-like.ts';
-import { type RequestScope, runInScope } from '../request/request-scope.ts';
-import type { Block } from '../request/request-state.ts';
-import { recordOnSpan } from '../request/span-exception.ts';
+import { tryCall } from '../../runtime/host-calls.ts';
+import { CAPTURE_OPTIONS, readCaptureOptions } from '../request/capture-options.ts';
+import { bodyKindOf, type HttpRequest, type Parsed } from '../request/http-request.ts';
+import {
+  type BlockedResponse,
+  respondToBlock,
+  runUntilBlocked,
+} from '../request/request-blocked-error.ts';
+import { scopeOf } from '../request/request-capture.ts';
 
 /** The part of an event of API Gateway (payload format 2.0) that is used. */
 export interface LambdaEvent {
@@ -29,33 +37,26 @@ export interface LambdaContext {
   getRemainingTimeInMillis(): number;
 }
 
-/** The response to a blocked request. */
-export interface BlockedResponse {
-  readonly statusCode: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+export type { BlockedResponse };
+
+interface Flushable {
+  flush(options: { readonly deadlineMs: number }): Promise<unknown>;
 }
 
-export interface LambdaCaptureOptions extends CaptureOptions {
+const OPTIONS = {
+  ...CAPTURE_OPTIONS,
   /** Reporter or sender that is flushed before the handler's result is returned. Default: none. */
-  readonly flush?:
-    | { flush(options: { readonly deadlineMs: number }): Promise<unknown> }
-    | undefined;
+  flush: optional<Flushable>(
+    object('a reporter or a sender', (value) => typeof readProperty(value, 'flush') === 'function'),
+  ),
   /**
    * Maximum time that the flush takes, in milliseconds; less if the function's own timeout is near.
    * 0 to 900000; default 2000.
    */
-  readonly flushDeadlineMs?: number | undefined;
-}
+  flushDeadlineMs: option<number>(integer(0, 900_000), 2000),
+} as const;
 
-const RULES = {
-  ...CAPTURE_RULES,
-  flush: object(
-    'a reporter or a sender',
-    (value) => typeof readProperty(value, 'flush') === 'function',
-  ),
-  flushDeadlineMs: integer(0, 900_000),
-};
+export interface LambdaCaptureOptions extends OrUndefined<OptionsOf<typeof OPTIONS>> {}
 
 /** Time that is left to the function after a flush: the result has to be returned. */
 const RESERVE_MS = 250;
@@ -70,20 +71,24 @@ export function captureRequests<E extends LambdaEvent, C extends LambdaContext, 
   handler: (event: E, context: C) => R | Promise<R>,
   options: LambdaCaptureOptions = {},
 ): (event: E, context: C) => Promise<R | BlockedResponse> {
-  const given = check<LambdaCaptureOptions>(options, RULES);
-  const { flush, flushDeadlineMs = 2000, ...capture } = given;
-  const scopeOf = createScopes(capture);
+  const { flush, flushDeadlineMs, ...capture } = readOptions(options, OPTIONS);
+  const settings = readCaptureOptions(capture);
   return async (event, context) => {
-    const scope = isRequest(event)
-      ? scopeOf(new CapturedEvent(event), undefined, event)
-      : undefined;
-    const handle = () => handler(event, context);
+    let result: R | undefined;
+    const handle = async (): Promise<void> => {
+      result = await handler(event, context);
+    };
     try {
-      const result = await (scope === undefined ? handle() : runInScope(scope, handle));
-      return scope?.blockedBy === undefined ? result : answerTo(scope.blockedBy, scope);
-    } catch (error) {
-      if (scope === undefined || !isRequestBlocked(error)) throw error;
-      return answerTo(error, scope);
+      if (isRequest(event)) {
+        const request = requestOf(event);
+        const parsed = parsedOf(event, request);
+        const scope = scopeOf(request, settings, { status: undefined, parsed, original: event });
+        const block = await runUntilBlocked(scope, handle);
+        if (block !== undefined) return respondToBlock(block, scope);
+      } else {
+        await handle();
+      }
+      return result as R;
     } finally {
       if (flush !== undefined) await flushed(flush, context, flushDeadlineMs);
     }
@@ -92,12 +97,12 @@ export function captureRequests<E extends LambdaEvent, C extends LambdaContext, 
 
 /** Queues and schedules start functions, too: what these report has no request. */
 function isRequest({ requestContext }: Partial<LambdaEvent>): boolean {
-  return requestContext?.http !== undefined;
+  return Boolean(requestContext?.http);
 }
 
 /** Never rejects: the request is answered regardless. */
 async function flushed(
-  source: NonNullable<LambdaCaptureOptions['flush']>,
+  source: Flushable,
   context: LambdaContext,
   flushDeadlineMs: number,
 ): Promise<void> {
@@ -109,64 +114,34 @@ async function flushed(
   }
 }
 
-function answerTo(block: Block, scope: RequestScope): BlockedResponse {
-  scope.block(block);
-  recordOnSpan(block);
+/** Headers of these events have lower-case names. */
+function requestOf({ headers, requestContext, rawPath, rawQueryString }: LambdaEvent): HttpRequest {
+  const { method, sourceIp } = requestContext.http;
   return {
-    statusCode: block.status,
-    headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
-    body: blockedBody(block.status),
+    headers,
+    method,
+    url: rawQueryString === '' ? rawPath : `${rawPath}?${rawQueryString}`,
+    // Who is connected to API Gateway, which only accepts TLS.
+    socket: { remoteAddress: sourceIp, encrypted: true },
   };
 }
 
-/** An event as capture reads requests. Its headers have lower-case names. */
-class CapturedEvent implements HttpRequest {
-  readonly #event: LambdaEvent;
-  #body: { readonly value: unknown } | undefined;
+/** Parses the body when the first event of the request needs it. */
+function parsedOf(event: LambdaEvent, request: HttpRequest): Parsed {
+  let body: { readonly value: unknown } | undefined;
+  return {
+    get body() {
+      body ??= { value: parse(event, bodyKindOf(request)) };
+      return body.value;
+    },
+    params: event.pathParameters,
+  };
+}
 
-  constructor(event: LambdaEvent) {
-    this.#event = event;
-  }
-
-  get headers(): HttpRequest['headers'] {
-    return this.#event.headers;
-  }
-
-  get method(): string {
-    return this.#event.requestContext.http.method;
-  }
-
-  get url(): string {
-    const { rawPath, rawQueryString } = this.#event;
-    return rawQueryString === '' ? rawPath : `${rawPath}?${rawQueryString}`;
-  }
-
-  /** Who is connected to API Gateway, which takes TLS alone. */
-  get socket(): SocketLike {
-    return { remoteAddress: this.#event.requestContext.http.sourceIp, encrypted: true };
-  }
-
-  get params(): unknown {
-    return this.#event.pathParameters;
-  }
-
-  /** Parsed when the first event of the request needs it. */
-  get body(): unknown {
-    this.#body ??= { value: this.#parse() };
-    return this.#body.value;
-  }
-
-  #parse(): unknown {
-    const { body, isBase64Encoded } = this.#event;
-    const kind = bodyKindOf(headerOf(this, 'content-type'));
-    if (typeof body !== 'string' || kind === undefined) return undefined;
-    const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
-    // Parameters are read from the text of a form as from a query.
-    if (kind === 'form') return text;
-    try {
-      return JSON.parse(text);
-    } catch {
-      return undefined;
-    }
-  }
+function parse({ body, isBase64Encoded }: LambdaEvent, kind: 'form' | 'json' | undefined): unknown {
+  if (typeof body !== 'string' || kind === undefined) return undefined;
+  const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
+  // Parameters are read from the text of a form as from a query.
+  if (kind === 'form') return text;
+  return tryCall((): unknown => JSON.parse(text));
 }

@@ -1,8 +1,8 @@
 /** Finds the identifiers of a user who logged in, or of the name that was tried. */
 import { readProperty } from '../../own-properties.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import type { Identifiers } from '../request/request-state.ts';
-import { fittedText } from '../request/request-text.ts';
+import type { Identifiers } from '../request/request-scope.ts';
+import { fitText } from '../request/request-text.ts';
 
 type Known = NonNullable<Identifiers>;
 
@@ -60,7 +60,7 @@ export function triedIdentifiers(
 function fittedName(value: unknown, redactor: Redactor): string | number | undefined {
   if (typeof value === 'number') return redactor.isSecretNumber(value) ? undefined : value;
   return typeof value === 'string' && value !== ''
-    ? fittedText(value, MAX_NAME_LENGTH, redactor)
+    ? fitText(value, MAX_NAME_LENGTH, redactor).text
     : undefined;
 }
 

@@ -1,15 +1,26 @@
 /** Observes the results of Passport's strategies, and reports logins. */
+import {
+  A_FUNCTION,
+  type OptionsOf,
+  type OptionValues,
+  type OrUndefined,
+  object,
+  option,
+  optional,
+  readOptions,
+  required,
+} from '../../option-rules.ts';
 import { readProperty } from '../../own-properties.ts';
-import { ignoreRejection } from '../../runtime/ignore-rejection.ts';
+import { ignoreRejection, tryCall } from '../../runtime/host-calls.ts';
 import { createRedactor } from '../redaction/redactor.ts';
 import {
   currentContext,
   currentScope,
+  type Identifiers,
   identify,
   type RequestContext,
   runInScope,
 } from '../request/request-scope.ts';
-import type { Identifiers } from '../request/request-state.ts';
 import { identifiersOfUser, triedIdentifiers } from './login-identifiers.ts';
 
 /** The `userLogin` method of a reporter, or your own. */
@@ -29,19 +40,28 @@ export interface LoginAttempt {
   readonly byDefault: boolean;
 }
 
-export interface LoginOptions {
-  readonly reporter: LoginReporter;
+const OPTIONS = {
+  reporter: required<LoginReporter>(
+    object(
+      'an object with userLogin',
+      (reporter) => 'userLogin' in reporter && typeof reporter.userLogin === 'function',
+    ),
+  ),
   /**
    * Returns whether an authentication is a login. Default: all except restored sessions, accounts that
    * are connected to a user (`authorize`), and, with `session: false`, strategies that do not read a
    * name and password from a form: those authenticate each request.
    */
-  readonly isLogin?: ((attempt: LoginAttempt) => boolean) | undefined;
+  isLogin: optional<(attempt: LoginAttempt) => boolean>(A_FUNCTION),
   /**
    * Returns the user's identifiers: strings, numbers or booleans by name; `null`: none. Default: `id`,
    * `uid`, `email`, `username` and `login`, if present.
    */
-  readonly identifiersOf?: ((user: unknown) => Identifiers) | undefined;
+  identifiersOf: option<(user: unknown) => Identifiers>(A_FUNCTION, identifiersOfUser),
+} as const;
+
+export interface LoginOptions extends OrUndefined<OptionsOf<typeof OPTIONS>> {
+  readonly reporter: LoginReporter;
 }
 
 type Act = (...given: unknown[]) => unknown;
@@ -67,14 +87,15 @@ interface Failing {
   readonly report: () => void;
 }
 
+/** An error here costs an event, never a login: all calls are guarded. */
 export class LoginWatch {
-  readonly #options: LoginOptions;
+  readonly #options: OptionValues<typeof OPTIONS>;
   readonly #redactor = createRedactor();
   /** Requests whose strategy is just failing: Passport may try the next one. */
   readonly #failing = new WeakMap<object, Chain>();
 
   constructor(options: LoginOptions) {
-    this.#options = options;
+    this.#options = readOptions(options, OPTIONS);
   }
 
   /** Returns a derived strategy; the registered one is not changed. */
@@ -82,7 +103,7 @@ export class LoginWatch {
     if (!isStrategy(strategy)) return strategy;
     const { authenticate } = strategy;
     const begin = (one: Strategy, given: readonly unknown[]): void => {
-      guarded(() => this.#begin(one, given));
+      tryCall(() => this.#begin(one, given));
     };
     return Object.create(strategy, {
       authenticate: {
@@ -114,7 +135,7 @@ export class LoginWatch {
     strategy.fail = (...given) => {
       if (isLogin && !lacksCredentials(strategy, request, given)) {
         chain.hasFailedLogin = true;
-        chain.identifiers ??= guarded(() => this.#triedBy(strategy, request)) ?? null;
+        chain.identifiers ??= tryCall(() => this.#triedBy(strategy, request)) ?? null;
       }
       return this.#failOrGoOn(chain, request, {
         fail: () => Reflect.apply(fail, strategy, given),
@@ -144,11 +165,11 @@ export class LoginWatch {
     const { isLogin } = this.#options;
     if (isLogin === undefined) return byDefault;
     const attempt = { strategy: String(strategy.name), request, options, byDefault };
-    return guarded(() => isLogin(attempt)) === true;
+    return tryCall(() => isLogin(attempt)) === true;
   }
 
   #authenticated(user: unknown, isLogin: boolean): void {
-    const { identifiersOf = identifiersOfUser, reporter } = this.#options;
+    const { identifiersOf, reporter } = this.#options;
     const identifiers = user === undefined ? null : identifiersOf(user);
     if (identifiers) identify(identifiers);
     if (isLogin) ignoreRejection(reporter.userLogin({ success: true }, currentContext()));
@@ -210,7 +231,7 @@ function lacksCredentials(
 }
 
 function hasAuthorization(request: object): boolean {
-  const headers = guarded(() => readProperty(request, 'headers'));
+  const headers = tryCall(() => readProperty(request, 'headers'));
   return typeof headers === 'object' && headers !== null && Object.hasOwn(headers, 'authorization');
 }
 
@@ -218,15 +239,6 @@ function hasAuthorization(request: object): boolean {
 function resumer(): (work: () => void) => void {
   const scope = currentScope();
   return (work) => {
-    guarded(() => (scope === undefined ? work() : runInScope(scope, work)));
+    tryCall(() => (scope === undefined ? work() : runInScope(scope, work)));
   };
-}
-
-/** An error here costs an event, never a login. */
-function guarded<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,10 @@
 /** `security-event-delivery/node-http`: captures requests of node:http, node:https and node:http2. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isPromiseLike } from '../../runtime/is-promise-like.ts';
-import type { CaptureOptions } from '../request/capture-options.ts';
+import { isPromiseLike } from '../../runtime/host-calls.ts';
+import { type CaptureOptions, readCaptureOptions } from '../request/capture-options.ts';
 import type { HttpRequest } from '../request/http-request.ts';
 import { isRequestBlocked } from '../request/request-blocked-error.ts';
-import { createScopes } from '../request/request-capture.ts';
+import { scopeOf } from '../request/request-capture.ts';
 import { type RequestScope, runInScope } from '../request/request-scope.ts';
 import { type NodeResponse, sendBlocked, statusOf } from './blocked-response.ts';
 import { passBlocksToNext } from './express-4.ts';
@@ -30,9 +30,13 @@ export function captureRequests<
   Q extends HttpRequest = IncomingMessage,
   S extends NodeResponse = ServerResponse,
 >(listener: RequestListener<Q, S>, options?: CaptureOptions): RequestListener<Q, S> {
-  const scopeOf = createScopes(options);
+  const settings = readCaptureOptions(options);
   return (request, response) => {
-    const scope = scopeOf(request, statusOf(response));
+    const scope = scopeOf(request, settings, {
+      status: statusOf(response),
+      parsed: request,
+      original: request,
+    });
     const onError = (error: unknown): void => endBlocked(error, response, scope);
     // An application of Express 4 may itself be the listener.
     passBlocksToNext(listener);

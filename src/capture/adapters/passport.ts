@@ -1,6 +1,5 @@
 /** `security-event-delivery/passport`: reports Passport's logins without code in the application. */
-import { A_FUNCTION, check, invalidOption, object } from '../../option-rules.ts';
-import { ownProperties } from '../../own-properties.ts';
+import { invalidOption } from '../../option-rules.ts';
 import { type LoginOptions, LoginWatch } from './login-watch.ts';
 
 export type { LoginAttempt, LoginOptions, LoginReporter } from './login-watch.ts';
@@ -9,15 +8,6 @@ export type { LoginAttempt, LoginOptions, LoginReporter } from './login-watch.ts
 export interface PassportLike {
   authenticate(...given: never): unknown;
 }
-
-const RULES = {
-  reporter: object(
-    'an object with userLogin',
-    (reporter) => 'userLogin' in reporter && typeof reporter.userLogin === 'function',
-  ),
-  isLogin: A_FUNCTION,
-  identifiersOf: A_FUNCTION,
-};
 
 /**
  * Reports the logins of all strategies of `passport`, registered now or later, in the context of the
@@ -32,13 +22,11 @@ const RULES = {
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option, or `passport`.
  */
 export function reportLogins(passport: PassportLike, options: LoginOptions): void {
-  const { reporter, ...given } = check<LoginOptions>(options, RULES);
-  if (reporter === undefined) throw invalidOption('expected a reporter', ['reporter']);
+  const watch = new LoginWatch(options);
   const lookUp: unknown = Reflect.get(Object(passport) as object, LOOK_UP);
   if (typeof lookUp !== 'function') {
     throw invalidOption('expected an instance of Passport', ['passport']);
   }
-  const watch = new LoginWatch(ownProperties({ reporter, ...given }));
   // `authenticate` always looks strategies up with this method.
   Object.defineProperty(passport, LOOK_UP, {
     configurable: true,

@@ -2,84 +2,73 @@
 import { normaliseAddress } from '../../address/normalise.ts';
 import { type Address, parseAddress } from '../../address/parse.ts';
 
-export interface AddressRanges {
-  /** Number of ranges, after merging those that overlap. */
-  readonly size: number;
-  /** Returns whether the normalised address is in the set: `::1` is `127.0.0.1`. */
-  readonly has: (address: string) => boolean;
-  /** Returns whether the address is in the set, without normalising it. */
-  readonly holds: (address: string) => boolean;
-}
-
-type Span = readonly [first: bigint, last: bigint];
-
-interface Network {
-  readonly span: Span;
+/** Addresses from the first to the last, as numbers. */
+export interface Range {
   readonly isIPv4: boolean;
+  readonly first: bigint;
+  readonly last: bigint;
 }
 
 const CIDR = /^([0-9a-f:.]+)(?:\/([0-9]{1,3}))?$/i;
+const IPV4_LOOPBACK = '127.0.0.1';
+const IPV6_LOOPBACK = 1n;
 
-const bitsOf = (bytes: readonly number[]): bigint =>
-  BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+const numberOf = (address: Address): bigint =>
+  BigInt(`0x${Buffer.from(address.toByteArray()).toString('hex')}`);
 
-const numberOf = (address: Address): bigint => bitsOf(address.toByteArray());
-
-/** Parses a CIDR or an address. Ignores bits behind the mask. */
-function networkOf(text: string): Network | undefined {
-  const [, address = '', mask] = CIDR.exec(text) ?? [];
-  const parsed = parseAddress(address);
-  if (parsed === undefined) return undefined;
-  const length = parsed.kind() === 'ipv4' ? 32 : 128;
-  const prefix = mask === undefined ? length : Number(mask);
-  if (prefix > length) return undefined;
-  const size = 1n << BigInt(length - prefix);
-  const number = numberOf(parsed);
+/**
+ * Parses a CIDR or an address. Ignores bits behind the mask. Returns the ranges of the addresses in normalised
+ * form: IPv4 for mapped ones, and also 127.0.0.1 for `::1`. Returns undefined for any other text.
+ */
+export function rangesOf(text: string): readonly Range[] | undefined {
+  const [, addressText = '', mask] = CIDR.exec(text) ?? [];
+  const given = parseAddress(addressText);
+  if (given === undefined) return undefined;
+  // The kind first: a polluted prototype might have a property of that name.
+  const isMapped =
+    given.kind() === 'ipv6' && 'isIPv4MappedAddress' in given && given.isIPv4MappedAddress();
+  const address = isMapped ? given.toIPv4Address() : given;
+  const bits = address.kind() === 'ipv4' ? 32 : 128;
+  const prefix = mask === undefined ? bits : Number(mask) - (isMapped ? 96 : 0);
+  if (prefix < 0 || prefix > bits) return undefined;
+  const size = 1n << BigInt(bits - prefix);
+  const number = numberOf(address);
   const first = number - (number % size);
-  return { span: [first, first + size - 1n], isIPv4: length === 32 };
+  const range = { isIPv4: bits === 32, first, last: first + size - 1n };
+  const hasLoopback = bits === 128 && first <= IPV6_LOOPBACK && IPV6_LOOPBACK <= range.last;
+  return hasLoopback ? [range, ...(rangesOf(IPV4_LOOPBACK) as Range[])] : [range];
 }
 
-/** Sorts spans, and merges those that overlap or touch. */
-function merged(spans: readonly Span[]): Span[] {
-  const result: Span[] = [];
-  for (const span of spans.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))) {
+/** Sorts ranges of one family, and merges those that overlap or touch. */
+function merged(ranges: readonly Range[]): Range[] {
+  const result: Range[] = [];
+  for (const range of ranges.toSorted((a, b) => (a.first < b.first ? -1 : 1))) {
     const before = result.at(-1);
-    if (before === undefined || span[0] > before[1] + 1n) result.push(span);
-    else if (span[1] > before[1]) result[result.length - 1] = [before[0], span[1]];
+    if (before === undefined || range.first > before.last + 1n) result.push(range);
+    else if (range.last > before.last) result[result.length - 1] = { ...before, last: range.last };
   }
   return result;
 }
 
-function covers(spans: readonly Span[], number: bigint): boolean {
+function covers(ranges: readonly Range[], number: bigint): boolean {
   let low = 0;
-  let high = spans.length;
+  let high = ranges.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((spans[middle] as Span)[0] <= number) low = middle + 1;
+    if ((ranges[middle] as Range).first <= number) low = middle + 1;
     else high = middle;
   }
-  const candidate = spans[low - 1];
-  return candidate !== undefined && number <= candidate[1];
+  const candidate = ranges[low - 1];
+  return candidate !== undefined && number <= candidate.last;
 }
 
-/** Returns the set, or the index of the first text that is neither a CIDR nor an address. */
-export function addressRanges(texts: readonly string[]): AddressRanges | number {
-  const spans: { readonly v4: Span[]; readonly v6: Span[] } = { v4: [], v6: [] };
-  for (const [index, text] of texts.entries()) {
-    const network = networkOf(text);
-    if (network === undefined) return index;
-    spans[network.isIPv4 ? 'v4' : 'v6'].push(network.span);
-  }
-  const v4 = merged(spans.v4);
-  const v6 = merged(spans.v6);
-  const holds = (text: string): boolean => {
-    const address = parseAddress(text);
+/** Returns a function that tells whether an address, in any spelling, is in one of the ranges. */
+export function addressSet(ranges: readonly Range[]): (address: string) => boolean {
+  const v4 = merged(ranges.filter(({ isIPv4 }) => isIPv4));
+  const v6 = merged(ranges.filter(({ isIPv4 }) => !isIPv4));
+  return (text) => {
+    const address = parseAddress(normaliseAddress(text) ?? '');
     if (address === undefined) return false;
     return covers(address.kind() === 'ipv4' ? v4 : v6, numberOf(address));
-  };
-  return {
-    size: v4.length + v6.length,
-    has: (text) => holds(normaliseAddress(text) ?? ''),
-    holds,
   };
 }

@@ -1,14 +1,24 @@
 /** Finds the client's address: walks from the direct peer back over the trusted proxies. */
 import { normaliseAddress } from '../../address/normalise.ts';
-import { SecurityEventError } from '../../errors.ts';
+import {
+  checkedElsewhere,
+  type OptionsOf,
+  type OrUndefined,
+  option,
+  readOptions,
+  usable,
+} from '../../option-rules.ts';
 import { ownProperties } from '../../own-properties.ts';
 import { headerOf, peerOf, type RequestLike } from '../request/request-like.ts';
 import { forwardedHops, type Refusal } from './forwarded-for.ts';
 import { compileTrust, type Trust, type TrustedProxies } from './trusted-proxies.ts';
 
-export interface ClientAddressOptions {
+// RFC 9110 5.6.2
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+
+export const CLIENT_ADDRESS_OPTIONS = {
   /** Lists the proxies whose headers you trust. Default: none; the client is the direct peer. */
-  readonly trustedProxies?: TrustedProxies | undefined;
+  trustedProxies: option<TrustedProxies>(checkedElsewhere('proxies'), [], 'none'),
   /**
    * The only header that is read if the direct peer is trusted: `x-forwarded-for` (the default),
    * `forwarded` (RFC 7239), or another header with an address or a list of addresses, the nearest last,
@@ -16,8 +26,14 @@ export interface ClientAddressOptions {
    * those of `x-forwarded-proto`, `-host` and `-port`. Choose a header that your proxy sets or appends
    * to: clients can forge a header that the proxy passes on unchanged.
    */
-  readonly addressHeader?: string | undefined;
-}
+  addressHeader: option<string>(
+    usable('the name of a header', (value) => typeof value === 'string' && HEADER_NAME.test(value)),
+    'x-forwarded-for',
+  ),
+} as const;
+
+export interface ClientAddressOptions
+  extends OrUndefined<OptionsOf<typeof CLIENT_ADDRESS_OPTIONS>> {}
 
 /** Validated options. */
 export interface ClientAddressPolicy {
@@ -67,22 +83,12 @@ export interface Walk {
  * `trustedProxies`.
  */
 export function readClientAddressOptions(options: ClientAddressOptions = {}): ClientAddressPolicy {
-  const given = ownProperties(options);
+  const { trustedProxies, addressHeader } = ownProperties(options);
+  const given = readOptions({ trustedProxies, addressHeader }, CLIENT_ADDRESS_OPTIONS);
   return {
-    isTrusted: compileTrust(given.trustedProxies ?? []),
-    addressHeader: readHeaderName(given.addressHeader ?? 'x-forwarded-for'),
+    isTrusted: compileTrust(given.trustedProxies),
+    addressHeader: given.addressHeader.toLowerCase(),
   };
-}
-
-// RFC 9110 5.6.2
-const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
-
-function readHeaderName(given: unknown): string {
-  if (typeof given === 'string' && HEADER_NAME.test(given)) return given.toLowerCase();
-  throw new SecurityEventError('ERR_INVALID_OPTION', {
-    detail: 'addressHeader: expected the name of a header',
-    path: ['addressHeader'],
-  });
 }
 
 /**

@@ -1,13 +1,16 @@
-/** Reads the hops in X-Forwarded-For and similar headers, or in Forwarded (RFC 7239): nearest first. */
+/**
+ * Reads the hops in X-Forwarded-For and similar headers, or in Forwarded (RFC 7239): nearest first. Text
+ * further left may be forged and must not change how an element is read, so elements are split lazily
+ * from the right, where the nearest proxy appends, and quotes are also matched from the right.
+ */
 import { normaliseAddress } from '../../address/normalise.ts';
 import { readPort } from '../request/request-like.ts';
-import {
-  elementsFromRight,
-  type ListElement,
-  TOO_LONG,
-  type TOO_MANY,
-  unquotedComma,
-} from './header-list.ts';
+
+/** Maximum number of elements, counting empty ones. No request passes as many proxies. */
+export const MAX_HOPS = 64;
+
+/** Maximum length of an element. One of `Forwarded` has two nodes, a host name and a scheme. */
+const MAX_ELEMENT_CHARS = 1024;
 
 /**
  * Why no address was read:
@@ -48,29 +51,83 @@ const refused = (token: string, refusal: Refusal): ForwardedHop => ({
  * the name of the header: `forwarded`, or one that lists addresses.
  */
 export function* forwardedHops(header: string, value: string): Generator<ForwardedHop, void, void> {
-  if (header === 'forwarded') {
-    for (const element of elementsFromRight(value, unquotedComma)) yield readElement(element);
-  } else {
-    for (const token of elementsFromRight(value)) yield readToken(token);
+  const isForwarded = header === 'forwarded';
+  for (const element of elementsFromRight(value, isForwarded)) {
+    if (typeof element !== 'string') yield refused('', element.refusal);
+    else if (isForwarded) yield readElement(element);
+    else yield readNode(element.replace(SURROUNDING_QUOTES, '$1'), element);
   }
 }
 
-function readToken(token: ListElement): ForwardedHop {
-  if (typeof token !== 'string') return unread(token);
-  return readNode(token.replace(SURROUNDING_QUOTES, '$1'), token);
+/**
+ * Returns the element at a place from the right; 0 is the last. Returns the leftmost if the list is
+ * shorter, since a proxy may replace the list instead of appending to it.
+ */
+export function elementFromRight(value: string, place: number): string | undefined {
+  let found: string | undefined;
+  let at = 0;
+  for (const element of elementsFromRight(value, false)) {
+    if (typeof element !== 'string') break;
+    found = element;
+    if (at === place) break;
+    at += 1;
+  }
+  return found;
 }
 
-function readElement(element: ListElement): ForwardedHop {
-  if (typeof element !== 'string') return unread(element);
+/** Yields elements from the right, without empty ones (RFC 9110 section 5.6.1.2), or why one was not read. */
+function* elementsFromRight(
+  value: string,
+  hasQuotes: boolean,
+): Generator<string | { readonly refusal: 'too-long' | 'too-many' }, void, void> {
+  let end = value.length;
+  for (let read = 0; read < MAX_HOPS; read += 1) {
+    const floor = Math.max(0, end - MAX_ELEMENT_CHARS);
+    const comma = lastComma(value.slice(floor, end), hasQuotes);
+    if (comma === -1 && floor > 0) {
+      yield { refusal: 'too-long' };
+      return;
+    }
+    const element = withoutBlanks(value.slice(floor + comma + 1, end));
+    if (element !== '') yield element;
+    if (comma === -1) return;
+    end = floor + comma;
+  }
+  yield { refusal: 'too-many' };
+}
+
+/** Trims spaces and tabs only (RFC 9110 section 5.6.3); `trim` would remove other characters, too. */
+function withoutBlanks(text: string): string {
+  const isBlank = (at: number): boolean => text[at] === ' ' || text[at] === '\t';
+  let [first, end] = [0, text.length];
+  while (isBlank(first)) first += 1;
+  while (end > first && isBlank(end - 1)) end -= 1;
+  return text.slice(first, end);
+}
+
+/** Returns the index of the last comma, or -1. Ignores those in a quoted-string (RFC 9110 section 5.6.4). */
+function lastComma(text: string, hasQuotes: boolean): number {
+  if (!hasQuotes) return text.lastIndexOf(',');
+  let isQuoted = false;
+  for (let at = text.length - 1; at >= 0; at -= 1) {
+    if (text[at] === ',' && !isQuoted) return at;
+    // From the right the first quote closes; the next one opens unless a backslash escapes it.
+    if (text[at] === '"' && !(isQuoted && isEscaped(text, at))) isQuoted = !isQuoted;
+  }
+  return -1;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === '\\') first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+function readElement(element: string): ForwardedHop {
   const parameters = readForwardedElement(element);
   if (parameters === undefined) return refused(element, 'malformed');
   const node = parameters.get('for');
-  if (node === undefined) return refused(element, 'no-for');
-  return readNode(node, element);
-}
-
-function unread(element: typeof TOO_LONG | typeof TOO_MANY): ForwardedHop {
-  return refused('', element === TOO_LONG ? 'too-long' : 'too-many');
+  return node === undefined ? refused(element, 'no-for') : readNode(node, element);
 }
 
 const SURROUNDING_QUOTES = /^"(.*)"$/;
@@ -107,11 +164,7 @@ export function readForwardedElement(element: string): ReadonlyMap<string, strin
     if (name === undefined) continue;
     const key = name.toLowerCase();
     if (parameters.has(key)) return undefined;
-    parameters.set(key, plain ?? unescaped(quoted as string));
+    parameters.set(key, plain ?? (quoted as string).replace(/\\(.)/g, '$1'));
   }
   return parameters;
-}
-
-function unescaped(text: string): string {
-  return text.replace(/\\(.)/g, '$1');
 }

@@ -2,8 +2,7 @@
 import { parseAddress } from '../../address/parse.ts';
 import { headerOf, peerOf, type RequestLike, readPort } from '../request/request-like.ts';
 import type { ClientAddressPolicy, Walk } from './client-address.ts';
-import { readForwardedElement } from './forwarded-for.ts';
-import { elementFromRight } from './header-list.ts';
+import { elementFromRight, readForwardedElement } from './forwarded-for.ts';
 
 export interface RequestOrigin {
   readonly scheme: 'http' | 'https';

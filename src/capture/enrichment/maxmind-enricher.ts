@@ -1,24 +1,26 @@
 /** Reads facts from a database in MaxMind's format, with the optional peer `maxmind`. */
 import { SecurityEventError } from '../../errors.ts';
-import { check, invalidOption, usable } from '../../option-rules.ts';
+import { type OptionsOf, option, readOptions, required, usable } from '../../option-rules.ts';
 import { optionalImport } from '../../runtime/optional-import.ts';
-import { ALPHA_3_CODES } from './country-codes.ts';
-import type { Enricher } from './enrichers.ts';
+import type { Enricher } from './enricher-source.ts';
 import type { AddressEnrichment, Geo } from './enrichment.ts';
 
-export interface MaxmindOptions {
+const TEXT = usable('a non-empty string', (value) => typeof value === 'string' && value !== '');
+
+const OPTIONS = {
+  databasePath: required<string>(TEXT),
+  /** The language of city names, such as `de` or `pt-BR`; English if a name is missing. Default `en`. */
+  language: option<string>(TEXT, 'en'),
+} as const;
+
+export interface MaxmindOptions extends OptionsOf<typeof OPTIONS> {
   /** A `.mmdb` file: GeoLite2 City, GeoIP2 City or Enterprise, Anonymous IP, or one with the same format. */
   readonly databasePath: string;
-  /** The language of city names, such as `de` or `pt-BR`; English if a name is missing. Default `en`. */
-  readonly language?: string;
 }
 
 interface Maxmind {
   readonly open: (path: string) => Promise<{ readonly get: (address: string) => unknown }>;
 }
-
-const TEXT = usable('a non-empty string', (value) => typeof value === 'string' && value !== '');
-const RULES = { databasePath: TEXT, language: TEXT };
 
 const loadMaxmind = async (): Promise<Maxmind> => import('maxmind');
 
@@ -35,8 +37,7 @@ export async function maxmindEnricher(
   options: MaxmindOptions,
   load: () => Promise<Maxmind> = loadMaxmind,
 ): Promise<Enricher> {
-  const { databasePath, language = 'en' } = check<MaxmindOptions>(options, RULES);
-  if (databasePath === undefined) throw invalidOption('expected databasePath', ['databasePath']);
+  const { databasePath, language } = readOptions(options, OPTIONS);
   const { open } = await optionalImport('maxmind', load);
   const reader = await open(databasePath).catch((cause: unknown) => {
     throw new SecurityEventError('ERR_SETTINGS_FAILED', { cause, path: ['databasePath'] });
@@ -77,3 +78,31 @@ function geoIn(found: Entry, language: string): Geo | undefined {
   if (typeof latitude !== 'number' || typeof longitude !== 'number') return undefined;
   return { city, country_code: country, latitude, longitude };
 }
+
+/**
+ * Both ISO 3166-1 codes of each country in one word: `NLNLD`. XK and XKX are not assigned by ISO, but
+ * MaxMind and others use them for Kosovo.
+ */
+const COUNTRIES =
+  'ADAND AEARE AFAFG AGATG AIAIA ALALB AMARM AOAGO AQATA ARARG ASASM ATAUT AUAUS AWABW AXALA ' +
+  'AZAZE BABIH BBBRB BDBGD BEBEL BFBFA BGBGR BHBHR BIBDI BJBEN BLBLM BMBMU BNBRN BOBOL BQBES ' +
+  'BRBRA BSBHS BTBTN BVBVT BWBWA BYBLR BZBLZ CACAN CCCCK CDCOD CFCAF CGCOG CHCHE CICIV CKCOK ' +
+  'CLCHL CMCMR CNCHN COCOL CRCRI CUCUB CVCPV CWCUW CXCXR CYCYP CZCZE DEDEU DJDJI DKDNK DMDMA ' +
+  'DODOM DZDZA ECECU EEEST EGEGY EHESH ERERI ESESP ETETH FIFIN FJFJI FKFLK FMFSM FOFRO FRFRA ' +
+  'GAGAB GBGBR GDGRD GEGEO GFGUF GGGGY GHGHA GIGIB GLGRL GMGMB GNGIN GPGLP GQGNQ GRGRC GSSGS ' +
+  'GTGTM GUGUM GWGNB GYGUY HKHKG HMHMD HNHND HRHRV HTHTI HUHUN IDIDN IEIRL ILISR IMIMN ININD ' +
+  'IOIOT IQIRQ IRIRN ISISL ITITA JEJEY JMJAM JOJOR JPJPN KEKEN KGKGZ KHKHM KIKIR KMCOM KNKNA ' +
+  'KPPRK KRKOR KWKWT KYCYM KZKAZ LALAO LBLBN LCLCA LILIE LKLKA LRLBR LSLSO LTLTU LULUX LVLVA ' +
+  'LYLBY MAMAR MCMCO MDMDA MEMNE MFMAF MGMDG MHMHL MKMKD MLMLI MMMMR MNMNG MOMAC MPMNP MQMTQ ' +
+  'MRMRT MSMSR MTMLT MUMUS MVMDV MWMWI MXMEX MYMYS MZMOZ NANAM NCNCL NENER NFNFK NGNGA NINIC ' +
+  'NLNLD NONOR NPNPL NRNRU NUNIU NZNZL OMOMN PAPAN PEPER PFPYF PGPNG PHPHL PKPAK PLPOL PMSPM ' +
+  'PNPCN PRPRI PSPSE PTPRT PWPLW PYPRY QAQAT REREU ROROU RSSRB RURUS RWRWA SASAU SBSLB SCSYC ' +
+  'SDSDN SESWE SGSGP SHSHN SISVN SJSJM SKSVK SLSLE SMSMR SNSEN SOSOM SRSUR SSSSD STSTP SVSLV ' +
+  'SXSXM SYSYR SZSWZ TCTCA TDTCD TFATF TGTGO THTHA TJTJK TKTKL TLTLS TMTKM TNTUN TOTON TRTUR ' +
+  'TTTTO TVTUV TWTWN TZTZA UAUKR UGUGA UMUMI USUSA UYURY UZUZB VAVAT VCVCT VEVEN VGVGB VIVIR ' +
+  'VNVNM VUVUT WFWLF WSWSM XKXKX YEYEM YTMYT ZAZAF ZMZMB ZWZWE';
+
+/** The alpha-3 code of each alpha-2 code. */
+export const ALPHA_3_CODES: ReadonlyMap<string, string> = new Map(
+  COUNTRIES.split(' ').map((country) => [country.slice(0, 2), country.slice(2)]),
+);

@@ -1,9 +1,9 @@
 /** Reads facts from lists of networks: Tor exits, VPNs, proxies, datacenters. */
 import { readFileSync } from 'node:fs';
 import { SecurityEventError } from '../../errors.ts';
-import { check, invalidOption, usable } from '../../option-rules.ts';
-import { type AddressRanges, addressRanges } from '../client-address/address-ranges.ts';
-import type { Enricher } from './enrichers.ts';
+import { invalidOption, readOptions, required, usable } from '../../option-rules.ts';
+import { addressSet, type Range, rangesOf } from '../client-address/address-ranges.ts';
+import type { Enricher } from './enricher-source.ts';
 import type { AddressEnrichment } from './enrichment.ts';
 
 export interface NetworkListOptions {
@@ -24,19 +24,23 @@ const isDatacenter = (value: unknown): boolean => {
   return typeof name === 'string' && typeof url === 'string';
 };
 
-const RULES = {
-  networks: usable(
-    'a path, a file URL or a list of CIDRs',
-    (value) =>
-      typeof value === 'string' ||
-      value instanceof URL ||
-      (Array.isArray(value) && value.every((element) => typeof element === 'string')),
+const OPTIONS = {
+  networks: required<NetworkListOptions['networks']>(
+    usable(
+      'a path, a file URL or a list of CIDRs',
+      (value) =>
+        typeof value === 'string' ||
+        value instanceof URL ||
+        (Array.isArray(value) && value.every((element) => typeof element === 'string')),
+    ),
   ),
-  marks: usable(
-    '"proxy", "tor", "vpn" or a datacenter with name and url',
-    (value) => FLAGS.includes(value) || isDatacenter(value),
+  marks: required<NetworkListOptions['marks']>(
+    usable(
+      '"proxy", "tor", "vpn" or a datacenter with name and url',
+      (value) => FLAGS.includes(value) || isDatacenter(value),
+    ),
   ),
-};
+} as const;
 
 /**
  * Creates an enricher that looks addresses up in a list of networks, with binary search.
@@ -45,13 +49,11 @@ const RULES = {
  * the file cannot be read.
  */
 export function networkListEnricher(options: NetworkListOptions): Enricher {
-  const { networks, marks } = check<NetworkListOptions>(options, RULES);
-  if (networks === undefined) throw invalidOption('expected networks', ['networks']);
-  if (marks === undefined) throw invalidOption('expected marks', ['marks']);
-  const ranges = rangesOf(linesOf(networks));
+  const { networks, marks } = readOptions(options, OPTIONS);
+  const has = addressSet(linesOf(networks).flatMap(rangesOfLine));
   const facts: AddressEnrichment =
     typeof marks === 'string' ? { [marks]: true } : { datacenter: { ...marks } };
-  return (address) => (ranges.has(address) ? facts : undefined);
+  return (address) => (has(address) ? facts : undefined);
 }
 
 const isList = (networks: NetworkListOptions['networks']): networks is readonly string[] =>
@@ -66,12 +68,11 @@ function linesOf(networks: NetworkListOptions['networks']): readonly string[] {
   }
 }
 
-function rangesOf(lines: readonly string[]): AddressRanges {
-  const numbered = lines
-    .map((line, index) => ({ text: line.trim().split(/[\s,;#]/, 1)[0] ?? '', line: index + 1 }))
-    .filter(({ text }) => text !== '');
-  const ranges = addressRanges(numbered.map(({ text }) => text));
-  if (typeof ranges !== 'number') return ranges;
-  const { line } = numbered[ranges] as { line: number };
-  throw invalidOption(`line ${line} of networks is neither a CIDR nor an address`, ['networks']);
+function rangesOfLine(line: string, index: number): readonly Range[] {
+  const [text = ''] = line.trim().split(/[\s,;#]/, 1);
+  const ranges = text === '' ? [] : rangesOf(text);
+  if (ranges !== undefined) return ranges;
+  throw invalidOption(`line ${index + 1} of networks is neither a CIDR nor an address`, [
+    'networks',
+  ]);
 }

@@ -3,12 +3,10 @@
  * IBANs (ISO 13616).
  */
 
+import type { Finder, Span } from './secret-shapes.ts';
+
 /** Major industries 2 to 6: banking, travel, merchandising. Times in milliseconds begin with 1. */
 const CARD_DIGITS = /^[2-6][0-9]{12,18}$/;
-
-/** Printed groups: fours with a shorter end, or 4-6-5 and 4-6-4. */
-const PRINTED =
-  /^(?:[0-9]{4}([ -])(?:[0-9]{4}\1){2,3}[0-9]{1,4}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})$/;
 
 export function isCardNumber(digits: string): boolean {
   return CARD_DIGITS.test(digits) && luhnSum(digits) % 10 === 0;
@@ -24,12 +22,13 @@ function luhnSum(digits: string): number {
   return sum;
 }
 
-const MAX_GROUPS = 5;
-
-interface Group {
-  readonly start: number;
-  readonly end: number;
-}
+/** One word, fours with a shorter end, or 4-6-5 and 4-6-4. The longest is tried first. */
+const PRINTED = [
+  '[0-9]{4}([ -])(?:[0-9]{4}\\1){3}[0-9]{1,4}',
+  '[0-9]{4}([ -])(?:[0-9]{4}\\1){2}[0-9]{1,4}',
+  '[0-9]{4}([ -])[0-9]{6}\\1[0-9]{4,5}',
+  '[0-9]{13,19}',
+].map((form) => new RegExp(`${form}(?![A-Za-z0-9_])`, 'y'));
 
 /** The beginning of a number at the end of a text that was cut. */
 const CUT_DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[2-6](?:[ -]?[0-9]){5,18}$/;
@@ -40,50 +39,28 @@ const DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[0-9]+(?![A-Za-z0-9_])/g;
 /** Every card number matches, printed or not; most texts do not, which saves the search. */
 const ENOUGH_DIGITS = /(?:[0-9][ -]?){13}/;
 
-export const mayHaveCards = (text: string, isCut: boolean): boolean =>
-  isCut || ENOUGH_DIGITS.test(text);
-
 /**
  * Yields the card numbers in a text, in order and in linear time. A number that the cut may have
  * shortened counts if it may be a card.
  */
-export function* cardNumbers(text: string, isCut: boolean): Generator<Group> {
+function* cardNumbers(text: string, isCut: boolean): Generator<Span> {
   let end = 0;
-  for (const group of wholeCards(text)) {
-    yield group;
-    end = group.end;
+  for (const { index: start } of text.matchAll(DIGITS)) {
+    const length = start < end ? 0 : cardLength(text, start);
+    if (length === 0) continue;
+    end = start + length;
+    yield { start, end };
   }
   const cut = isCut ? CUT_DIGITS.exec(text) : null;
   if (cut !== null && cut.index >= end) yield { start: cut.index, end: text.length };
 }
 
-function* wholeCards(text: string): Generator<Group> {
-  const groups: Group[] = [];
-  for (const match of text.matchAll(DIGITS)) {
-    groups.push({ start: match.index, end: match.index + match[0].length });
-  }
-  let index = 0;
-  while (index < groups.length) {
-    const taken = groupsOfCard(text, groups, index);
-    if (taken > 0) {
-      yield {
-        start: (groups[index] as Group).start,
-        end: (groups[index + taken - 1] as Group).end,
-      };
-    }
-    index += Math.max(1, taken);
-  }
-}
-
-/** Returns the largest number of groups from `first` on that form a card number, or 0. */
-function groupsOfCard(text: string, groups: readonly Group[], first: number): number {
-  const { start } = groups[first] as Group;
-  for (let count = MAX_GROUPS; count > 0; count -= 1) {
-    const last = groups[first + count - 1];
-    if (last === undefined || last.end - start > 19 + MAX_GROUPS - 1) continue;
-    const written = text.slice(start, last.end);
-    if (count > 1 && !PRINTED.test(written)) continue;
-    if (isCardNumber(written.replace(/[ -]/g, ''))) return count;
+/** Returns the length of the card number that begins at `start`, or 0. */
+function cardLength(text: string, start: number): number {
+  for (const form of PRINTED) {
+    form.lastIndex = start;
+    const [written = ''] = form.exec(text) ?? [];
+    if (isCardNumber(written.replace(/[ -]/g, ''))) return written.length;
   }
   return 0;
 }
@@ -93,10 +70,9 @@ const IBAN =
   /(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[A-Za-z0-9]{11,30}|(?: [A-Za-z0-9]{4}){2,7}(?: [A-Za-z0-9]{1,3})?)(?![A-Za-z0-9])/g;
 
 const MAYBE_IBAN = /[A-Za-z]{2}[0-9]{2}[A-Za-z0-9 ]{11}/;
-export const mayHaveIbans = (text: string): boolean => MAYBE_IBAN.test(text);
 
 /** Yields the IBANs in a text, in order. */
-export function* ibans(text: string): Generator<Group> {
+function* ibans(text: string): Generator<Span> {
   for (const match of text.matchAll(IBAN)) {
     const iban = match[0].replaceAll(' ', '').toUpperCase();
     if (isIban(iban)) yield { start: match.index, end: match.index + match[0].length };
@@ -112,3 +88,8 @@ function isIban(iban: string): boolean {
   }
   return rest === 1;
 }
+
+export const ACCOUNT_FINDERS: readonly Finder[] = [
+  { applies: (text) => MAYBE_IBAN.test(text), finds: [ibans] },
+  { applies: (text, isCut) => isCut || ENOUGH_DIGITS.test(text), finds: [cardNumbers] },
+];

@@ -1,13 +1,16 @@
 /** Finds secret values by their name inside a text: in forms, JSON, GraphQL and XML. */
-import { endFinder, type Find, type Finder } from './finder.ts';
-import type { NameVerdict } from './name-matcher.ts';
-import { looksRandom } from './random-looking.ts';
+import { tryCall } from '../../runtime/host-calls.ts';
+import { looksRandom, type NameVerdict } from './name-matcher.ts';
+import { endFinder, type Find, type Finder } from './secret-shapes.ts';
 
-export type VerdictOf = (name: string) => NameVerdict;
+type VerdictOf = (name: string) => NameVerdict;
 
 type EndOf = (text: string, from: number) => number;
 
-/** Values of ambiguous names are judged by this many characters, so that the work stays linear. */
+/**
+ * So many characters of the value of an ambiguous name, and of the text before a name, are judged: the work
+ * stays linear.
+ */
 const JUDGED_LENGTH = 128;
 
 /** Returns the end of a secret value that begins at `start`, or undefined if it is harmless or empty. */
@@ -27,8 +30,8 @@ interface Value {
   readonly endOf: EndOf;
 }
 
-const MAX_NAME_LENGTH = 64;
-const NAME_AT_END = /[^\s=&?#;:,"'<>{}()*/|\\!@+^`~]*$/;
+const MAX_NAME_LENGTH = 256;
+const NAME_AT_END = /[^\s␍␊=&?#;:,"'<>{}()*/|\\!@+^`~]*$/;
 
 /** Returns the name that ends at `at`, and begins at `from` or later. */
 function nameBefore(text: string, at: number, from = 0): string {
@@ -36,29 +39,99 @@ function nameBefore(text: string, at: number, from = 0): string {
   return NAME_AT_END.exec(before)?.[0] ?? '';
 }
 
-/** A name may be percent-encoded, together with the separator before it. */
-function decoded(name: string): string {
-  if (!name.includes('%')) return name;
-  try {
-    return NAME_AT_END.exec(decodeURIComponent(name))?.[0] ?? '';
-  } catch {
-    return name;
-  }
+/** Begins a pair anywhere in a text: in URLs, forms, JSON strings and headers. */
+const PAIR_START = /(?:[&?#]|&amp;|(?<!=)"|(?<!set-)cookie:\s{0,8})$/i;
+
+const LINE_BREAK = /[\r\n␍␊]/;
+
+/** Before the `set` of SQL, which Windows has too: a `;`, or a table. */
+const BEFORE_SQL_SET = /;[\s␍␊]*|(?:update|into)\s+\S+[\s␍␊]+(?:\S+[\s␍␊]+)?/;
+
+/**
+ * Begins a pair outside of SQL: a line, also with `export`, `set` or Docker's `ENV` and `ARG`, a `;`, and
+ * the end of a quoted value.
+ */
+const SEPARATOR = new RegExp(
+  `(?:[\\r\\n␍␊][\\s␍␊]*(?:(?:export|env|arg|(?<!${BEFORE_SQL_SET.source})set)[ \\t]+)?|;\\s*|"\\s+)$`,
+  'i',
+);
+
+/** In a list of pairs, the value before and a separator: in cookies, lines and connection strings. */
+const VALUE_AND_SEPARATOR = /^(?:[^\s'␍␊]*[;,\s␍␊]|'[^'␍␊]*'[;\s␍␊])[\s␍␊]*$/;
+
+/** On the line before a pair: an SQL injection, an open string of SQL, or a header that sets cookies. */
+const INJECTION = new RegExp(
+  [
+    /['")][\s+]*(?:--|(?:or|and|union|having)\b)|\d[\s+]+(?:or|and|union|having)\b/,
+    /\bunion\s+(?:all\s+)?select\b|\bselect\b.{1,64}\bfrom\b|\bupdate\s+\S+\s+set\b/,
+    /\b(?:insert\s+into|delete\s+from|exec)\b|\/\*.{0,64}\*\/|[(,]\s*'[^']*$|set-cookie:/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+);
+
+/** The end of lines that the next one continues in SQL: an operator, and perhaps comments. */
+const OPEN_EXPRESSION =
+  /(?:\b(?:or|and|xor|where|having|when|(?<!not )(?:set|not))|[(|]|&&|['")\d],)(?:[\s␍␊]|(?:--|#)[^\r\n␍␊]*[\r\n␍␊]|\/\*[^*]*\*\/)*$/i;
+
+/** `password[$ne]=`, an injection into queries of MongoDB. */
+const OPERATOR = /\[\$\w/;
+
+/** `; token=$(cat /etc/shadow)`, an injection into a shell. */
+const isCommand = (before: string, value: string): boolean =>
+  /;\s*$/.test(before) && /^(?:\$\(|`)/.test(value);
+
+interface Pair {
+  readonly name: string;
+  /** False for expressions, such as `or password=` in an SQL injection. */
+  readonly isPair: boolean;
+}
+
+/** Returns a function that reads the pair with its `=` at `at`. `from`: the end of the pair before. */
+function pairReader(text: string): (at: number, from: number) => Pair {
+  let isList = false;
+  let isInjection = false;
+  return (at, from) => {
+    const written = nameBefore(text, at, from);
+    // Also the separator before a name may be percent-encoded.
+    const decoded = written.includes('%')
+      ? (tryCall(() => decodeURIComponent(written)) ?? written)
+      : written;
+    const name = nameBefore(decoded, decoded.length);
+    const before =
+      // A text begins like a line.
+      (from === 0 ? '\n' : '') +
+      text.slice(from, at - written.length) +
+      decoded.slice(0, decoded.length - name.length);
+    const line = before.split(LINE_BREAK).at(-1) ?? '';
+    const linesBefore = before.slice(0, before.length - line.length);
+    if (linesBefore !== '') isInjection = OPEN_EXPRESSION.test(linesBefore.slice(-JUDGED_LENGTH));
+    isInjection ||= INJECTION.test(line);
+    const end = before.slice(-JUDGED_LENGTH);
+    isList =
+      PAIR_START.test(end) ||
+      (isList && VALUE_AND_SEPARATOR.test(before)) ||
+      (!isInjection && SEPARATOR.test(end) && !isCommand(end, text.slice(at + 1, at + 3)));
+    return { name, isPair: isList && !OPERATOR.test(name) };
+  };
 }
 
 /** `password=…` in query strings, forms and cookies, and `password="…"` in a tag of XML. */
 function assignments(verdictOf: VerdictOf): Find {
-  const endOfBare = endFinder('[^\\s&#;"\'<>]');
+  const endOfBare = endFinder('[^\\s␍␊&#;"\'<>]');
   return function* find(text) {
+    const pairAt = pairReader(text);
     let done = 0;
     for (let at = text.indexOf('='); at !== -1; at = text.indexOf('=', done)) {
-      const name = decoded(nameBefore(text, at, done));
+      const { name, isPair } = pairAt(at, done);
       const verdict = name === '' ? 'harmless' : verdictOf(name);
       const quote = text.charAt(at + 1);
       const isQuoted =
         verdict !== 'harmless' && (quote === '"' || quote === "'") && isInTag(text, at);
       const start = isQuoted ? at + 2 : at + 1;
-      const end = secretEnd(verdict, text, { start, endOf: isQuoted ? closing(quote) : endOfBare });
+      const value = { start, endOf: isQuoted ? closing(quote) : endOfBare };
+      const end = isPair || isQuoted ? secretEnd(verdict, text, value) : undefined;
       done = end ?? at + 1;
       if (end !== undefined) yield { start, end };
     }
@@ -111,20 +184,13 @@ const closing =
     return Math.min(at, text.length);
   };
 
-const before =
-  (mark: string): EndOf =>
-  (text, from) => {
-    const found = text.indexOf(mark, from);
-    return found === -1 ? text.length : found;
-  };
-
 /** `<password>…</password>` in XML, also with a prefix, attributes or a CDATA section. */
 function elements(verdictOf: VerdictOf): Find {
   return function* find(text) {
     const tags = /<(?:[\w-]{1,32}:)?([\w-]{1,64})(?:\s[^<>]{0,256})?>(<!\[CDATA\[)?/g;
     for (let match = tags.exec(text); match !== null; match = tags.exec(text)) {
       const start = match.index + match[0].length;
-      const endOf = before(match[2] === undefined ? '<' : ']]>');
+      const endOf = endFinder({ until: match[2] === undefined ? '<' : ']]>' });
       const end = secretEnd(verdictOf(match[1] as string), text, { start, endOf });
       if (end !== undefined) yield { start, end };
       tags.lastIndex = end ?? start;

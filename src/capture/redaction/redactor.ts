@@ -1,34 +1,52 @@
 /** Redacts the values of sensitive keys, and values that look like secrets. */
-import { check, listOf, oneOf, usable } from '../../option-rules.ts';
-import { isCardNumber } from './account-numbers.ts';
-import type { Span } from './finder.ts';
-import { isKeyPattern, type NameVerdict, nameMatcher } from './name-matcher.ts';
-import { looksRandom } from './random-looking.ts';
-import { secretFinders } from './secret-finder.ts';
+import { listOf, type OptionsOf, object, oneOf, option, readOptions } from '../../option-rules.ts';
+import { ACCOUNT_FINDERS, isCardNumber } from './account-numbers.ts';
+import { isKeyPattern, looksRandom, type NameVerdict, nameMatcher } from './name-matcher.ts';
+import { namedValueFinders } from './named-values.ts';
+import { AWS_KEY_FINDER, SHAPE_FINDER, type Span } from './secret-shapes.ts';
 import { AMBIGUOUS_KEYS, SENSITIVE_KEYS } from './sensitive-names.ts';
 
 /** Replaces a secret. */
 export const REDACTED = '[redacted]';
 
-export interface RedactionOptions {
+const PATTERN_LIST = listOf('patterns such as "apikey" or "*token"', isKeyPattern);
+
+const CHANGES = {
+  /** Patterns to add to the default list. */
+  add: option<readonly string[]>(PATTERN_LIST, []),
+  /** Patterns to remove from the default list. */
+  remove: option<readonly string[]>(
+    listOf(
+      'patterns of the default list',
+      (value) => typeof value === 'string' && SENSITIVE_KEYS.includes(value),
+    ),
+    [],
+  ),
+  /** Whole names, in any spelling, to show although a pattern matches: `max_tokens`. */
+  keep: option<readonly string[]>(
+    listOf('names', (value) => typeof value === 'string' && value !== ''),
+    [],
+  ),
+} as const;
+
+const OPTIONS = {
   /**
    * Names whose values are secret: a list that replaces {@link SENSITIVE_KEYS}, or changes to it. Patterns
    * are lower-case letters and digits, with an optional `*` at either end: see {@link SENSITIVE_KEYS}. With
    * `[]` nothing is redacted by name.
    */
-  readonly sensitiveKeys?:
-    | readonly string[]
-    | {
-        /** Patterns to add to the default list. */
-        readonly add?: readonly string[];
-        /** Patterns to remove from the default list. */
-        readonly remove?: readonly string[];
-        /** Whole names, in any spelling, to show although a pattern matches: `max_tokens`. */
-        readonly keep?: readonly string[];
-      };
+  sensitiveKeys: option<readonly string[] | OptionsOf<typeof CHANGES>>(
+    object(
+      `${PATTERN_LIST.expected}, or an object of lists`,
+      (value) => !Array.isArray(value) || PATTERN_LIST.isUsable(value),
+    ),
+    {},
+  ),
   /** Masks values inside texts and numbers that look like secrets. Default true. */
-  readonly maskValues?: boolean;
-}
+  maskValues: option<boolean>(oneOf(true, false), true),
+} as const;
+
+export interface RedactionOptions extends OptionsOf<typeof OPTIONS> {}
 
 export interface Redactor {
   /** Returns whether values of this name, in any spelling, are secret. */
@@ -49,31 +67,10 @@ export interface Redactor {
   readonly isSecretNumber: (value: number) => boolean;
 }
 
-const PATTERN_LIST = listOf('patterns such as "apikey" or "*token"', isKeyPattern);
-
-const RULES = {
-  sensitiveKeys: usable(
-    'a list of patterns, or an object of lists',
-    (value) => typeof value === 'object' && value !== null,
-  ),
-  maskValues: oneOf(true, false),
-};
-
-const CHANGE_RULES = {
-  add: PATTERN_LIST,
-  remove: listOf(
-    'patterns of the default list',
-    (value) => typeof value === 'string' && SENSITIVE_KEYS.includes(value),
-  ),
-  keep: listOf('names', (value) => typeof value === 'string' && value !== ''),
-};
-
 /** @throws SecurityEventError `ERR_INVALID_OPTION` */
 export function createRedactor(options: RedactionOptions = {}): Redactor {
-  const { sensitiveKeys = {}, maskValues = true } = check<RedactionOptions>(options, RULES, {
-    name: 'redaction',
-    path: ['redaction'],
-  });
+  const subject = { name: 'redaction', path: ['redaction'] };
+  const { sensitiveKeys, maskValues } = readOptions(options, OPTIONS, subject);
   const verdictOf = matcherOf(sensitiveKeys);
   const isSensitiveKey = (key: string): boolean => verdictOf(key) === 'sensitive';
   if (!maskValues) {
@@ -89,7 +86,13 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
     const verdict = verdictOf(name);
     return verdict === 'sensitive' || (verdict === 'ambiguous' && looksRandom(value));
   };
-  const finders = secretFinders(verdictOf);
+  // In this order: each finds in what the ones before have masked.
+  const finders = [
+    SHAPE_FINDER,
+    ...namedValueFinders(verdictOf),
+    AWS_KEY_FINDER,
+    ...ACCOUNT_FINDERS,
+  ];
   return {
     isSensitiveKey,
     isSecret,
@@ -117,29 +120,11 @@ type SensitiveKeys = NonNullable<RedactionOptions['sensitiveKeys']>;
 const isList = (keys: SensitiveKeys): keys is readonly string[] => Array.isArray(keys);
 
 function matcherOf(keys: SensitiveKeys): (name: string) => NameVerdict {
+  if (isList(keys)) return nameMatcher({ sensitive: keys, ambiguous: [], kept: [] });
   const path = ['redaction', 'sensitiveKeys'];
-  if (isList(keys)) {
-    const { sensitiveKeys } = check<{ sensitiveKeys: readonly string[] }>(
-      { sensitiveKeys: keys },
-      { sensitiveKeys: PATTERN_LIST },
-      { name: 'redaction', path: ['redaction'] },
-    );
-    return nameMatcher({ sensitive: sensitiveKeys ?? [], ambiguous: [], kept: [] });
-  }
-  const {
-    add = [],
-    remove = [],
-    keep = [],
-  } = check<typeof keys>(keys, CHANGE_RULES, {
-    name: path.join('.'),
-    path,
-  });
+  const { add, remove, keep } = readOptions(keys, CHANGES, { name: path.join('.'), path });
   const patterns = SENSITIVE_KEYS.filter((pattern) => !remove.includes(pattern));
-  return nameMatcher({
-    sensitive: [...patterns, ...add],
-    ambiguous: AMBIGUOUS_KEYS,
-    kept: keep,
-  });
+  return nameMatcher({ sensitive: [...patterns, ...add], ambiguous: AMBIGUOUS_KEYS, kept: keep });
 }
 
 function mask(text: string, spans: Iterable<Span>): string {

@@ -5,9 +5,8 @@
 import type { JsonObject, JsonValue } from '../../contract/index.ts';
 import { REDACTED, type Redactor } from '../redaction/redactor.ts';
 import { ByteBudget, jsonBytes } from './byte-budget.ts';
-import { cleanText, cutText } from './clean-text.ts';
-import { elementsOf, ownValue, shownAs, singleForm } from './foreign-value.ts';
-import { SECRET_WINDOW } from './request-text.ts';
+import { describePrimitive, describeSingleValue, elementsOf, ownValue } from './foreign-value.ts';
+import { fitText } from './request-text.ts';
 
 export interface CopyLimits {
   readonly maxDepth: number;
@@ -55,9 +54,9 @@ export class BoundedJsonCopier {
     this.#budget = new ByteBudget(limits.maxBytes);
   }
 
-  /** Returns the copy, or `undefined` if nothing of it fits. */
+  /** Returns the copy, or `undefined` if there is nothing or nothing of it fits. */
   copy(value: unknown): JsonValue | undefined {
-    const copied = this.#value(value);
+    const copied = value === undefined || value === null ? TOO_LARGE : this.#value(value);
     return copied === TOO_LARGE ? undefined : copied;
   }
 
@@ -74,7 +73,7 @@ export class BoundedJsonCopier {
       case 'object':
         return value === null ? this.#scalar(null) : this.#safely(value);
       default:
-        return this.#text(shownAs(value));
+        return this.#text(describePrimitive(value));
     }
   }
 
@@ -99,15 +98,10 @@ export class BoundedJsonCopier {
     return this.#fit(text, length);
   }
 
-  /** Returns the text cleaned, masked, and cut to `length`, plus the mark. */
-  #fit(text: string, length: number): string {
-    const seen = cutText(text, length + SECRET_WINDOW);
-    const isCut = seen.length < text.length;
-    const masked = this.#redactor.maskText(cleanText(seen), isCut);
-    if (!isCut && masked.length <= length) return masked;
-    const kept = cutText(masked, length);
-    const left = text.length - seen.length + masked.length - kept.length;
-    return `${kept}${TRUNCATED}: ${left} characters]`;
+  /** Returns the text with a mark if it was cut. */
+  #fit(given: string, length: number): string {
+    const { text, left } = fitText(given, length, this.#redactor);
+    return left === 0 ? text : `${text}${TRUNCATED}: ${left} characters]`;
   }
 
   /** A proxy's traps, or an object with a false prototype, may throw anywhere. */
@@ -122,7 +116,7 @@ export class BoundedJsonCopier {
   }
 
   #object(value: object): Copied {
-    const single = singleForm(value);
+    const single = describeSingleValue(value);
     if (single !== undefined) return this.#scalar(single);
     if (this.#ancestors.includes(value)) return this.#scalar('[circular]');
     const { source, more } = elementsOf(value, this.#limits.maxKeys);

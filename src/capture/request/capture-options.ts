@@ -1,7 +1,16 @@
 /** The options of host adapters, validated once for all requests. */
-import { ANYTHING, check, integer, usable } from '../../option-rules.ts';
 import {
-  type ClientAddressOptions,
+  ANYTHING,
+  integer,
+  type OptionsOf,
+  type OrUndefined,
+  option,
+  optional,
+  readOptions,
+  usable,
+} from '../../option-rules.ts';
+import {
+  CLIENT_ADDRESS_OPTIONS,
   type ClientAddressPolicy,
   readClientAddressOptions,
 } from '../client-address/client-address.ts';
@@ -14,16 +23,24 @@ import {
   type RequestParameters,
 } from './parameters.ts';
 
-export interface CaptureOptions extends ClientAddressOptions {
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+export const CAPTURE_OPTIONS = {
+  ...CLIENT_ADDRESS_OPTIONS,
   /** Adds facts about addresses: see `createEnrichment`. Default: none. */
-  readonly enrichment?: Enrichment | undefined;
+  enrichment: optional<Enrichment>(usable('what `createEnrichment` made', isObject)),
   /** Redaction of parameters, path and user agent. Default: by the default names, and by value. */
-  readonly redaction?: RedactionOptions | undefined;
+  redaction: optional<RedactionOptions>(ANYTHING),
   /** Limits of the captured parameters; `false`: none are captured. */
-  readonly parameters?: Omit<ParameterOptions, 'redactor'> | false | undefined;
+  parameters: option<ParameterOptions | false>(
+    usable('an object of limits, or false', (value) => value === false || isObject(value)),
+    {},
+  ),
   /** Status of the response to a blocked request. 400 to 599; default 403. */
-  readonly blockedStatus?: number | undefined;
-}
+  blockedStatus: option<number>(integer(400, 599), 403),
+} as const;
+
+export interface CaptureOptions extends OrUndefined<OptionsOf<typeof CAPTURE_OPTIONS>> {}
 
 /** Validated options. */
 export interface CaptureSettings {
@@ -35,32 +52,16 @@ export interface CaptureSettings {
   readonly blockedStatus: number;
 }
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
-
-/** For adapters that have more options. */
-export const CAPTURE_RULES = {
-  // Validated by client-address and redaction.
-  trustedProxies: ANYTHING,
-  addressHeader: ANYTHING,
-  redaction: ANYTHING,
-  enrichment: usable('what `createEnrichment` made', isObject),
-  parameters: usable(
-    'an object of limits, or false',
-    (value) => value === false || isObject(value),
-  ),
-  blockedStatus: integer(400, 599),
-};
-
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readCaptureOptions(options: CaptureOptions = {}): CaptureSettings {
-  const given = check<CaptureOptions>(options, CAPTURE_RULES);
-  const { enrichment, redaction, parameters = {}, blockedStatus = 403 } = given;
-  const redactor = createRedactor(redaction);
+  const given = readOptions(options, CAPTURE_OPTIONS);
+  const redactor = createRedactor(given.redaction);
   return {
     addresses: readClientAddressOptions(given),
-    enrichment,
+    enrichment: given.enrichment,
     redactor,
-    copyParameters: parameters === false ? undefined : parameterCopier({ ...parameters, redactor }),
-    blockedStatus,
+    copyParameters:
+      given.parameters === false ? undefined : parameterCopier(given.parameters, redactor),
+    blockedStatus: given.blockedStatus,
   };
 }

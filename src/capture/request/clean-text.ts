@@ -1,6 +1,6 @@
 /** Makes text of a request fit for a record: replaces control characters and lone surrogates, and cuts. */
 
-const UNFIT = /[\p{Cc}\p{Cs}]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/gu;
 const CONTROL_PICTURES = 0x2400;
 const FIRST_PRINTABLE = 0x20;
 const DELETE = '\u007f';
@@ -9,11 +9,11 @@ const DELETE = '\u007f';
  * Replaces C0 controls and DEL by their pictures (`␀`, `␊`, `␡`), and other controls and lone surrogates by
  * U+FFFD. The length stays the same.
  */
-export const cleanText = (text: string): string => text.replace(UNFIT, fitFor);
+export const cleanText = (text: string): string => text.replace(UNPRINTABLE, replacementFor);
 
-function fitFor(unfit: string): string {
-  if (unfit === DELETE) return '\u2421';
-  const code = unfit.charCodeAt(0);
+function replacementFor(unit: string): string {
+  if (unit === DELETE) return '\u2421';
+  const code = unit.charCodeAt(0);
   return code < FIRST_PRINTABLE ? String.fromCharCode(CONTROL_PICTURES + code) : '\ufffd';
 }
 

@@ -1,16 +1,15 @@
 /** Reads a request as the contract's `context.http.request`, and its client. */
+import { types } from 'node:util';
 import type { LogHttp } from '../../contract/index.ts';
-import { readProperty } from '../../own-properties.ts';
-import { type Walk, walkHops } from '../client-address/client-address.ts';
+import { walkHops } from '../client-address/client-address.ts';
 import { forwardedOrigin } from '../client-address/forwarded-origin.ts';
 import { type ActorIp, describeNormal } from '../enrichment/describe-address.ts';
 import { REDACTED, type Redactor } from '../redaction/redactor.ts';
-import { bodySource } from './body-source.ts';
 import type { CaptureSettings } from './capture-options.ts';
 import { cleanText, cutText } from './clean-text.ts';
 import { ownValue } from './foreign-value.ts';
-import type { ParameterSources, RequestParameters } from './parameters.ts';
-import { headerOf, peerOf, type RequestLike } from './request-like.ts';
+import type { RequestParameters } from './parameters.ts';
+import { headerOf, peerOf, type RequestLike, readQuietly } from './request-like.ts';
 import { pathOf, queryTextOf, userAgentOf } from './request-text.ts';
 
 /** A host's request: those of node:http, node:http2 and Express fit. It is never changed. */
@@ -25,6 +24,9 @@ export interface HttpRequest extends RequestLike {
   /** The route's parameters. */
   readonly params?: unknown;
 }
+
+/** The parameters that may be parsed later than the head. */
+export type Parsed = Pick<HttpRequest, 'body' | 'params'>;
 
 /** Not the `{}` of events outside a request. */
 export type RequestFacts = Extract<LogHttp['request'], { readonly host: string }>;
@@ -47,6 +49,7 @@ export function readHead(request: HttpRequest, settings: CaptureSettings): Reque
   const walk = walkHops(request, addresses);
   const { scheme, host, port } = forwardedOrigin(request, addresses, walk);
   const ip = describeNormal(walk.client?.address ?? UNKNOWN_ADDRESS, enrichment);
+  const verb = cleanText(cutText(textOf(request, 'method') || 'GET', MAX_VERB_LENGTH));
   return {
     ip,
     // Listed one by one: see `describeNormal`.
@@ -54,47 +57,30 @@ export function readHead(request: HttpRequest, settings: CaptureSettings): Reque
       scheme,
       host,
       port,
-      verb: cleanText(
-        cutText(textOf(request, 'method') || 'GET', MAX_VERB_LENGTH),
-      ) as RequestFacts['verb'],
+      verb: verb as RequestFacts['verb'],
       path: pathOf(targetOf(request), redactor),
       user_agent: userAgentOf(headerOf(request, 'user-agent'), redactor),
       referer: null,
       remote_ip: ip.address,
-      remote_port: remotePortOf(request, walk),
+      // The client's own port if a proxy names it, else the direct peer's.
+      remote_port: String(walk.client?.port ?? peerOf(request)?.port ?? UNKNOWN_PORT),
     },
   };
-}
-
-/** The client's own port if a proxy names it, else the direct peer's. */
-function remotePortOf(request: RequestLike, { client }: Walk): string {
-  const port = client?.port ?? peerOf(request)?.port;
-  return port === undefined ? UNKNOWN_PORT : String(port);
 }
 
 const targetOf = (request: HttpRequest): string | undefined =>
   textOf(request, 'originalUrl') ?? textOf(request, 'url');
 
 function textOf(request: HttpRequest, name: keyof HttpRequest): string | undefined {
-  const value = readSafely(request, name);
+  const value = readQuietly(request, name);
   return typeof value === 'string' ? value : undefined;
-}
-
-/** The parameters that may be parsed later than the head. */
-export interface Parsed {
-  readonly body: unknown;
-  readonly params: unknown;
-}
-
-export function parsedOf(request: HttpRequest): Parsed {
-  return { body: readSafely(request, 'body'), params: readSafely(request, 'params') };
 }
 
 /** Redacts segments that are route parameters with sensitive names; `undefined` if there are none. */
 export function redactedPath(
   request: HttpRequest,
-  { params }: Parsed,
-  { redactor }: CaptureSettings,
+  params: unknown,
+  redactor: Redactor,
 ): string | undefined {
   try {
     const secrets = secretsIn(params, redactor);
@@ -107,22 +93,24 @@ export function redactedPath(
 
 /** A parameter of several segments is a list, or one text. */
 function secretsIn(params: unknown, { isSensitiveKey }: Redactor): readonly string[] {
-  if (isEmpty(params)) return [];
-  const source = params as object;
-  return Object.keys(source)
+  if (typeof params !== 'object' || params === null) return [];
+  return Object.keys(params)
     .filter((name) => isSensitiveKey(name))
-    .flatMap((name) => ownValue(source, name))
+    .flatMap((name) => ownValue(params, name))
     .flatMap((value) => (typeof value === 'string' ? value.split('/') : []))
     .filter((segment) => segment !== '');
 }
 
-/** Returns undefined if a getter of the host throws. */
-function readSafely(request: HttpRequest, name: keyof HttpRequest): unknown {
-  try {
-    return readProperty(request, name);
-  } catch {
-    return undefined;
-  }
+const FORMS = ['application/x-www-form-urlencoded', 'multipart/form-data'];
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
+
+/** Returns the contract's group of a body by its media type; undefined for any other, or without a type. */
+export function bodyKindOf(request: RequestLike): 'form' | 'json' | undefined {
+  // `application/JSON; charset=utf-8` is `application/json` (RFC 9110 section 8.3.1).
+  const [mediaType = ''] = (headerOf(request, 'content-type') ?? '').split(';', 1);
+  const kind = mediaType.trim().toLowerCase();
+  if (FORMS.includes(kind)) return 'form';
+  return JSON_TYPE.test(kind) ? 'json' : undefined;
 }
 
 export function readParameters(
@@ -131,23 +119,20 @@ export function readParameters(
   { copyParameters }: CaptureSettings,
 ): RequestParameters | undefined {
   if (copyParameters === undefined) return undefined;
-  const { rest, ...source } = bodySource(body, headerOf(request, 'content-type'));
-  const other = {
-    ...(isEmpty(params) ? {} : { params }),
-    ...(rest === undefined ? {} : { body: rest }),
-  };
-  const sources: ParameterSources = { query: queryTextOf(targetOf(request)), ...source, other };
-  const parameters = copyParameters(sources);
+  const kind = bodyKindOf(request);
+  const hasRest = kind === undefined && !isAbsent(body);
+  const parameters = copyParameters({
+    query: queryTextOf(targetOf(request)),
+    ...(kind === undefined ? {} : { [kind]: body }),
+    other: { ...(isAbsent(params) ? {} : { params }), ...(hasRest ? { body } : {}) },
+  });
   return Object.keys(parameters).length === 0 ? undefined : parameters;
 }
 
-/** Routers set an empty object for paths without parameters. */
-function isEmpty(params: unknown): boolean {
-  if (typeof params !== 'object' || params === null) return true;
-  try {
-    return Object.keys(params).length === 0;
-  } catch {
-    // A proxy whose traps throw cannot be copied either.
-    return true;
-  }
+/** Routers set an empty object for paths without parameters, and Express 4's parsers without a body. */
+function isAbsent(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === undefined || value === null;
+  if (types.isProxy(value) || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && Object.keys(value).length === 0;
 }

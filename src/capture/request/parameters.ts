@@ -1,8 +1,8 @@
 /** Copies the parameters of a request for the contract's `request.parameters`. */
-import type { Dialect, JsonObject, JsonValue } from '../../contract/index.ts';
-import { check, integer, usable } from '../../option-rules.ts';
-import { createRedactor, type Redactor } from '../redaction/redactor.ts';
-import { BoundedJsonCopier, type CopyLimits } from './bounded-json-copy.ts';
+import type { JsonObject, JsonValue } from '../../contract/index.ts';
+import { integer, type OptionsOf, option, readOptions } from '../../option-rules.ts';
+import { createRedactor } from '../redaction/redactor.ts';
+import { BoundedJsonCopier } from './bounded-json-copy.ts';
 import { cutText } from './clean-text.ts';
 
 /** Parsed parameters by origin: objects, arrays, text, URLSearchParams or FormData. */
@@ -21,33 +21,22 @@ export interface ParameterSources {
 export interface RequestParameters {
   query?: JsonObject;
   form?: JsonObject | JsonValue[];
-  json?: JsonObject | JsonValue[];
+  json?: JsonObject;
   other?: JsonObject;
 }
 
-export interface ParameterOptions {
+const OPTIONS = {
   /** Maximum nesting of objects and arrays. 1 to 64; default 8. */
-  readonly maxDepth?: number;
+  maxDepth: option<number>(integer(1, 64), 8),
   /** Maximum keys of an object, or elements of an array. 1 to 10,000; default 256. */
-  readonly maxKeys?: number;
+  maxKeys: option<number>(integer(1, 10_000), 256),
   /** Maximum length of a string, in UTF-16 code units. 1 to 1,000,000; default 4096. */
-  readonly maxStringLength?: number;
+  maxStringLength: option<number>(integer(1, 1_000_000), 4096),
   /** Maximum size of all parameters, in bytes of JSON in UTF-8. 1024 to 1,048,576; default 32,768. */
-  readonly maxBytes?: number;
-  /** Default `'strict'`, in which `json` must not be an array. */
-  readonly dialect?: Dialect;
-  /** Default: `createRedactor()`. */
-  readonly redactor?: Redactor;
-}
+  maxBytes: option<number>(integer(1024, 1_048_576), 32_768),
+} as const;
 
-const RULES = {
-  maxDepth: integer(1, 64),
-  maxKeys: integer(1, 10_000),
-  maxStringLength: integer(1, 1_000_000),
-  maxBytes: integer(1024, 1_048_576),
-  dialect: usable('"strict" or "open"', (value) => value === 'strict' || value === 'open'),
-  redactor: usable('a redactor', (value) => typeof value === 'object' && value !== null),
-};
+export interface ParameterOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** In the order in which they use the budget: a request line is short, a body may take the rest. */
 const SOURCES = ['query', 'form', 'json', 'other'] as const;
@@ -67,46 +56,37 @@ const ENCODED_LENGTH = 4;
  * Marks show what was left out: text ends with `[truncated: 12 characters]`, an array with the element
  * `"[truncated: 12 elements]"`; an object has the key `"[truncated]"` with `"12 keys"`, and deeper values
  * are `"[truncated: object]"` or `"[truncated: array]"`. A value that the contract does not allow under
- * its name (text, or an array as JSON body in the strict dialect) is in `other` under that name.
+ * its name (text, or an array as JSON body) is in `other` under that name.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`
  */
 export function parameterCopier(
   options: ParameterOptions = {},
+  redactor = createRedactor(),
 ): (sources: ParameterSources) => RequestParameters {
-  const checked = check<ParameterOptions>(options, RULES, {
-    name: 'parameters',
-    path: ['parameters'],
-  });
-  const { maxDepth = 8, maxKeys = 256, maxStringLength = 4096, maxBytes = 32_768 } = checked;
-  const { dialect = 'strict', redactor = createRedactor() } = checked;
-  const limits = { maxDepth, maxKeys, maxStringLength, maxBytes: maxBytes - FRAME_BYTES };
+  const subject = { name: 'parameters', path: ['parameters'] };
+  const { maxBytes, ...others } = readOptions(options, OPTIONS, subject);
+  const limits = { ...others, maxBytes: maxBytes - FRAME_BYTES };
   return (sources) => {
     const copier = new BoundedJsonCopier(limits, redactor);
-    const parameters = Object.create(null) as RequestParameters;
-    const misplaced: [Source, JsonValue][] = [];
+    const parameters = Object.create(null) as Partial<Record<Source, JsonValue>>;
+    const misplaced = Object.create(null) as JsonObject;
     for (const name of SOURCES) {
       const given = Object.hasOwn(sources, name) ? sources[name] : undefined;
-      const copied = copyOf(given, name, { copier, limits });
+      const copied = copier.copy(decoded(name, given, limits.maxBytes));
       if (isEmpty(copied)) continue;
-      if (isAllowed(name, copied, dialect)) Object.assign(parameters, { [name]: copied });
-      else misplaced.push([name, copied]);
+      (isAllowed(name, copied) ? parameters : misplaced)[name] = copied;
     }
-    return withOther(parameters, misplaced);
+    if (Object.keys(misplaced).length > 0) {
+      parameters.other = { ...misplaced, ...(parameters.other as JsonObject | undefined) };
+    }
+    return parameters as RequestParameters;
   };
 }
 
-interface Copying {
-  readonly copier: BoundedJsonCopier;
-  readonly limits: CopyLimits;
-}
-
-function copyOf(value: unknown, name: Source, { copier, limits }: Copying): JsonValue | undefined {
-  if (value === undefined || value === null) return undefined;
+function decoded(name: Source, value: unknown, maxBytes: number): unknown {
   const isEncoded = typeof value === 'string' && (name === 'query' || name === 'form');
-  if (!isEncoded) return copier.copy(value);
-  const text = cutText(value, limits.maxBytes * ENCODED_LENGTH);
-  return copier.copy(new URLSearchParams(text));
+  return isEncoded ? new URLSearchParams(cutText(value, maxBytes * ENCODED_LENGTH)) : value;
 }
 
 /** Parsers return an empty object if there is nothing to parse. */
@@ -115,20 +95,7 @@ function isEmpty(value: JsonValue | undefined): value is undefined {
   return Object.keys(value).length === 0;
 }
 
-function isAllowed(name: Source, value: JsonValue, dialect: Dialect): boolean {
+function isAllowed(name: Source, value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if (!Array.isArray(value)) return true;
-  return name === 'form' || (name === 'json' && dialect === 'open');
-}
-
-function withOther(
-  parameters: RequestParameters,
-  misplaced: readonly (readonly [Source, JsonValue])[],
-): RequestParameters {
-  if (misplaced.length === 0) return parameters;
-  const other = parameters.other ?? (Object.create(null) as JsonObject);
-  for (const [name, value] of misplaced) {
-    if (!Object.hasOwn(other, name)) other[name] = value;
-  }
-  return { ...parameters, other };
+  return name === 'form' || !Array.isArray(value);
 }

@@ -1,12 +1,24 @@
 /** Lets an agent block the current request. */
 import { STATUS_CODES } from 'node:http';
-import { currentScope } from './request-scope.ts';
+import { type Block, currentScope, type RequestScope, runInScope } from './request-scope.ts';
+import { recordOnSpan } from './span-exception.ts';
 
 /** Recognised by every copy of the package; `instanceof` is not. */
 const BRAND = Symbol.for('security-event-delivery.request-blocked');
 
-/** The reason phrase of the status (RFC 9110 section 15), which does not reveal why. */
-export const blockedBody = (status: number): string => STATUS_CODES[status] ?? 'Blocked';
+/** The response to a blocked request. */
+export interface BlockedResponse {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The body is the reason phrase of the status (RFC 9110 section 15), which does not reveal why. */
+const blockedResponse = (statusCode: number): BlockedResponse => ({
+  statusCode,
+  headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
+  body: STATUS_CODES[statusCode] ?? 'Blocked',
+});
 
 /**
  * Ends the request during which it is thrown: the host adapter responds with its `blockedStatus` (default
@@ -30,10 +42,8 @@ export class RequestBlockedError extends Error {
 
   /** Hono calls this for its default response to an error. */
   getResponse(): Response {
-    return new Response(blockedBody(this.status), {
-      status: this.status,
-      headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
-    });
+    const { statusCode, headers, body } = blockedResponse(this.status);
+    return new Response(body, { status: statusCode, headers });
   }
 }
 
@@ -52,4 +62,25 @@ export function blockRequest(report?: () => void): never {
   currentScope()?.block(error);
   report?.();
   throw error;
+}
+
+/** Runs `work` in the scope. Resolves to the block that ended it, even if the application caught it. */
+export async function runUntilBlocked(
+  scope: RequestScope,
+  work: () => unknown,
+): Promise<Block | undefined> {
+  try {
+    await runInScope(scope, work);
+    return scope.blockedBy;
+  } catch (error) {
+    if (isRequestBlocked(error)) return error;
+    throw error;
+  }
+}
+
+/** Marks the request as blocked, records the error on its span, and returns the response. */
+export function respondToBlock(block: Block, scope: RequestScope | undefined): BlockedResponse {
+  scope?.block(block);
+  recordOnSpan(block);
+  return blockedResponse(block.status);
 }

@@ -1,5 +1,4 @@
 /** Creates the context and scope of a request, for host adapters. */
-import type { LogActor, LogHttp } from '../../contract/index.ts';
 import {
   type CaptureOptions,
   type CaptureSettings,
@@ -8,12 +7,12 @@ import {
 import {
   type HttpRequest,
   type Parsed,
-  parsedOf,
   type RequestHead,
   readHead,
   readParameters,
   redactedPath,
 } from './http-request.ts';
+import { readQuietly } from './request-like.ts';
 import { currentScope, type RequestContext, RequestScope, runInScope } from './request-scope.ts';
 
 /** Captures requests of hosts without an adapter. */
@@ -36,70 +35,80 @@ export interface RequestCapture {
  */
 export function createRequestCapture(options?: CaptureOptions): RequestCapture {
   const settings = readCaptureOptions(options);
-  const scopeOf = scopesOf(settings);
   return {
-    contextOf: (request) => new CapturedRequest(request, settings).read(),
-    run: (request, work, status) => runInScope(scopeOf(request, status), work),
+    contextOf: (request) => new CapturedRequest(request, request, settings).read(),
+    run: (request, work, status) => {
+      const scope = scopeOf(request, settings, { status, parsed: request, original: request });
+      return runInScope(scope, work);
+    },
   };
 }
 
-/** `original` is the host's own request, if `request` adapts it: nested adapters recognise it. */
-type ScopeOf = (
+/** Facts that a host has beside its request. */
+interface HostFacts {
+  /** Returns the status of a response that has begun. */
+  readonly status: (() => number | undefined) | undefined;
+  /** Has the parsed body and the route's parameters. */
+  readonly parsed: Parsed;
+  /** The host's own request: nested adapters recognise it. */
+  readonly original: object;
+}
+
+/** Creates the scope of a request. */
+export function scopeOf(
   request: HttpRequest,
-  status?: () => number | undefined,
-  original?: object,
-) => RequestScope;
-
-/** Validates the options, and returns a function that creates the scope of a request. */
-export const createScopes = (options?: CaptureOptions): ScopeOf =>
-  scopesOf(readCaptureOptions(options));
-
-function scopesOf(settings: CaptureSettings): ScopeOf {
-  const { blockedStatus } = settings;
-  return (request, status = () => undefined, original = request) => {
-    const captured = new CapturedRequest(request, settings);
-    const progress = { hasMore: () => captured.hasMore(), status };
-    const outer = currentScope();
-    return new RequestScope(() => captured.read(), progress, {
-      blockedStatus,
-      request: original,
-      outer,
-    });
-  };
+  settings: CaptureSettings,
+  { status, parsed, original }: HostFacts,
+): RequestScope {
+  const captured = new CapturedRequest(request, parsed, settings);
+  return new RequestScope(() => captured.read(), {
+    hasMore: () => captured.hasMore(),
+    status,
+    blockedStatus: settings.blockedStatus,
+    request: original,
+    outer: currentScope(),
+  });
 }
 
 /** Reads the head once, and the parameters again when a parser has changed them. */
 class CapturedRequest {
   readonly #request: HttpRequest;
+  readonly #parsed: Parsed;
   readonly #settings: CaptureSettings;
   #head: RequestHead | undefined;
-  #parsed: Parsed | undefined;
+  #seen: Parsed | undefined;
 
-  constructor(request: HttpRequest, settings: CaptureSettings) {
+  constructor(request: HttpRequest, parsed: Parsed, settings: CaptureSettings) {
     this.#request = request;
+    this.#parsed = parsed;
     this.#settings = settings;
   }
 
   hasMore(): boolean {
-    const { body, params } = parsedOf(this.#request);
-    return body !== this.#parsed?.body || params !== this.#parsed?.params;
+    const { body, params } = this.#readParsed();
+    return body !== this.#seen?.body || params !== this.#seen?.params;
   }
 
   read(): Required<RequestContext> {
-    this.#head ??= readHead(this.#request, this.#settings);
-    this.#parsed = parsedOf(this.#request);
-    const parameters = readParameters(this.#request, this.#parsed, this.#settings);
-    const path = redactedPath(this.#request, this.#parsed, this.#settings);
-    const { ip, request } = this.#head;
-    const actor: LogActor = { identifiers: null, ip, svc_identifier: null };
-    const http: LogHttp = {
-      request: {
-        ...request,
-        ...(path === undefined ? {} : { path }),
-        ...(parameters === undefined ? {} : { parameters }),
+    const [request, settings] = [this.#request, this.#settings];
+    this.#head ??= readHead(request, settings);
+    this.#seen = this.#readParsed();
+    const parameters = readParameters(request, this.#seen, settings);
+    const path = redactedPath(request, this.#seen.params, settings.redactor);
+    return {
+      actor: { identifiers: null, ip: this.#head.ip, svc_identifier: null },
+      http: {
+        request: {
+          ...this.#head.request,
+          ...(path === undefined ? {} : { path }),
+          ...(parameters === undefined ? {} : { parameters }),
+        },
+        response: { blocked: false },
       },
-      response: { blocked: false },
     };
-    return { actor, http };
+  }
+
+  #readParsed(): Parsed {
+    return { body: readQuietly(this.#parsed, 'body'), params: readQuietly(this.#parsed, 'params') };
   }
 }

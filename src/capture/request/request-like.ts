@@ -1,5 +1,6 @@
 /** The parts of a request that every host has: headers and connection. */
 import { readProperty } from '../../own-properties.ts';
+import { tryCall } from '../../runtime/host-calls.ts';
 
 /** Header values by lower-case name, including HTTP/2's pseudo-headers (`:authority`, `:scheme`). */
 export type HeadersLike = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -30,8 +31,8 @@ export interface Peer {
 }
 
 /** Returns `undefined` if there is no socket. node:http2's throws after the end of its session. */
-export function peerOf(request: RequestLike): Peer | undefined {
-  try {
+export const peerOf = (request: RequestLike): Peer | undefined =>
+  tryCall(() => {
     const socket = readProperty(request, 'socket');
     if (typeof socket !== 'object' || socket === null) return undefined;
     const remoteAddress = readProperty(socket, 'remoteAddress');
@@ -41,41 +42,30 @@ export function peerOf(request: RequestLike): Peer | undefined {
       port: isPort(remotePort) ? remotePort : undefined,
       isEncrypted: readProperty(socket, 'encrypted') === true,
     };
-  } catch {
-    return undefined;
-  }
-}
+  });
 
 /**
  * Returns a header's value; the values of a repeated header are joined (RFC 9110 section 5.3). Ignores
  * keys of a polluted prototype. Returns undefined if a getter of the host throws.
  */
 export function headerOf(request: RequestLike, name: string): string | undefined {
-  try {
-    const headers = readProperty(request, 'headers');
-    if (typeof headers !== 'object' || headers === null || !Object.hasOwn(headers, name)) {
-      return undefined;
-    }
-    return joined(Reflect.get(headers, name));
-  } catch {
-    return undefined;
-  }
+  return tryCall(() => {
+    const headers = readProperty(request, 'headers') as HeadersLike | null | undefined;
+    const value = headers && Object.hasOwn(headers, name) ? headers[name] : undefined;
+    if (!Array.isArray(value)) return typeof value === 'string' ? value : undefined;
+    return value.filter((part) => typeof part === 'string').join(',');
+  });
 }
 
-function joined(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  if (!Array.isArray(value)) return undefined;
-  return value.filter((part) => typeof part === 'string').join(',');
-}
+/** Returns a property of the host's object, or undefined if a getter throws. */
+export const readQuietly = (source: object, name: string): unknown =>
+  tryCall(() => readProperty(source, name));
 
-export function isPort(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535;
-}
+const isPort = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535;
 
 /** Parses decimal digits; `undefined` for anything else, and for port 0. */
 export function readPort(text: string): number | undefined {
-  const port = PORT.test(text) ? Number(text) : undefined;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : undefined;
   return isPort(port) ? port : undefined;
 }
-
-const PORT = /^\d{1,5}$/;

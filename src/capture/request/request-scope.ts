@@ -3,14 +3,9 @@
  * and the reporter look it up.
  */
 import { type Frozen, frozen } from '../../contract/frozen.ts';
-import type { LogActor, LogHttp } from '../../contract/index.ts';
+import { encodeSvcIdentifier, type LogActor, type LogHttp } from '../../contract/index.ts';
 import { currentStore, runWithStore } from '../../runtime/async-context.ts';
-import {
-  type Block,
-  type Identifiers,
-  type RequestOutcome,
-  RequestState,
-} from './request-state.ts';
+import { tryCall } from '../../runtime/host-calls.ts';
 
 /** The part of a record's context that comes from the request. */
 export interface RequestContext {
@@ -18,18 +13,19 @@ export interface RequestContext {
   readonly http?: Frozen<LogHttp>;
 }
 
-/** Reads the request when an event needs it: once, unless there is more to read. */
-export type ReadRequest = () => RequestContext;
+/** The user: see the contract's `actor.identifiers`. `null`: unknown. */
+export type Identifiers = LogActor['identifiers'];
 
-/** Changes while a request is served. Both are called for each event, and must be fast. */
-export interface RequestProgress {
-  /** Returns whether there is more than at the last read: a body that was parsed since. */
-  readonly hasMore: () => boolean;
-  /** Returns the status of a response that has begun. */
-  readonly status: () => number | undefined;
+/** The error that blocked a request. */
+export interface Block extends Error {
+  readonly status: number;
 }
 
 export interface ScopeOptions {
+  /** Returns whether there is more than at the last read: a body that was parsed since. Called for each event. */
+  readonly hasMore?: () => boolean;
+  /** Returns the status of a response that has begun. Called for each event. */
+  readonly status?: (() => number | undefined) | undefined;
   /** Status of the response if the request is blocked. Default 403. */
   readonly blockedStatus?: number;
   /** The host's own object. Nested scopes of the same request share their state. */
@@ -38,43 +34,65 @@ export interface ScopeOptions {
   readonly outer?: RequestScope | undefined;
 }
 
-/** A value derived from a scope's context, valid while the context stays the same. */
-export interface ScopeNote {
-  readonly by: object;
-  readonly of: RequestContext;
+/** What changes while a request is served. Nested adapters share it. */
+interface RequestState {
+  user: Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined;
+  /** The response, as far as it is known. */
+  response: { readonly status?: number; readonly blocked?: boolean } | undefined;
+  block: Block | undefined;
+  /** The number of changes so far. */
+  changes: number;
+  /** `undefined` once a block is expected. */
+  blockWatchers: (() => void)[] | undefined;
 }
+
+const newState = (): RequestState => ({
+  user: undefined,
+  response: undefined,
+  block: undefined,
+  changes: 0,
+  blockWatchers: [],
+});
 
 const NO_CONTEXT: RequestContext = Object.freeze({});
 
 export class RequestScope {
   readonly blockedStatus: number;
+  readonly request: object | undefined;
   /**
-   * A reporter's cache. Not in a WeakMap, whose entries V8 keeps until the next full collection. Holds one
-   * note: two reporters in the same request replace each other's.
+   * What a reporter derived from the context. Not in a WeakMap, whose entries V8 keeps until the next full
+   * collection. Two reporters in the same request replace each other's.
    */
-  note: ScopeNote | undefined;
-  readonly #read: ReadRequest;
-  readonly #progress: RequestProgress | undefined;
-  readonly #request: object | undefined;
+  cached: object | undefined;
+  readonly #read: () => RequestContext;
+  readonly #options: ScopeOptions;
   readonly #state: RequestState;
   #captured: RequestContext | undefined;
   #current: RequestContext | undefined;
   /** The state's changes when `#current` was built. */
   #changesSeen = 0;
 
-  constructor(read: ReadRequest, progress?: RequestProgress, options: ScopeOptions = {}) {
+  /** `read` is called when an event needs the request: once, unless there is more to read. */
+  constructor(read: () => RequestContext, options: ScopeOptions = {}) {
     const { blockedStatus = 403, request, outer } = options;
     this.#read = read;
-    this.#progress = progress;
+    this.#options = options;
     this.blockedStatus = blockedStatus;
-    this.#request = request;
-    const isNested = outer !== undefined && request !== undefined && outer.#request === request;
-    this.#state = isNested ? outer.#state : new RequestState();
+    this.request = request;
+    const isNested = request !== undefined && request === outer?.request;
+    this.#state = isNested ? outer.#state : newState();
   }
 
   /** Returns the same deeply frozen object until something changes: events of a request share it. */
   context(): RequestContext {
-    this.#update();
+    const { hasMore, status } = this.#options;
+    const now = status && tryCall(status);
+    // The host's actual status counts more than the one of a block.
+    if (isStatus(now) && now !== this.#state.response?.status) this.answered({ status: now });
+    if (this.#captured !== undefined && hasMore?.() === true) {
+      this.#captured = undefined;
+      this.#current = undefined;
+    }
     if (this.#current === undefined || this.#changesSeen !== this.#state.changes) {
       this.#changesSeen = this.#state.changes;
       this.#current = this.#build();
@@ -82,89 +100,63 @@ export class RequestScope {
     return this.#current;
   }
 
-  #update(): void {
-    if (this.#progress === undefined) return;
-    const status = statusNow(this.#progress);
-    // The host's actual status counts more than the one of a block.
-    if (status !== undefined && status !== this.#state.outcome?.status) this.answered({ status });
-    if (this.#captured === undefined || !this.#progress.hasMore()) return;
-    this.#captured = undefined;
-    this.#current = undefined;
-  }
-
   /** Sets the user for every later event of the request. */
   identify(identifiers: Identifiers, svcIdentifier?: string): void {
-    this.#state.identify(identifiers, svcIdentifier);
+    const encoded = svcIdentifier === undefined ? null : encodeSvcIdentifier(svcIdentifier);
+    const own = identifiers && Object.freeze({ ...identifiers });
+    this.#state.user = { identifiers: own, svc_identifier: encoded };
+    this.#state.changes += 1;
   }
 
   /** Adds facts about the response. */
-  answered(outcome: RequestOutcome): void {
-    this.#state.answered(outcome);
+  answered(response: NonNullable<RequestState['response']>): void {
+    this.#state.response = { ...this.#state.response, ...response };
+    this.#state.changes += 1;
   }
 
   /** Marks the request as blocked by the agent. */
   block(block: Block): void {
-    this.#state.block(block);
-  }
-
-  /** See `RequestState`. */
-  whenBlocked(watcher: () => void): void {
-    this.#state.whenBlocked(watcher);
-  }
-
-  /** See `RequestState`. */
-  expectBlock(): void {
-    this.#state.expectBlock();
+    this.#state.block = block;
+    this.answered({ blocked: true, status: block.status });
   }
 
   /** The error that blocked the request, even if the application caught it. */
   get blockedBy(): Block | undefined {
-    return this.#state.blockedBy;
+    return this.#state.block;
   }
 
+  /** Runs `watcher` when a block is expected, or at once if it is already. */
+  whenBlocked(watcher: () => void): void {
+    if (this.#state.blockWatchers === undefined) watcher();
+    else this.#state.blockWatchers.push(watcher);
+  }
+
+  /** Must be called when an error that blocks the request was created: it is about to be thrown. */
+  expectBlock(): void {
+    const watchers = this.#state.blockWatchers;
+    this.#state.blockWatchers = undefined;
+    for (const watcher of watchers ?? []) watcher();
+  }
+
+  /** Usually there is no user and no response; then the captured objects are used without a copy. */
   #build(): RequestContext {
-    this.#captured ??= frozen(readSafely(this.#read));
+    // A request that cannot be read costs its context, never the event or the host.
+    this.#captured ??= frozen(tryCall(this.#read) ?? {});
     const { actor, http } = this.#captured;
-    const { user, outcome } = this.#state;
+    const { user, response } = this.#state;
     return Object.freeze({
-      ...(actor === undefined ? {} : { actor: withUser(actor, user) }),
-      ...(http === undefined ? {} : { http: withOutcome(http, outcome) }),
+      ...(actor && { actor: user === undefined ? actor : Object.freeze({ ...actor, ...user }) }),
+      ...(http && { http: response === undefined ? http : withResponse(http, response) }),
     });
   }
 }
 
-/** Usually there is no user and no outcome; then the captured objects are used without a copy. */
-const withUser = (actor: Frozen<LogActor>, user: RequestState['user']): Frozen<LogActor> =>
-  user === undefined ? actor : Object.freeze({ ...actor, ...user });
+/** As the contract has it. */
+const isStatus = (status: unknown): status is number =>
+  Number.isInteger(status) && (status as number) >= 100 && (status as number) <= 599;
 
-const withOutcome = (
-  http: Frozen<LogHttp>,
-  outcome: RequestOutcome | undefined,
-): Frozen<LogHttp> =>
-  outcome === undefined
-    ? http
-    : Object.freeze({ ...http, response: Object.freeze({ ...http.response, ...outcome }) });
-
-/** Returns undefined for a status outside the contract, or if the host's function throws. */
-function statusNow({ status }: RequestProgress): number | undefined {
-  try {
-    const now = status();
-    return Number.isInteger(now) && (now as number) >= 100 && (now as number) <= 599
-      ? now
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A request that cannot be read costs its context, never the event or the host. */
-function readSafely(read: ReadRequest): RequestContext {
-  try {
-    return read();
-  } catch {
-    return {};
-  }
-}
+const withResponse = (http: Frozen<LogHttp>, response: RequestState['response']): Frozen<LogHttp> =>
+  Object.freeze({ ...http, response: Object.freeze({ ...http.response, ...response }) });
 
 /** Runs `work` in the scope, also everything asynchronous that it starts. Returns or throws what `work` does. */
 export function runInScope<T>(scope: RequestScope, work: () => T): T {

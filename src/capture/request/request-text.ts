@@ -1,4 +1,5 @@
 /** Path, query and user agent of a request for the contract's `request`. */
+import { tryCall } from '../../runtime/host-calls.ts';
 import { REDACTED, type Redactor } from '../redaction/redactor.ts';
 import { cleanText, cutText } from './clean-text.ts';
 
@@ -7,13 +8,20 @@ const MAX_PATH_LENGTH = 2048;
 const MAX_USER_AGENT_LENGTH = 512;
 
 /** Characters that are read after a cut, to recognise a secret that the cut splits. */
-export const SECRET_WINDOW = 1024;
+const SECRET_WINDOW = 1024;
 
-/** Returns the text cleaned, cut to `length` UTF-16 code units, and redacted if there is a redactor. */
-export function fittedText(text: string, length: number, redactor: Redactor | undefined): string {
+export interface FittedText {
+  readonly text: string;
+  /** Number of UTF-16 code units that were cut off. */
+  readonly left: number;
+}
+
+/** Cleans and redacts a text, and cuts it to `length` UTF-16 code units. */
+export function fitText(text: string, length: number, { maskText }: Redactor): FittedText {
   const seen = cutText(text, length + SECRET_WINDOW);
-  const clean = cleanText(seen);
-  return cutText(redactor?.maskText(clean, seen.length < text.length) ?? clean, length);
+  const masked = maskText(cleanText(seen), seen.length < text.length);
+  const kept = cutText(masked, length);
+  return { text: kept, left: text.length - seen.length + masked.length - kept.length };
 }
 
 const SHORTEST_TOKEN = 16;
@@ -31,15 +39,15 @@ const ORIGIN = /^[a-z][a-z0-9+.-]{0,15}:\/\/[^/?#]*/i;
  */
 export function pathOf(
   target: string | undefined,
-  redactor?: Redactor,
+  redactor: Redactor,
   secrets: readonly string[] = [],
 ): string {
   if (target === undefined || target === '') return '';
   const local = target.replace(ORIGIN, '');
   const end = local.search(/[?#]/);
   const path = withoutSegments(end === -1 ? local : local.slice(0, end), secrets);
-  const shown = redactor === undefined ? path : withoutTokens(path, redactor);
-  return shown === '' ? '/' : fittedText(shown, MAX_PATH_LENGTH, redactor);
+  if (path === '') return '/';
+  return fitText(withoutTokens(path, redactor), MAX_PATH_LENGTH, redactor).text;
 }
 
 /** Bounds the work, segments times secrets, since clients control both. */
@@ -68,13 +76,7 @@ function withoutTokens(path: string, redactor: Redactor): string {
   return segments.map((segment, index) => (isToken(segment, index) ? REDACTED : segment)).join('/');
 }
 
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
+const decoded = (segment: string): string => tryCall(() => decodeURIComponent(segment)) ?? segment;
 
 /** Returns the text after the first `?` of a request target, without the fragment. */
 export function queryTextOf(target: string | undefined): string {
@@ -86,6 +88,6 @@ export function queryTextOf(target: string | undefined): string {
 }
 
 /** Returns at most 512 UTF-16 code units; `""` without a header. */
-export function userAgentOf(header: string | undefined, redactor?: Redactor): string {
-  return fittedText(header ?? '', MAX_USER_AGENT_LENGTH, redactor);
+export function userAgentOf(header: string | undefined, redactor: Redactor): string {
+  return fitText(header ?? '', MAX_USER_AGENT_LENGTH, redactor).text;
 }

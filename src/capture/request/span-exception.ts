@@ -1,9 +1,9 @@
 /** Records the error of a blocked request on the active span. */
+import { tryCall } from '../../runtime/host-calls.ts';
 import {
   activeOtelSpan,
   type DatadogSpan,
   datadogTracer,
-  guarded,
   type OtelSpan,
 } from '../../runtime/tracers.ts';
 
@@ -19,12 +19,12 @@ const NO_SPAN = /^0*$/;
  * conventions for HTTP spans). Records the same error once for each span. Never throws.
  */
 export function recordOnSpan(error: Error): void {
-  const otel = guarded(existingOtelSpan);
+  const otel = tryCall(existingOtelSpan);
   if (otel !== undefined) {
-    guarded(() => recordOnce(otel, error));
+    tryCall(() => recordOnce(otel, error));
     return;
   }
-  guarded(() => activeDatadogSpan()?.setTag('error', error));
+  tryCall(() => activeDatadogSpan()?.setTag('error', error));
 }
 
 function existingOtelSpan(): OtelSpan | undefined {

@@ -45,12 +45,8 @@ function createTable(): (letters: readonly DeadMessage[]) => string {
 }
 
 /** Its facts, as `deadLetters()` returns them. */
-function factsOf(letter: DeadMessage, hasPayload: boolean): object {
-  const { id, applicationId, message_id, format, reason, status, failure } = letter;
-  const { sends, acceptedAt, diedAt, content } = letter;
-  const facts = { id, applicationId, message_id, format, reason, status, failure };
-  return { ...facts, sends, acceptedAt, diedAt, ...(hasPayload ? { content } : {}) };
-}
+const factsOf = ({ content, ...facts }: DeadMessage, hasPayload: boolean): object =>
+  hasPayload ? { ...facts, content } : facts;
 
 function letterText(letter: DeadMessage, hasPayload: boolean): string {
   const accepted = ['accepted', () => new Date(letter.acceptedAt).toISOString()] as const;

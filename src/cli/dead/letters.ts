@@ -1,4 +1,5 @@
 /** Opens a queue for its dead letters, and selects among them. */
+import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import {
   createWebhookSender,
@@ -83,16 +84,13 @@ export async function untilEnded<T>(
   { signal, clock }: Pick<Terminal, 'signal' | 'clock'>,
 ): Promise<T> {
   const settled = new AbortController();
-  const ended = new Promise<never>((_, reject) => {
-    const abort = async (): Promise<void> => {
-      await clock.sleep(GRACE_MS, settled.signal);
-      reject(signal.reason as Error);
-    };
-    if (signal.aborted) void abort();
-    else signal.addEventListener('abort', () => void abort(), { signal: settled.signal });
-  });
+  const end = async (): Promise<never> => {
+    if (!signal.aborted) await once(signal, 'abort', { signal: settled.signal });
+    await clock.sleep(GRACE_MS, settled.signal);
+    throw signal.reason;
+  };
   try {
-    return await Promise.race([work, ended]);
+    return await Promise.race([work, end()]);
   } finally {
     settled.abort();
   }
@@ -132,7 +130,7 @@ const REASONS = [
 export const SELECTION_OPTIONS = {
   application: option('ID', 'Only this application.'),
   reason: option('REASON', `Only this reason: ${REASONS.join(', ')}.`),
-  since: option('TIME', 'Only letters that died in this time, such as 2h or 3d.'),
+  since: option('TIME', 'Only dead letters of the last TIME, such as 2h or 3d.'),
   limit: option('N', 'Only the N oldest.'),
 } as const;
 
@@ -167,7 +165,7 @@ export function selectionOf(
 /** Kept in memory at a time; even messages of 1 MiB are bearable. */
 const PAGE = 200;
 
-/** Pages through selected letters, oldest first. Looks at `most` letters of the queue at most. */
+/** Yields the selected letters page by page, oldest first. Reads at most `most` letters of the queue. */
 export async function* pagesOf(
   letters: Pick<DeadLetters, 'deadLetters'>,
   { applicationId, ids, reason, sinceMs = 0, limit: wanted = Number.POSITIVE_INFINITY }: Selection,

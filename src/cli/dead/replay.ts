@@ -1,10 +1,11 @@
 /** `dead replay` and `dead purge`: page by page, so that an interrupted command can be repeated. */
 import type { DeadMessage } from '../../index.ts';
 import {
-  type CommandCall,
+  type Command,
   defineCommand,
   flag,
   JSON_OPTION,
+  type OptionTable,
   type OptionValues,
 } from '../command.ts';
 import { usageError } from '../errors.ts';
@@ -29,13 +30,12 @@ const CHANGE_OPTIONS = {
   ...JSON_OPTION,
 } as const;
 
-type ChangeOptions = OptionValues<typeof CHANGE_OPTIONS>;
-
 /** A forgotten option must not mean everything. @throws CommandError with exit code 2 */
-function requireSelection({ all, ...options }: ChangeOptions, ids: readonly string[]): void {
-  const { application, reason, since } = options;
-  const filters = [application, reason, since].filter((option) => option !== undefined);
-  const isSelected = ids.length + filters.length > 0;
+function requireSelection(
+  { all, application, reason, since }: OptionValues<typeof CHANGE_OPTIONS>,
+  ids: readonly string[],
+): void {
+  const isSelected = ids.length > 0 || (application ?? reason ?? since) !== undefined;
   if (isSelected === (all === undefined)) return;
   throw usageError(
     isSelected ? 'give --all or a selection, not both' : 'nothing selected',
@@ -43,168 +43,158 @@ function requireSelection({ all, ...options }: ChangeOptions, ids: readonly stri
   );
 }
 
-/** Returns how many letters of the page it changed, and whether continuing is pointless. */
-export type Change = (
-  page: readonly DeadMessage[],
-) => Promise<{ readonly count: number; readonly isOver?: boolean }>;
-
-export interface Changed {
-  readonly count: number;
+/** What was done so far. */
+export interface Progress {
+  count: number;
   /** Given ids that no dead letter has. */
   readonly unknown: Set<string>;
+  /** Letters that stay dead, by their closed application. */
+  readonly closed: Record<string, number>;
+  /** Whether letters stay dead because the queue is full. */
+  isFull: boolean;
 }
+
+/** Changes the letters of a page, and counts them. */
+export type Change = (
+  letters: DeadLetters,
+  page: readonly DeadMessage[],
+  progress: Progress,
+) => Promise<void>;
 
 /** Applies a change to all selected letters. */
 export async function changeAll(
   letters: DeadLetters,
   { selection, change }: { readonly selection: Selection; readonly change: Change },
   terminal: Terminal,
-): Promise<Changed> {
+): Promise<Progress> {
   const { errors, signal } = terminal;
   const { applicationId, ids } = selection;
   const { dead, applications } = await letters.stats();
   const present = applicationId === undefined ? dead : (applications.get(applicationId)?.dead ?? 0);
   // Letters that die meanwhile must not be replayed again and again.
   const most = Math.min(present, ids?.length ?? present);
-  const unknown = new Set(ids);
-  let count = 0;
+  const progress: Progress = { count: 0, unknown: new Set(ids), closed: {}, isFull: false };
   try {
     for await (const page of pagesOf(letters, selection, most)) {
       signal.throwIfAborted();
-      for (const { id } of page) unknown.delete(id);
-      const result = page.length === 0 ? { count: 0 } : await change(page);
-      count += result.count;
-      await showProgress(terminal, `${wholeNumber(count)} of ${wholeNumber(most)} done`);
-      if (result.isOver === true) break;
+      for (const { id } of page) progress.unknown.delete(id);
+      if (page.length > 0) await change(letters, page, progress);
+      await showProgress(terminal, `${wholeNumber(progress.count)} of ${wholeNumber(most)} done`);
+      if (progress.isFull) break;
     }
-    return { count, unknown };
+    return progress;
   } finally {
     await showProgress(terminal, '');
     if (signal.aborted) {
-      await errors.write(`${wholeNumber(count)} done. Run the same command to continue.\n`);
+      await errors.write(
+        `${wholeNumber(progress.count)} done. Run the same command to continue.\n`,
+      );
     }
   }
 }
 
 const idsOf = (page: readonly DeadMessage[]): string[] => page.map(({ id }) => id);
 
-/** Replays pages, and finds out why some letters stay dead. */
-export class Replay {
-  readonly #letters: DeadLetters;
-  readonly #reopens: boolean;
-  /** Letters that stay dead, by their closed application. */
-  readonly closed: Record<string, number> = {};
-  /** Whether letters stay dead because the queue is full. */
-  isFull = false;
-
-  constructor(letters: DeadLetters, reopens: boolean) {
-    this.#letters = letters;
-    this.#reopens = reopens;
-  }
-
-  readonly change: Change = async (page) => {
-    if (this.#reopens) {
-      const closed = await this.#closedApplications();
+/** Replays letters, and finds out why some stay dead. */
+export const replayPage =
+  (reopens: boolean): Change =>
+  async (letters, page, progress) => {
+    if (reopens) {
+      const closed = await closedApplications(letters);
       const named = new Set(page.map(({ applicationId }) => applicationId));
-      for (const id of named) if (closed.has(id)) await this.#letters.reopen(id);
+      for (const id of named) if (closed.has(id)) await letters.reopen(id);
     }
     const ids = idsOf(page);
-    const count = await this.#letters.replay({ ids });
-    if (count < ids.length) await this.#explainRest(ids);
-    return { count, isOver: this.isFull };
+    const count = await letters.replay({ ids });
+    progress.count += count;
+    if (count === ids.length) return;
+    const { items } = await letters.deadLetters({ ids, limit: ids.length });
+    const closed = await closedApplications(letters);
+    for (const { applicationId } of items) {
+      if (!closed.has(applicationId)) progress.isFull = true;
+      else progress.closed[applicationId] = (progress.closed[applicationId] ?? 0) + 1;
+    }
   };
 
-  async #explainRest(ids: readonly string[]): Promise<void> {
-    const { items } = await this.#letters.deadLetters({ ids, limit: ids.length });
-    const closed = await this.#closedApplications();
-    for (const { applicationId } of items) {
-      if (!closed.has(applicationId)) this.isFull = true;
-      else this.closed[applicationId] = (this.closed[applicationId] ?? 0) + 1;
-    }
-  }
-
-  async #closedApplications(): Promise<ReadonlySet<string>> {
-    const { applications } = await this.#letters.stats();
-    return new Set([...applications].flatMap(([id, { tier }]) => (tier === 'closed' ? [id] : [])));
-  }
+async function closedApplications(letters: DeadLetters): Promise<ReadonlySet<string>> {
+  const { applications } = await letters.stats();
+  return new Set(
+    [...applications].flatMap(([id, { health }]) => (health === 'closed' ? [id] : [])),
+  );
 }
 
-const countOnly: Change = async (page) => ({ count: page.length });
-
-interface Work extends Pick<CommandCall, 'words' | 'terminal'> {
-  readonly options: ChangeOptions;
+interface ChangingCommand<T extends OptionTable>
+  extends Pick<Command, 'summary' | 'notes' | 'examples'> {
   /** `replayed` */
   readonly done: string;
-  readonly changeBy: (letters: DeadLetters) => Change;
+  readonly options: T;
+  readonly changeBy: (options: OptionValues<T>) => Change;
 }
 
-async function changeSelected({ options, words, terminal, done, changeBy }: Work) {
-  requireSelection(options, words);
-  const selection = selectionOf(options, words, terminal);
-  const isDryRun = options['dry-run'] === true;
-  const { count, unknown } = await withDeadLetters(options, terminal, (letters) => {
-    const change = isDryRun ? countOnly : changeBy(letters);
-    return changeAll(letters, { selection, change }, terminal);
+function changingCommand<const T extends OptionTable>({
+  done,
+  options: more,
+  changeBy,
+  ...texts
+}: ChangingCommand<T>): Command {
+  return defineCommand({
+    ...texts,
+    usage: '[ID…]',
+    options: { ...CHANGE_OPTIONS, ...more },
+    async run({ options: given, words, terminal }) {
+      const options = given as OptionValues<typeof CHANGE_OPTIONS> & OptionValues<T>;
+      requireSelection(options, words);
+      const selection = selectionOf(options, words, terminal);
+      const isDryRun = options['dry-run'] === true;
+      const change = isDryRun ? countOnly : changeBy(options);
+      const { count, unknown, closed, isFull } = await withDeadLetters(
+        options,
+        terminal,
+        (letters) => changeAll(letters, { selection, change }, terminal),
+      );
+      const { output, errors } = terminal;
+      const facts = { [done]: count, isDryRun, unknown: [...unknown], closed, isFull };
+      const text = `${counted(count, 'dead letter')} ${isDryRun ? 'would be ' : ''}${done}\n`;
+      await output.write(options.json ? jsonLine(facts) : text);
+      const exitCode = await reportUnknown(unknown, terminal);
+      for (const [id, left] of Object.entries(closed)) {
+        const what = `${wholeNumber(left)} of ${printable(id)} not ${done}`;
+        await errors.write(`${what}: the destination answered 410 and is closed. Use --reopen.\n`);
+      }
+      if (isFull) await errors.write('The queue is full. Replay the rest after deliveries.\n');
+      return isFull || Object.keys(closed).length > 0 ? 1 : exitCode;
+    },
   });
-  const text = `${counted(count, 'dead letter')} ${isDryRun ? `would be ${done}` : done}\n`;
-  if (options.json === undefined) await terminal.output.write(text);
-  const exitCode = await reportUnknown(unknown, terminal);
-  return { exitCode, facts: { [done]: count, isDryRun, unknown: [...unknown] } };
 }
 
-const replay = defineCommand({
-  summary: 'Queues dead letters again. The running service delivers them.',
-  usage: '[ID…]',
-  options: {
-    ...CHANGE_OPTIONS,
-    reopen: flag('Also reopen destinations that closed after answering 410.'),
-  },
-  notes: [
-    'Messages keep their ids, so receivers recognise duplicates; their retry_count continues. You can ' +
-      'repeat an interrupted command: nothing is replayed twice.',
-    'Exits with 1 if an id is unknown, a destination is closed or the queue is full.',
-  ],
-  examples: [
-    'security-events dead replay --sqlite ./webhooks.db --all --dry-run',
-    'security-events dead replay --postgres --application shop-1 --since 3d',
-  ],
-  async run({ options, words, terminal }) {
-    const { output, errors } = terminal;
-    let found: Pick<Replay, 'closed' | 'isFull'> = { closed: {}, isFull: false };
-    const changeBy = (letters: DeadLetters): Change => {
-      const run = new Replay(letters, options.reopen === true);
-      found = run;
-      return run.change;
-    };
-    const work = { options, words, terminal, done: 'replayed', changeBy };
-    const { exitCode, facts } = await changeSelected(work);
-    const { closed, isFull } = found;
-    if (options.json) await output.write(jsonLine({ ...facts, closed, isFull }));
-    for (const [id, left] of Object.entries(closed)) {
-      const what = `${wholeNumber(left)} of ${printable(id)} not replayed`;
-      await errors.write(`${what}: the destination answered 410 and is closed. Use --reopen.\n`);
-    }
-    if (isFull) await errors.write('The queue is full. Replay the rest after deliveries.\n');
-    return isFull || Object.keys(closed).length > 0 ? 1 : exitCode;
-  },
-});
+const countOnly: Change = async (_letters, page, progress) => {
+  progress.count += page.length;
+};
 
-const purgeBy =
-  (letters: DeadLetters): Change =>
-  async (page) => ({ count: await letters.purge({ ids: idsOf(page) }) });
-
-const purge = defineCommand({
-  summary: 'Deletes dead letters permanently.',
-  usage: '[ID…]',
-  options: CHANGE_OPTIONS,
-  notes: ['Exits with 1 if an id is unknown.'],
-  examples: ['security-events dead purge --postgres --reason too-large --dry-run'],
-  async run({ options, words, terminal }) {
-    const work = { options, words, terminal, done: 'deleted', changeBy: purgeBy };
-    const { exitCode, facts } = await changeSelected(work);
-    if (options.json) await terminal.output.write(jsonLine(facts));
-    return exitCode;
-  },
-});
-
-export const changingCommands = { 'dead replay': replay, 'dead purge': purge };
+export const changingCommands = {
+  'dead replay': changingCommand({
+    done: 'replayed',
+    summary: 'Queues dead letters again. The running service delivers them.',
+    options: { reopen: flag('Also reopen destinations that closed after answering 410.') },
+    notes: [
+      'Messages keep their ids, so receivers recognise duplicates; their retry_count continues. You ' +
+        'can repeat an interrupted command: nothing is replayed twice.',
+      'Exits with 1 if an id is unknown, a destination is closed or the queue is full.',
+    ],
+    examples: [
+      'security-events dead replay --sqlite ./webhooks.db --all --dry-run',
+      'security-events dead replay --postgres --application shop-1 --since 3d',
+    ],
+    changeBy: ({ reopen = false }) => replayPage(reopen),
+  }),
+  'dead purge': changingCommand({
+    done: 'deleted',
+    summary: 'Deletes dead letters permanently.',
+    options: {},
+    notes: ['Exits with 1 if an id is unknown.'],
+    examples: ['security-events dead purge --postgres --reason too-large --dry-run'],
+    changeBy: () => async (letters, page, progress) => {
+      progress.count += await letters.purge({ ids: idsOf(page) });
+    },
+  }),
+};

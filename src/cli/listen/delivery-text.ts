@@ -3,8 +3,7 @@ import { contract } from '../../contract/index.ts';
 import type { ReceivedMessage, RefusedElement } from '../../receiver/index.ts';
 import { jsonLine, paint, printable, type TerminalOutput } from '../terminal.ts';
 import { counted, durationText, wholeNumber } from '../values.ts';
-import type { Delivery } from './listener.ts';
-import type { RefusedRequest } from './receive.ts';
+import type { Delivery, RefusedRequest } from './listener.ts';
 
 /** Messages of one request that are shown. */
 const MAX_MESSAGES = 20;

@@ -1,9 +1,18 @@
 /** Forwards a request unchanged, and returns the answer. */
 import { once } from 'node:events';
-import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import http, {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import https from 'node:https';
 import type { TerminalClock } from '../terminal.ts';
-import type { Answer, ReceivedRequest } from './receive.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
 
 const FORWARDED_HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
 /** The headers of an answer that a sender uses. */
@@ -64,7 +73,7 @@ async function drain(response: IncomingMessage): Promise<void> {
 
 /** Does not follow redirects. Never rejects: 502 if the target does not answer. */
 export async function forward(
-  { headers, body }: Pick<ReceivedRequest, 'headers' | 'body'>,
+  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
   { to, name, signal, clock }: Forwarding,
 ): Promise<Forwarded> {
   // Each forwarder recognises its own requests by `via`: RFC 9110, section 7.6.3.

@@ -9,18 +9,20 @@ export interface InputMessage {
   readonly place: Place;
   /** As `sendWebhook` takes it. */
   readonly message: object;
-  /** Size of its JSON, in bytes; for elements of an array the average. */
-  readonly bytes: number;
+  /** Length of its JSON; for elements of an array the average. */
+  readonly length: number;
 }
 
 /** The input contains something that is not a message. */
 export class InvalidInput extends Error {
   readonly fault: Fault;
+  readonly hint: string | undefined;
 
-  constructor(fault: Fault) {
+  constructor(fault: Fault, hint?: string) {
     super(fault.message);
     this.name = 'InvalidInput';
     this.fault = fault;
+    this.hint = hint;
   }
 }
 
@@ -35,6 +37,10 @@ const hasEnvelope = (value: unknown): boolean =>
   'api_version' in value &&
   value.api_version === API_VERSION;
 
+const CAPTURED_HINT =
+  'This message was captured from a newer or another sender. `send` sends only what this version of ' +
+  'the contract allows: update security-events, or change the message.';
+
 /** Accepts messages to send, and captured ones: their id stays, and the envelope is rebuilt (D20). */
 function readerOf({ format, dialect }: InputRules) {
   const draft = messageToSend(dialect);
@@ -45,7 +51,8 @@ function readerOf({ format, dialect }: InputRules) {
     const { data, error } = schema.safeParse(value);
     const [issue] = error?.issues ?? [];
     if (issue !== undefined) {
-      throw new InvalidInput({ ...place, path: issue.path, message: issue.message });
+      const fault = { ...place, path: issue.path, message: issue.message };
+      throw new InvalidInput(fault, isCaptured ? CAPTURED_HINT : undefined);
     }
     if (!isCaptured) return data as object;
     const { message_id, message_type, message } = data as Readonly<Record<string, unknown>>;
@@ -63,14 +70,14 @@ export async function* readMessages(
     for (const item of items) {
       const { line } = item;
       if ('fault' in item) throw new InvalidInput({ line, path: [], message: item.fault });
-      const { value, bytes } = item;
+      const { value, text } = item;
       if (!Array.isArray(value)) {
-        yield { place: { line }, message: read(value, { line }), bytes };
+        yield { place: { line }, message: read(value, { line }), length: text.length };
         continue;
       }
       for (const [index, element] of value.entries()) {
         const place = { line, index };
-        yield { place, message: read(element, place), bytes: bytes / value.length };
+        yield { place, message: read(element, place), length: text.length / value.length };
       }
     }
   }

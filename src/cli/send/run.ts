@@ -24,7 +24,6 @@ export interface SendCall {
   readonly options: SendOptions<'open' | 'strict', 1 | 2>;
   readonly rules: InputRules;
   readonly file: string | undefined;
-  readonly undelivered: UndeliveredFile | undefined;
   readonly terminal: Terminal;
 }
 
@@ -49,7 +48,7 @@ export interface Cause {
 
 /** As many messages as a request may hold. */
 const BATCH_MESSAGES = 1000;
-const BATCH_BYTES = 32 * 1024 * 1024;
+const BATCH_CHARACTERS = 32 * 1024 * 1024;
 /** A receiver may answer with any number of different statuses. */
 const MAX_CAUSES = 100;
 
@@ -62,15 +61,15 @@ interface Batch {
 /** Yields what was read before an error together with it, since a pipe cannot be read again. */
 async function* batchesOf(input: AsyncIterable<InputMessage>): AsyncGenerator<Batch> {
   let messages: InputMessage[] = [];
-  let bytes = 0;
+  let length = 0;
   try {
     for await (const message of input) {
       messages.push(message);
-      bytes += message.bytes;
-      if (messages.length < BATCH_MESSAGES && bytes < BATCH_BYTES) continue;
+      length += message.length;
+      if (messages.length < BATCH_MESSAGES && length < BATCH_CHARACTERS) continue;
       yield { messages };
       messages = [];
-      bytes = 0;
+      length = 0;
     }
     if (messages.length > 0) yield { messages };
   } catch (error) {
@@ -96,6 +95,8 @@ export class SendRun {
   sentTo: Place | undefined;
   readTo: Place | undefined;
   readonly causes = new Map<string, Cause>();
+  /** Where undelivered messages are saved. */
+  savedTo: UndeliveredFile | undefined;
   readonly #call: SendCall;
   #isDown = false;
 
@@ -103,33 +104,42 @@ export class SendRun {
     this.#call = call;
   }
 
+  get ok(): boolean {
+    return this.end === 'complete' && this.undelivered === 0;
+  }
+
+  /** The saved messages, if there are any. */
+  get saved(): { readonly path: string; readonly count: number } | undefined {
+    const { path = '', count = 0 } = this.savedTo ?? {};
+    return count === 0 ? undefined : { path, count };
+  }
+
   async run(): Promise<void> {
-    const { file, rules, undelivered, terminal } = this.#call;
+    const { file, rules, terminal } = this.#call;
     try {
       for await (const batch of batchesOf(readMessages(openInput(file, terminal), rules))) {
         await this.#take(batch);
-        const isPointless = this.end === 'receiver-down' && undelivered === undefined;
+        const isPointless = this.end === 'receiver-down' && this.savedTo === undefined;
         if (terminal.signal.aborted || batch.error !== undefined || isPointless) break;
         const failed = this.undelivered === 0 ? '' : `, ${wholeNumber(this.undelivered)} failed`;
         await showProgress(terminal, `${wholeNumber(this.delivered)} messages delivered${failed}`);
       }
     } finally {
       await showProgress(terminal, '');
-      await undelivered?.close();
-      this.error ??= undelivered?.failure;
+      await this.savedTo?.close();
+      this.error ??= this.savedTo?.failure;
     }
   }
 
   async #take({ messages, error }: Batch): Promise<void> {
-    const { undelivered, terminal } = this.#call;
-    const { signal } = terminal;
+    const { signal } = this.#call.terminal;
     this.readTo = messages.at(-1)?.place ?? this.readTo;
     this.error = error;
     const isBroken = error !== undefined || signal.aborted;
     if (isBroken || this.#isDown) {
       this.end = isBroken ? endBy(error, signal) : 'receiver-down';
       // Even if the receiver is down, the rest is read to save it.
-      await undelivered?.add(messages.map(({ message }) => message));
+      await this.savedTo?.add(messages.map(({ message }) => message));
       return;
     }
     this.#isDown = !(await this.#send(messages));
@@ -139,7 +149,7 @@ export class SendRun {
 
   /** Returns whether to continue: something was accepted, or the content may be the reason. */
   async #send(batch: readonly InputMessage[]): Promise<boolean> {
-    const { undelivered, options } = this.#call;
+    const { options } = this.#call;
     const { sent, report } = await this.#sendUsable(batch);
     this.delivered += report.delivered.length;
     this.requests += report.requests.length;
@@ -151,7 +161,7 @@ export class SendRun {
       // Saved under the id it was sent with, so that receivers recognise duplicates.
       failed.push(options.format === 1 ? message : { ...message, message_id });
     }
-    await undelivered?.add(failed);
+    await this.savedTo?.add(failed);
     return (
       report.delivered.length > 0 ||
       report.undelivered.every(({ status }) => ABOUT_CONTENT.has(status))
@@ -171,7 +181,7 @@ export class SendRun {
   async #sendUsable(
     batch: readonly InputMessage[],
   ): Promise<{ readonly sent: readonly InputMessage[]; readonly report: SendReport }> {
-    const { destination, options, undelivered, terminal } = this.#call;
+    const { destination, options, terminal } = this.#call;
     const { signal } = terminal;
     let sent = batch;
     for (;;) {
@@ -184,7 +194,7 @@ export class SendRun {
         const found = sent[Number(error.path[0])];
         if (reason === undefined || found === undefined) throw error;
         this.#addUndelivered(found.place, { reason, detail: error.message });
-        await undelivered?.add([found.message]);
+        await this.savedTo?.add([found.message]);
         sent = sent.filter((one) => one !== found);
       }
     }

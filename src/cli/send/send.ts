@@ -7,11 +7,18 @@ import { inputName, openInput } from '../input.ts';
 import { requireSecrets, SECRET_OPTIONS } from '../secrets.ts';
 import { jsonLine, paint, printable, type TerminalOutput } from '../terminal.ts';
 import { faultText } from '../validate.ts';
-import * as values from '../values.ts';
-import { counted, durationOf, durationText, wholeNumber } from '../values.ts';
+import {
+  counted,
+  dialectOf,
+  durationOf,
+  durationText,
+  formatOf,
+  networkOf,
+  wholeNumber,
+} from '../values.ts';
 import { type InputRules, InvalidInput, type Place, readMessages } from './messages.ts';
 import { type Cause, type SendCall, type SendEnd, SendRun } from './run.ts';
-import { createUndeliveredFile, type UndeliveredFile } from './undelivered-file.ts';
+import { createUndeliveredFile } from './undelivered-file.ts';
 
 /** Shared with `test`. */
 export const REQUEST_OPTIONS = {
@@ -63,15 +70,8 @@ function causeLines({ count, first, reason, status, failure, detail }: Cause): s
   return detail === undefined ? [head] : [head, `     ${printable(detail)}`];
 }
 
-interface Result {
-  readonly run: SendRun;
-  readonly ok: boolean;
-  readonly durationMs: number;
-  readonly saved: { readonly path: string; readonly count: number } | undefined;
-}
-
-function resultText({ run, ok, durationMs, saved }: Result, output: TerminalOutput): string {
-  const { delivered, undelivered, requests, retries, end, sentTo, readTo } = run;
+function resultText(run: SendRun, durationMs: number, output: TerminalOutput): string {
+  const { ok, delivered, undelivered, requests, retries, end, sentTo, readTo, saved } = run;
   const again = retries === 0 ? '' : ` (${counted(retries, 'retry', 'retries')})`;
   const facts = ` in ${counted(requests, 'request')}${again}, ${durationText(durationMs)}.`;
   const nothing = ok ? 'Empty input: nothing to send.' : 'Nothing was sent.';
@@ -90,8 +90,8 @@ function resultText({ run, ok, durationMs, saved }: Result, output: TerminalOutp
   return `${lines.join('\n')}\n`;
 }
 
-function resultJson({ run, ok, durationMs, saved }: Result): string {
-  const { end, delivered, undelivered, requests, retries, sentTo, readTo } = run;
+function resultJson(run: SendRun, durationMs: number): string {
+  const { ok, end, delivered, undelivered, requests, retries, sentTo, readTo, saved } = run;
   const counts = { delivered, undelivered, requests, retries, durationMs: Math.round(durationMs) };
   return jsonLine({ ok, end, ...counts, causes: [...run.causes.values()], sentTo, readTo, saved });
 }
@@ -130,12 +130,12 @@ const send = defineCommand({
   async run({ options, words: [url = '', file], terminal }) {
     const { deadline, retries, undelivered: path, json, network = 'allow-private' } = options;
     const rules: InputRules = {
-      format: values.formatOf(options.format),
-      dialect: values.dialectOf(options.dialect),
+      format: formatOf(options.format),
+      dialect: dialectOf(options.dialect),
     };
     const sendOptions = {
       ...rules,
-      network: values.networkOf(network),
+      network: networkOf(network),
       ...(retries === undefined ? {} : { schedule: { delaysMs: delaysOf(retries) } }),
       ...(deadline === undefined ? {} : { deadlineMs: durationOf('deadline', deadline) }),
     };
@@ -143,22 +143,13 @@ const send = defineCommand({
     const destination = { url, secret };
     // Checks the URL and the options before anything is read.
     await sendWebhook(destination, [], sendOptions);
-    const call = {
-      destination,
-      options: sendOptions,
-      rules,
-      file,
-      terminal,
-      undelivered: undefined,
-    };
+    const call = { destination, options: sendOptions, rules, file, terminal };
     const { output, errors, clock, signal } = terminal;
-    let run = new SendRun(call);
+    const run = new SendRun(call);
     const startedAt = clock.monotonicMs();
-    let undelivered: UndeliveredFile | undefined;
     try {
       await checkFile(call);
-      undelivered = path === undefined ? undefined : await createUndeliveredFile(path);
-      run = new SendRun({ ...call, undelivered });
+      if (path !== undefined) run.savedTo = await createUndeliveredFile(path);
       await run.run();
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
@@ -166,16 +157,15 @@ const send = defineCommand({
       run.error = error;
     }
     const { end, error } = run;
-    if (error instanceof InvalidInput)
-      await errors.write(faultText(inputName(file), error.fault).join(''));
-    const { count = 0 } = undelivered ?? {};
-    const saved = path === undefined || count === 0 ? undefined : { path, count };
-    const ok = end === 'complete' && run.undelivered === 0;
-    const result = { run, ok, durationMs: clock.monotonicMs() - startedAt, saved };
-    await output.write(json ? resultJson(result) : resultText(result, output));
+    if (error instanceof InvalidInput) {
+      const hint = error.hint === undefined ? '' : `${error.hint}\n`;
+      await errors.write(faultText(inputName(file), error.fault).join('') + hint);
+    }
+    const durationMs = clock.monotonicMs() - startedAt;
+    await output.write(json ? resultJson(run, durationMs) : resultText(run, durationMs, output));
     if (end === 'interrupted') throw signal.reason;
     if (error !== undefined && !(error instanceof InvalidInput)) throw error;
-    return ok ? 0 : 1;
+    return run.ok ? 0 : 1;
   },
 });
 

@@ -8,12 +8,18 @@ import {
   type DescribedApplication,
   type Selection,
   settingsFile,
-} from '../../settings/index.ts';
+} from '../../settings.ts';
 import { flag, list, option } from '../command.ts';
 import { usageError } from '../errors.ts';
 import { printable } from '../terminal.ts';
 import { counted } from '../values.ts';
-import { APPLICATION_OPTION, requireApplication, settingsCommand, WARNINGS } from './frame.ts';
+import {
+  APPLICATION_OPTION,
+  memoryStore,
+  requireApplication,
+  settingsCommand,
+  WARNINGS,
+} from './settings-command.ts';
 import { rotate, save, set, test } from './webhook.ts';
 
 const selectionText = (selection: Readonly<Record<string, boolean>> | undefined): string => {
@@ -96,11 +102,6 @@ async function destinationsOf(configuration: Configuration): Promise<readonly De
   return found;
 }
 
-const KEEPS_NOTHING = {
-  read: () => Promise.resolve(undefined),
-  update: async (change: (content: undefined) => string) => void change(undefined),
-};
-
 async function checkSettings(file: string, configuration: Configuration) {
   const warnings: Warning[] = [];
   const { mode } = await stat(file);
@@ -116,7 +117,7 @@ async function checkSettings(file: string, configuration: Configuration) {
   for (const { path, url, secret } of destinations) {
     const check = async (): Promise<void> => {
       // Checks URL and secret before anything is sent.
-      const scratch = createConfiguration({ store: KEEPS_NOTHING });
+      const scratch = createConfiguration({ store: memoryStore() });
       const found = await scratch.setWebhook('any', url, { secret });
       warnings.push(...found.warnings.map((warning) => ({ path, warning })));
     };

@@ -1,6 +1,6 @@
 /** `settings set`, `test`, `save` and `rotate`: the webhook of an application and its secret. */
 import { readFile } from 'node:fs/promises';
-import { type Configuration, createConfiguration } from '../../settings/index.ts';
+import { type Configuration, createConfiguration } from '../../settings.ts';
 import { flag, type OptionValues, option } from '../command.ts';
 import { usageError } from '../errors.ts';
 import { readSecrets, requireSecrets } from '../secrets.ts';
@@ -8,14 +8,14 @@ import { printable, type Terminal } from '../terminal.ts';
 import { durationOf } from '../values.ts';
 import {
   APPLICATION_OPTION,
+  memoryStore,
   printTest,
   printWarnings,
   requireApplication,
   settingsCommand,
   TEST_OPTIONS,
-  testFacts,
   testOptionsOf,
-} from './frame.ts';
+} from './settings-command.ts';
 
 /** The default depends on the command. */
 const SECRET_OPTIONS = {
@@ -57,17 +57,11 @@ async function secretFor(
 
 /** Returns the settings as a copy in memory, for a test that must not change the file. */
 async function copyOf(file: string, options: OptionValues<typeof TEST_OPTIONS>) {
-  let content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  const store = {
-    read: () => Promise.resolve(content),
-    update: async (change: (content: string | undefined) => string) => {
-      content = change(content);
-    },
-  };
-  return createConfiguration({ store, ...testOptionsOf(options) });
+  return createConfiguration({ store: memoryStore(content), ...testOptionsOf(options) });
 }
 
 const NO_TEST_OPTION = { 'no-test': flag('Save without sending a test message.') } as const;
@@ -101,15 +95,14 @@ export const set = settingsCommand({
     const secret = await secretFor(configuration, id, { options, terminal });
     const names = { ...(name && { name }), ...(environment !== undefined && { environment }) };
     const choice = { secret, ...names };
-    let test: ReturnType<typeof testFacts> | undefined;
+    let test: Awaited<ReturnType<typeof printTest>> | undefined;
     if (!isUntested && !draft) {
       const copy = await copyOf(file, options);
       await copy.setWebhook(id, url, choice);
       const report = await copy.test(id);
       // An interrupted command saves nothing.
       terminal.signal.throwIfAborted();
-      await printTest(report, terminal);
-      test = testFacts(report);
+      test = await printTest(report, terminal);
     }
     if (test?.ok === false) {
       const line = `${printable(id)}: not saved; the file is unchanged\n`;
@@ -135,9 +128,8 @@ export const test = settingsCommand({
   examples: ['test settings.json --application shop-1'],
   async work({ configuration, options, terminal }) {
     const id = requireApplication(options.application);
-    const report = await configuration.test(id);
-    await printTest(report, terminal);
-    return { text: '', facts: { application: id, ...testFacts(report) }, isOk: report.ok };
+    const facts = await printTest(await configuration.test(id), terminal);
+    return { text: '', facts: { application: id, ...facts }, isOk: facts.ok };
   },
 });
 

@@ -1,18 +1,32 @@
+/** The applications of a memory queue, and the counts of their messages. */
 import { ownProperties } from '../../own-properties.ts';
-import type { ApplicationState, Claim, ClaimRequest, DiscardReason, Ledger } from '../queue.ts';
-import type { QueueTime } from './queue-time.ts';
+import type {
+  ApplicationState,
+  Backlog,
+  Claim,
+  ClaimRequest,
+  DiscardReason,
+  Health,
+  Ledger,
+  QueueStats,
+  SequenceRange,
+} from '../queue.ts';
+import { sumOf } from '../stored-values.ts';
+import { claimedMessages, type WaitingMessage } from './message.ts';
 import type { Scheduled, SchedulePlace } from './schedule.ts';
-import {
-  claimedMessages,
-  type TakenMessages,
-  type WaitingMessage,
-  WaitingMessages,
-} from './waiting-messages.ts';
+import { type TakenMessages, WaitingMessages } from './waiting-messages.ts';
 
 export interface LiveClaim extends TakenMessages {
   readonly id: string;
   readonly application: Application;
   endsAtMs: number;
+}
+
+/** The id of a claim, and when its lease begins and ends. */
+interface LeaseTimes {
+  readonly id: string;
+  readonly nowMs: number;
+  readonly endsAtMs: number;
 }
 
 /** One application: its state, its waiting and claimed messages, and its ledger. */
@@ -33,17 +47,21 @@ export class Application implements Scheduled {
   }
 
   get isClosed(): boolean {
-    return this.state.tier === 'closed';
+    return this.state.health === 'closed';
   }
 
   /** Writes the state after a claim. A closed application stays closed: only `reopen` opens it. */
-  update({ tier, maxMessages, maxBytes, circuitBreaker }: ApplicationState, untilMs: number): void {
-    this.state = { tier: this.isClosed ? 'closed' : tier, maxMessages, maxBytes, circuitBreaker };
+  update(
+    { health, maxMessages, maxBytes, circuitBreaker }: ApplicationState,
+    untilMs: number,
+  ): void {
+    this.state = {
+      health: this.isClosed ? 'closed' : health,
+      maxMessages,
+      maxBytes,
+      circuitBreaker,
+    };
     this.#pausedUntilMs = untilMs;
-  }
-
-  close(): void {
-    this.state = { ...this.state, tier: 'closed' };
   }
 
   reopen(state: ApplicationState): void {
@@ -51,32 +69,40 @@ export class Application implements Scheduled {
     this.#pausedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
+  /** Whether as many messages wait as one claim may have, counting `more`. */
+  isFullWith(more: number): boolean {
+    return this.waiting.size + more >= this.state.maxMessages;
+  }
+
   /** Makes delayed messages due once as many wait as one claim may have. */
   endDelaysIfFull(nowMs: number): void {
-    if (this.waiting.size >= this.state.maxMessages) this.waiting.endDelays(nowMs);
+    if (this.isFullWith(0)) this.waiting.endDelays(nowMs);
   }
 
   /** Claims due messages, of which there is at least one. */
-  lease(id: string, request: ClaimRequest, at: QueueTime): Claim {
+  lease(request: ClaimRequest, { id, nowMs, endsAtMs }: LeaseTimes): Claim {
     const { id: applicationId, state } = this;
     const limits = {
       maxMessages: Math.min(state.maxMessages, request.maxMessages),
       maxBytes: Math.min(state.maxBytes, request.maxBytes),
     };
-    const taken = this.waiting.take(limits, at.nowMs);
-    this.claim = { id, application: this, ...taken, endsAtMs: at.after(request.leaseMs) };
-    const messages = claimedMessages(taken.messages, at.nowMs);
+    const taken = this.waiting.take(limits, nowMs);
+    this.claim = { id, application: this, ...taken, endsAtMs };
+    const messages = claimedMessages(taken.messages, nowMs);
     const { format } = taken.messages[0] as WaitingMessage;
-    return { id, applicationId, format, state, nowMs: at.nowMs, messages };
+    return { id, applicationId, format, state, nowMs, messages };
   }
 
-  /** Ends the claim without results: its messages wait again. */
-  putBackClaim(sendsToUndo: 0 | 1): void {
-    for (const message of this.claim?.messages ?? []) {
-      message.sends -= sendsToUndo;
-      this.waiting.putBack(message);
-    }
+  /** Ends the claim without results: its messages wait again, and count as sent. */
+  rescueClaim(): void {
+    for (const message of this.claim?.messages ?? []) this.waiting.putBack(message);
     this.claim = undefined;
+  }
+
+  /** Ends a claim whose messages were not sent. */
+  releaseClaim(): void {
+    for (const message of this.claim?.messages ?? []) message.sends -= 1;
+    this.rescueClaim();
   }
 
   /** Returns when a message can be claimed or the lease ends; `undefined` if nothing waits for a time. */
@@ -95,4 +121,58 @@ export class Application implements Scheduled {
     const pending = this.waiting.size + (this.claim?.messages.length ?? 0);
     return { ...this.counts, pending, discarded: { ...this.discarded } };
   }
+}
+
+type Applications = Iterable<Application>;
+
+/** Counts the messages in the ranges that wait or are claimed. */
+export function countPending(applications: Applications, ranges: readonly SequenceRange[]): number {
+  let count = 0;
+  for (const { waiting, claim } of applications) {
+    for (const { sequence } of waiting) if (isIn(ranges, sequence)) count += 1;
+    for (const { sequence } of claim?.messages ?? []) if (isIn(ranges, sequence)) count += 1;
+  }
+  return count;
+}
+
+/** `ranges` ascend and do not overlap. */
+function isIn(ranges: readonly SequenceRange[], sequence: number): boolean {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle] as SequenceRange).to < sequence) low = middle + 1;
+    else high = middle;
+  }
+  const range = ranges[low];
+  return range !== undefined && range.from <= sequence;
+}
+
+/** Counts all messages, and those that are due or claimed. */
+export function countDue(applications: Applications, nowMs: number): Omit<Backlog, 'lastSequence'> {
+  let pendingMessages = 0;
+  let dueMessages = 0;
+  for (const { waiting, claim } of applications) {
+    const claimed = claim?.messages.length ?? 0;
+    pendingMessages += claimed + waiting.size;
+    dueMessages += claimed;
+    for (const { dueMs } of waiting) if (dueMs <= nowMs) dueMessages += 1;
+  }
+  return { pendingMessages, dueMessages };
+}
+
+export function statsOf(
+  applications: Applications,
+  nowMs: number,
+): Omit<QueueStats, 'pendingBytes'> {
+  const ledgers = new Map<string, Ledger & { readonly health: Health }>();
+  let oldestDueMs = 0;
+  for (const application of applications) {
+    const ledger = application.ledger();
+    ledgers.set(application.id, { ...ledger, health: application.state.health });
+    if (application.claim !== undefined) continue;
+    // Since it can be claimed, not since it is due: time in a pause is no delay.
+    oldestDueMs = Math.max(oldestDueMs, nowMs - (application.claimableAtMs() ?? nowMs));
+  }
+  return { ...sumOf(ledgers.values()), oldestDueMs, applications: ledgers };
 }

@@ -7,8 +7,7 @@ import type {
   StoredMessage,
 } from '../queue.ts';
 import type { Application } from './application.ts';
-import { Fifo } from './fifo.ts';
-import { storedMessages, type WaitingMessage } from './waiting-messages.ts';
+import { storedMessages, type WaitingMessage } from './message.ts';
 
 interface Death {
   readonly application: Application;
@@ -32,7 +31,9 @@ export interface PageRequest extends DeadLetterFilter {
 
 /** Dead letters in the order of their deaths, bounded in bytes: the oldest are evicted. */
 export class DeadLetters {
-  readonly #letters = new Fifo<Kept>();
+  readonly #letters = new Map<number, Kept>();
+  /** Goes on behind the last one that was evicted: a new iterator would visit the gaps of all of them. */
+  #oldest = this.#letters.values();
   readonly #maxBytes: number;
   #bytes = 0;
   #lastId = 0;
@@ -46,13 +47,19 @@ export class DeadLetters {
     message.detach();
     // Property by property: a spread takes most of the time when thousands die at once.
     const id = this.#lastId;
-    this.#letters.push({ id, application, message, reason, lastAttempt, acceptedAt, diedAt });
+    this.#letters.set(id, { id, application, message, reason, lastAttempt, acceptedAt, diedAt });
     this.#bytes += message.sizeBytes;
     application.counts.dead += 1;
-    while (this.#bytes > this.#maxBytes) {
-      const oldest = this.#letters.shift() as Kept;
-      this.#forget(oldest);
-      oldest.application.discard('evicted');
+    while (this.#bytes > this.#maxBytes) this.#evict();
+  }
+
+  #evict(): void {
+    const { value } = this.#oldest.next();
+    if (value === undefined) {
+      this.#oldest = this.#letters.values();
+    } else {
+      this.remove(value);
+      value.application.discard('evicted');
     }
   }
 
@@ -60,7 +67,7 @@ export class DeadLetters {
     const { limit, after = 0 } = request;
     const isWanted = matching(request);
     const found: Kept[] = [];
-    for (const letter of this.#letters) {
+    for (const letter of this.#letters.values()) {
       // One more than the page holds shows that there is another page.
       if (found.length > limit) break;
       if (letter.id > Number(after) && isWanted(letter)) found.push(letter);
@@ -70,21 +77,22 @@ export class DeadLetters {
     return next === undefined ? { items } : { items, next };
   }
 
-  /** Takes out the letters that match the filter and `mayLeave`, oldest first. */
-  take(filter: DeadLetterFilter, mayLeave: (letter: Death) => boolean = () => true): Death[] {
-    const isWanted = matching(filter);
-    const taken = this.#letters.extract((letter) => isWanted(letter) && mayLeave(letter));
-    for (const letter of taken) this.#forget(letter);
-    return taken;
+  /** Returns the letters that match the filter, oldest first. */
+  find(filter: DeadLetterFilter): Kept[] {
+    return [...this.#letters.values()].filter(matching(filter));
   }
 
   purge(filter: DeadLetterFilter): number {
-    const purged = this.take(filter);
-    for (const { application } of purged) application.discard('purged');
+    const purged = this.find(filter);
+    for (const letter of purged) {
+      this.remove(letter);
+      letter.application.discard('purged');
+    }
     return purged.length;
   }
 
-  #forget({ application, message }: Death): void {
+  remove({ id, application, message }: Kept): void {
+    this.#letters.delete(id);
     this.#bytes -= message.sizeBytes;
     application.counts.dead -= 1;
   }

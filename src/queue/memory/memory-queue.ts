@@ -1,36 +1,36 @@
 import { SecurityEventError } from '../../errors.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { createYield, type YieldToEventLoop } from '../../runtime/yield-to-event-loop.ts';
 import type {
   ApplicationState,
   ApplicationUpdate,
   Backlog,
   Claim,
-  ClaimRequest,
-  DeadLetterFilter,
-  DeadLetterPage,
-  EnqueueResult,
-  ExpiredMessage,
+  DeadLetteredMessage,
   MessageQueue,
-  MessageResult,
-  NothingDue,
   QueueClosing,
   QueueEntry,
-  QueueStats,
   ReturnedMessage,
-  SequenceRange,
 } from '../queue.ts';
-import type { Application, LiveClaim } from './application.ts';
-import type { PageRequest } from './dead-letters.ts';
-import { type QueueClock, type QueueTime, readTime } from './queue-time.ts';
-import { countDue, countPending, statsOf } from './stats.ts';
-import { type MemoryBounds, MemoryStore } from './store.ts';
+import {
+  type Application,
+  countDue,
+  countPending,
+  type LiveClaim,
+  statsOf,
+} from './application.ts';
+import { type MemoryBounds, MemoryStore, type QueueTime } from './store.ts';
+
+/** The part of a clock that the queue needs. It sets no timers. */
+export type QueueClock = Pick<Clock, 'now' | 'monotonicMs'>;
 
 /** Large work yields to the event loop between slices of this size. */
 const SLICE_MESSAGES = 100;
 
 /**
  * Every method except `enqueue` and `close` does its work synchronously, so that no call sees half of
- * another. There are no timers: each call first applies what time has changed.
+ * another. There are no timers: each call first applies what time has changed. The contract declares the
+ * parameters of most methods.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
@@ -38,8 +38,7 @@ export class MemoryQueue implements MessageQueue {
   readonly #store: MemoryStore;
   readonly #yieldToEventLoop: YieldToEventLoop;
   readonly #listeners = new Set<() => void>();
-  /** Enqueues in progress. */
-  readonly #entering = new Set<Promise<unknown>>();
+  readonly #runningEnqueues = new Set<Promise<unknown>>();
   #initialState: ApplicationState | undefined = undefined;
   #closing: Promise<QueueClosing> | undefined = undefined;
   #lastClaim = 0;
@@ -53,11 +52,11 @@ export class MemoryQueue implements MessageQueue {
   async open(initialState: ApplicationState): Promise<Backlog> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     this.#initialState = initialState;
-    const { nowMs } = readTime(this.#clock);
+    const { nowMs } = this.#time();
     return { ...countDue(this.#store.all(), nowMs), lastSequence: this.#store.lastSequence };
   }
 
-  async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
+  readonly enqueue: MessageQueue['enqueue'] = async (entries, delayMs = 0) => {
     this.#begin();
     const { open, closed } = this.#store.reserve(entries);
     if (open.length <= SLICE_MESSAGES) {
@@ -65,11 +64,11 @@ export class MemoryQueue implements MessageQueue {
       if (sequences.length > 0) this.#notify();
       return { sequences, closed };
     }
-    const entering = this.#acceptInSlices(open, delayMs);
-    this.#entering.add(entering);
-    const sequences = await entering.finally(() => this.#entering.delete(entering));
+    const accepting = this.#acceptInSlices(open, delayMs);
+    this.#runningEnqueues.add(accepting);
+    const sequences = await accepting.finally(() => this.#runningEnqueues.delete(accepting));
     return { sequences, closed };
-  }
+  };
 
   async #acceptInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {
     const sequences: number[] = [];
@@ -88,31 +87,32 @@ export class MemoryQueue implements MessageQueue {
   }
 
   #accept(entries: readonly QueueEntry[], delayMs: number): number[] {
-    const at = readTime(this.#clock);
+    const at = this.#time();
     this.#store.advance(at.nowMs);
     const initialState = this.#initialState as ApplicationState;
     return this.#store.accept(entries, { initialState, delayMs, at });
   }
 
-  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
+  readonly claim: MessageQueue['claim'] = async (request) => {
     const { at } = this.#begin();
     const { schedule } = this.#store;
-    const application = schedule.next(request.tiers);
+    const application = schedule.next(request.ofHealth);
     if (application === undefined) {
-      const nextAtMs = schedule.nextAtMs(request.tiers);
+      const nextAtMs = schedule.nextAtMs(request.ofHealth);
       return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
     }
     this.#lastClaim += 1;
-    const claim = application.lease(String(this.#lastClaim), request, at);
+    const times = {
+      id: String(this.#lastClaim),
+      nowMs: at.nowMs,
+      endsAtMs: at.after(request.leaseMs),
+    };
+    const claim = application.lease(request, times);
     schedule.update(application, at.nowMs);
     return claim;
-  }
+  };
 
-  async settle(
-    claim: Claim,
-    results: readonly MessageResult[],
-    state: ApplicationUpdate,
-  ): Promise<'settled' | 'lost'> {
+  readonly settle: MessageQueue['settle'] = async (claim, results, state) => {
     const { at } = this.#begin();
     const live = this.#liveClaim(claim);
     if (live === undefined) return 'lost';
@@ -125,97 +125,98 @@ export class MemoryQueue implements MessageQueue {
     application.claim = undefined;
     this.#afterClaim(application, state, at);
     return 'settled';
-  }
+  };
 
-  async release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
+  readonly release: MessageQueue['release'] = async (claim, state) => {
     const { at } = this.#begin();
     const live = this.#liveClaim(claim);
     if (live === undefined) return 'lost';
-    live.application.putBackClaim(1);
+    live.application.releaseClaim();
     this.#afterClaim(live.application, state, at);
     return 'released';
-  }
+  };
 
-  async extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
+  readonly extend: MessageQueue['extend'] = async (claim, leaseMs) => {
     const { at } = this.#begin();
     const live = this.#liveClaim(claim);
     if (live === undefined) return 'lost';
     live.endsAtMs = at.after(leaseMs);
     this.#store.schedule.update(live.application, at.nowMs);
     return 'extended';
-  }
+  };
 
-  async expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
+  readonly deadLetterOlderThan: MessageQueue['deadLetterOlderThan'] = async (
+    olderThanMs,
+    maxMessages,
+  ) => {
     const { at } = this.#begin();
-    const expired: ExpiredMessage[] = [];
+    const expired: DeadLetteredMessage[] = [];
     for (const application of this.#store.all()) {
       const left = maxMessages - expired.length;
       if (left <= 0) break;
       const messages = application.waiting.takeOlder(at.nowMs - olderThanMs, left);
       const reason = 'horizon-passed';
-      for (const message of this.#store.expire(application, { messages, reason }, at)) {
+      for (const message of this.#store.deadLetter(application, { messages, reason }, at)) {
         expired.push(message);
       }
     }
     return expired;
-  }
+  };
 
-  async countPending(ranges: readonly SequenceRange[]): Promise<number> {
+  readonly countPending: MessageQueue['countPending'] = async (ranges) => {
     this.#begin();
     return countPending(this.#store.all(), ranges);
-  }
+  };
 
-  async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
+  readonly applicationState: MessageQueue['applicationState'] = async (applicationId) => {
     this.#begin();
     return this.#store.find(applicationId)?.state;
-  }
+  };
 
-  async closeApplication(
-    applicationId: string,
-    maxMessages: number,
-  ): Promise<readonly ExpiredMessage[]> {
-    const application = this.#store.ensure(applicationId, this.#begin().initialState);
-    application.close();
-    // Messages that were admitted before the close still come in.
-    if (this.#entering.size > 0) await Promise.allSettled(this.#entering);
+  readonly deadLetterClosed: MessageQueue['deadLetterClosed'] = async (
+    applicationId,
+    maxMessages,
+  ) => {
     const { at } = this.#begin();
+    const application = this.#store.find(applicationId);
+    if (application?.isClosed !== true) return [];
     const messages = application.waiting.takeFirst(maxMessages);
-    return this.#store.expire(application, { messages, reason: 'destination-closed' }, at);
-  }
+    return this.#store.deadLetter(application, { messages, reason: 'destination-closed' }, at);
+  };
 
-  async reopenApplication(applicationId: string): Promise<void> {
+  readonly reopenApplication: MessageQueue['reopenApplication'] = async (applicationId) => {
     const { at, initialState } = this.#begin();
     const application = this.#store.find(applicationId);
-    if (application === undefined || application.state.tier === 'healthy') return;
+    if (application === undefined || application.state.health === 'healthy') return;
     application.reopen(initialState);
     this.#store.update(application, at.nowMs);
     this.#notify();
-  }
+  };
 
-  async listDeadLetters(page: PageRequest): Promise<DeadLetterPage> {
+  readonly listDeadLetters: MessageQueue['listDeadLetters'] = async (page) => {
     this.#begin();
     return this.#store.dead.page(page);
-  }
+  };
 
-  async replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
+  readonly replayDeadLetters: MessageQueue['replayDeadLetters'] = async (filter) => {
     const { at } = this.#begin();
     const replayed = this.#store.replay(filter, at);
     if (replayed > 0) this.#notify();
     return replayed;
-  }
+  };
 
-  async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
+  readonly purgeDeadLetters: MessageQueue['purgeDeadLetters'] = async (filter) => {
     this.#begin();
     return this.#store.dead.purge(filter);
-  }
+  };
 
   /** Answers after `close` too: the ledger shows what was returned. */
-  async stats(): Promise<QueueStats> {
-    const { nowMs } = readTime(this.#clock);
+  readonly stats: MessageQueue['stats'] = async () => {
+    const { nowMs } = this.#time();
     this.#store.advance(nowMs);
     const { pendingBytes } = this.#store;
     return { ...statsOf(this.#store.all(), nowMs), pendingBytes };
-  }
+  };
 
   onDue(listener: () => void): () => void {
     const call = (): void => listener();
@@ -230,14 +231,14 @@ export class MemoryQueue implements MessageQueue {
 
   /** Enqueues in progress end first, so that their messages are returned too. */
   async #end(): Promise<QueueClosing> {
-    await Promise.allSettled(this.#entering);
+    await Promise.allSettled(this.#runningEnqueues);
     this.#listeners.clear();
     const returned: ReturnedMessage[] = [];
     for (const slice of this.#store.empty(SLICE_MESSAGES)) {
       for (const message of slice) returned.push(message);
       await this.#yieldToEventLoop();
     }
-    return { returned, left: 0 };
+    return { returned, remaining: 0 };
   }
 
   /** Begins a call: it sees no expired lease. */
@@ -246,9 +247,16 @@ export class MemoryQueue implements MessageQueue {
     if (initialState === undefined || this.#closing !== undefined) {
       throw new SecurityEventError('ERR_QUEUE_CLOSED');
     }
-    const at = readTime(this.#clock);
+    const at = this.#time();
     this.#store.advance(at.nowMs);
     return { at, initialState };
+  }
+
+  #time(): QueueTime {
+    const exactMs = this.#clock.monotonicMs();
+    const nowMs = Math.floor(exactMs);
+    const epochMs = this.#clock.now();
+    return { nowMs, epochMs, after: (ms) => (ms > 0 ? Math.ceil(exactMs + ms) : nowMs) };
   }
 
   #liveClaim({ id, applicationId }: Claim): LiveClaim | undefined {

@@ -1,7 +1,7 @@
 import { Heap } from '../../runtime/heap.ts';
-import type { Tier } from '../queue.ts';
+import type { Health } from '../queue.ts';
 
-type OpenTier = Exclude<Tier, 'closed'>;
+type OpenHealth = Exclude<Health, 'closed'>;
 
 /** Where an application is in the schedule. Only {@link Schedule} writes it. */
 export interface SchedulePlace {
@@ -14,7 +14,7 @@ export interface SchedulePlace {
 /** What the schedule needs to know of an application. */
 export interface Scheduled {
   readonly place: SchedulePlace;
-  readonly state: { readonly tier: Tier };
+  readonly state: { readonly health: Health };
   readonly claim: object | undefined;
   claimableAtMs(): number | undefined;
 }
@@ -32,13 +32,13 @@ const heapByKey = <T extends Scheduled>(): Heap<T> =>
  * a known time, or it has nothing to wait for. A change costs the logarithm of the number of applications.
  */
 export class Schedule<T extends Scheduled> {
-  readonly #ready: Record<OpenTier, Heap<T>> = {
+  readonly #ready: Record<OpenHealth, Heap<T>> = {
     untried: heapByKey(),
     healthy: heapByKey(),
     failing: heapByKey(),
   };
   /** Closed applications wait here too, while they have a lease. */
-  readonly #later: Record<Tier, Heap<T>> = {
+  readonly #later: Record<Health, Heap<T>> = {
     untried: heapByKey(),
     healthy: heapByKey(),
     failing: heapByKey(),
@@ -49,13 +49,13 @@ export class Schedule<T extends Scheduled> {
   /** Updates the place of an application after a change to its messages, state or claim. */
   update(application: T, nowMs: number): void {
     const { place } = application;
-    const { tier } = application.state;
+    const { health } = application.state;
     const atMs = application.claimableAtMs();
     const isReady = atMs !== undefined && atMs <= nowMs && application.claim === undefined;
-    const ready = isReady && tier !== 'closed' ? this.#ready[tier] : undefined;
+    const ready = isReady && health !== 'closed' ? this.#ready[health] : undefined;
     // A ready application keeps its turn: otherwise each new message would send it to the end.
     if (ready !== undefined && ready === place.heap) return;
-    const heap = ready ?? (atMs === undefined ? undefined : this.#later[tier]);
+    const heap = ready ?? (atMs === undefined ? undefined : this.#later[health]);
     (place.heap as Heap<T> | undefined)?.removeAt(place.index);
     place.heap = heap;
     if (ready !== undefined) this.#lastTurn += 1;
@@ -63,14 +63,14 @@ export class Schedule<T extends Scheduled> {
     heap?.push(application);
   }
 
-  /** Returns the ready application of these tiers that has waited longest for its turn. */
-  next(tiers: readonly OpenTier[]): T | undefined {
-    return firstOf(tiers.map((tier) => this.#ready[tier]));
+  /** Returns the ready application of this health that has waited longest for its turn. */
+  next(ofHealth: readonly OpenHealth[]): T | undefined {
+    return firstOf(ofHealth.map((health) => this.#ready[health]));
   }
 
-  /** Returns the earliest time that an application of these tiers waits for. */
-  nextAtMs(tiers: readonly OpenTier[]): number | undefined {
-    return firstOf(tiers.map((tier) => this.#later[tier]))?.place.key;
+  /** Returns the earliest time that an application of this health waits for. */
+  nextAtMs(ofHealth: readonly OpenHealth[]): number | undefined {
+    return firstOf(ofHealth.map((health) => this.#later[health]))?.place.key;
   }
 
   /** Returns an application whose time has come. Call `update` for it. */

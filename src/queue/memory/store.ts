@@ -4,9 +4,9 @@ import { SecurityEventError } from '../../errors.ts';
 import { integer, type OptionsOf, type OptionValues, option } from '../../option-rules.ts';
 import type {
   ApplicationState,
+  DeadLetteredMessage,
   DeadLetterFilter,
   DeadReason,
-  ExpiredMessage,
   Json,
   MessageResult,
   QueueEntry,
@@ -15,9 +15,18 @@ import type {
 } from '../queue.ts';
 import { Application, type LiveClaim } from './application.ts';
 import { DeadLetters } from './dead-letters.ts';
-import type { QueueTime } from './queue-time.ts';
+import { copyMessages, storedMessages, type WaitingMessage } from './message.ts';
 import { Schedule } from './schedule.ts';
-import { copyMessages, storedMessages, type WaitingMessage } from './waiting-messages.ts';
+
+/** The time of one call. */
+export interface QueueTime {
+  /** The queue's own time in whole milliseconds: V8 keeps small integers inside the message. */
+  readonly nowMs: number;
+  /** The wall clock, for what people see. No decision uses it. */
+  readonly epochMs: number;
+  /** Returns the time in `ms` milliseconds, rounded up: nothing is due too early. */
+  after(ms: number): number;
+}
 
 const MIB = 1024 * 1024;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -131,12 +140,13 @@ export class MemoryStore {
   /** Stores entries that are counted already. Returns their sequences. */
   accept(entries: readonly QueueEntry[], { initialState, delayMs, at }: Acceptance): number[] {
     const sequences: number[] = [];
-    const dueMs = at.after(delayMs);
     while (sequences.length < entries.length) {
       const start = sequences.length;
       const application = this.ensure((entries[start] as QueueEntry).applicationId, initialState);
-      for (const message of copyMessages(entries, start)) {
-        sequences.push(this.#enter({ application, message }, at.nowMs, dueMs));
+      const messages = copyMessages(entries, start);
+      const dueMs = application.isFullWith(messages.length) ? at.nowMs : at.after(delayMs);
+      for (const message of messages) {
+        sequences.push(this.#addWaiting({ application, message }, at.nowMs, dueMs));
       }
       application.counts.accepted += sequences.length - start;
       this.update(application, at.nowMs);
@@ -145,9 +155,9 @@ export class MemoryStore {
   }
 
   /** Makes a message wait, with a new sequence. */
-  #enter({ application, message }: Owned, nowMs: number, dueMs: number): number {
+  #addWaiting({ application, message }: Owned, nowMs: number, dueMs: number): number {
     this.lastSequence += 1;
-    message.enter({ sequence: this.lastSequence, nowMs, dueMs });
+    message.startWaiting({ sequence: this.lastSequence, nowMs, dueMs });
     application.waiting.append(message);
     return this.lastSequence;
   }
@@ -182,11 +192,11 @@ export class MemoryStore {
   }
 
   /** Makes dead letters of messages that were taken out of the waiting ones. */
-  expire(
+  deadLetter(
     application: Application,
     { messages, reason }: { messages: readonly WaitingMessage[]; reason: DeadReason },
     at: QueueTime,
-  ): ExpiredMessage[] {
+  ): DeadLetteredMessage[] {
     const death = { reason, lastAttempt: null };
     for (const message of messages) this.#moveToDeadLetters({ application, message }, death, at);
     this.update(application, at.nowMs);
@@ -212,14 +222,17 @@ export class MemoryStore {
 
   /** Makes dead letters due again, oldest first, within the bounds. */
   replay(filter: DeadLetterFilter, { nowMs }: QueueTime): number {
-    const letters = this.dead.take(filter, ({ application, message }) => {
-      if (application.isClosed || this.#passedBound(1, message.sizeBytes)) return false;
+    let replayed = 0;
+    for (const letter of this.dead.find(filter)) {
+      const { application, message } = letter;
+      if (application.isClosed || this.#passedBound(1, message.sizeBytes)) continue;
+      this.dead.remove(letter);
       this.#addPending(1, message.sizeBytes);
-      this.#enter({ application, message }, nowMs, nowMs);
-      return true;
-    });
-    for (const { application } of letters) this.update(application, nowMs);
-    return letters.length;
+      this.#addWaiting(letter, nowMs, nowMs);
+      this.update(application, nowMs);
+      replayed += 1;
+    }
+    return replayed;
   }
 
   /** Ends expired leases, and updates the schedule for what has become due. */
@@ -229,7 +242,7 @@ export class MemoryStore {
       if (application === undefined) return;
       if (application.claim !== undefined) {
         const { endsAtMs } = application.claim;
-        application.putBackClaim(0);
+        application.rescueClaim();
         application.endDelaysIfFull(endsAtMs);
       }
       this.update(application, nowMs);
@@ -239,7 +252,7 @@ export class MemoryStore {
   /** Discards everything that waits as `returned`, in slices. A claimed message counts as not sent. */
   *empty(sliceMessages: number): Iterable<ReturnedMessage[]> {
     for (const application of this.all()) {
-      application.putBackClaim(1);
+      application.releaseClaim();
       while (application.waiting.size > 0) {
         const messages = application.waiting.takeFirst(sliceMessages);
         const stored = storedMessages(messages);

@@ -117,3 +117,40 @@ const isOfOneCall = (error: unknown): boolean =>
   isAboutValues(error) ||
   isLockTimeout(error) ||
   (error instanceof SecurityEventError && error.code === 'ERR_QUEUE_FULL');
+
+/**
+ * Flushes counter deltas after an enqueue, and notifies other processes. One flush is under way at a
+ * time, and one more waits for it, however many are requested.
+ */
+export class CounterFlusher {
+  readonly #batcher: Batcher<boolean, boolean>;
+  #last: Promise<unknown> | undefined;
+
+  /** `flush` makes one flush, and notifies other processes if its argument says so. */
+  constructor(
+    flush: (notifies: boolean) => Promise<unknown>,
+    times: Pick<BatcherParts<never, never>, 'callTimeoutMs' | 'monotonicMs'>,
+  ) {
+    this.#batcher = new Batcher({
+      ...times,
+      run: async (requests) => {
+        // A claim finds deltas that remain after a failure, and requests another flush.
+        await flush(requests.includes(true)).catch(() => {});
+        return requests;
+      },
+      sizeOf: () => 0,
+      maxSize: 1,
+      maxBatches: 1,
+    });
+  }
+
+  /** Requests a flush that begins after this call. `notifies`: other processes are notified. */
+  request(notifies: boolean): void {
+    this.#last = this.#batcher.run(notifies).catch(() => {});
+  }
+
+  /** Resolves when what was requested before this call is flushed or has failed. */
+  async done(): Promise<void> {
+    await this.#last;
+  }
+}

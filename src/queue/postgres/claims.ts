@@ -8,17 +8,10 @@ import type {
   MessageResult,
   NothingDue,
 } from '../queue.ts';
-import { Batcher } from './batcher.ts';
-import {
-  fromEscaped,
-  type StateJson,
-  stateOf,
-  toDuration,
-  toWhole,
-  updateJson,
-} from './conversions.ts';
+import { fromText, toWhole } from '../stored-values.ts';
+import { Batcher, type CounterFlusher } from './batcher.ts';
+import { type StateJson, stateOf, toDuration, updateJson } from './conversions.ts';
 import { messagesOf } from './copy-out.ts';
-import type { CounterFlusher } from './counter-flusher.ts';
 import type { Database } from './database.ts';
 import { isLockTimeout } from './failure.ts';
 
@@ -72,8 +65,8 @@ export class Claims {
   readonly #parts: ClaimsParts;
   readonly #claiming: Batcher<ClaimRequest, Claim | NothingDue>;
   readonly #settling: Batcher<SettleCall, SettleAnswer>;
-  /** When the lease of each claim ends that is not settled, by its id. Oldest lease first. */
-  readonly #leases = new Map<string, number>();
+  /** Ids of claims that were neither settled nor released. */
+  readonly #live = new Set<string>();
   /** Messages in a recent claim: large ones do not share a transaction. */
   #claimSize = MAX_MESSAGES;
 
@@ -97,7 +90,7 @@ export class Claims {
 
   async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     const claimed = await this.#claiming.run(request);
-    if ('id' in claimed) this.#keep(claimed.id, request.leaseMs);
+    if ('id' in claimed) this.#live.add(claimed.id);
     return claimed;
   }
 
@@ -124,7 +117,7 @@ export class Claims {
         return requests.map((_, index) => claimed[index] ?? nothing);
       }
     } catch (error) {
-      // Nothing of these was sent.
+      // None of these was sent.
       const unsent = rows.map((row) => ({ ...row, messages: 0, args: undefined }));
       if (unsent.length > 0) {
         await settleAll(this.#parts.database, unsent, remainingMs()).catch(() => {});
@@ -134,9 +127,9 @@ export class Claims {
   }
 
   async #ask(requests: readonly ClaimRequest[], timeoutMs: number): Promise<ClaimAnswer> {
-    const [{ tiers, maxMessages, maxBytes, leaseMs }] = requests as readonly [ClaimRequest];
+    const [{ ofHealth, maxMessages, maxBytes, leaseMs }] = requests as readonly [ClaimRequest];
     const limits = { maxMessages: toWhole(maxMessages), maxBytes: toWhole(maxBytes) };
-    const args = { tiers, ...limits, leaseMs: toDuration(leaseMs), count: requests.length };
+    const args = { ofHealth, ...limits, leaseMs: toDuration(leaseMs), count: requests.length };
     const answer = this.#parts.database.call('claim', args, { timeoutMs });
     return (await answer.catch((error: unknown) => {
       if (isLockTimeout(error)) return { claims: [], dueIn: 0, hasDeltas: false };
@@ -164,16 +157,16 @@ export class Claims {
       const detail = `${results.length} results for ${settled.size} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
-    this.#leases.delete(claim.id);
+    this.#live.delete(claim.id);
     if (settled === null) return 'lost';
-    // Dispatchers of the other tier can be idle while all of this process are busy.
-    if (settled.isWaiting && state.tier !== claim.state.tier) this.#parts.flusher.request(true);
+    // Dispatchers of other health can be idle while all of this process are busy.
+    if (settled.isWaiting && state.health !== claim.state.health) this.#parts.flusher.request(true);
     return 'settled';
   };
 
   readonly release: MessageQueue['release'] = async (claim, state) => {
     const released = await this.#end(claim, 0, state && updateJson(state));
-    this.#leases.delete(claim.id);
+    this.#live.delete(claim.id);
     if (released === null) return 'lost';
     this.#parts.flusher.request(true);
     return 'released';
@@ -181,14 +174,12 @@ export class Claims {
 
   readonly extend: MessageQueue['extend'] = async (claim, leaseMs) => {
     const args = { ...claimName(claim), leaseMs: toDuration(leaseMs) };
-    if ((await this.#parts.database.call('extend', args)) !== true) return 'lost';
-    this.#keep(claim.id, leaseMs);
-    return 'extended';
+    return (await this.#parts.database.call('extend', args)) === true ? 'extended' : 'lost';
   };
 
   /** Releases the claims that are left. Rejects if one cannot be released. */
   async releaseAll(): Promise<void> {
-    const ids = [...this.#leases.keys()];
+    const ids = [...this.#live];
     if (ids.length === 0) return;
     const released = await Promise.allSettled(ids.map((id) => this.#end({ id }, 0)));
     this.#parts.flusher.request(true);
@@ -199,16 +190,6 @@ export class Claims {
   async #end(claim: Pick<Claim, 'id'>, messages: number, args?: object): Promise<SettleAnswer> {
     const name = claimName(claim);
     return name === undefined ? null : await this.#settling.run({ ...name, messages, args });
-  }
-
-  #keep(id: string, leaseMs: number): void {
-    const now = this.#parts.monotonicMs();
-    for (const [old, endsAt] of this.#leases) {
-      if (endsAt > now) break;
-      this.#leases.delete(old);
-    }
-    this.#leases.delete(id);
-    this.#leases.set(id, now + leaseMs);
   }
 }
 
@@ -233,7 +214,7 @@ function claimOf(row: ClaimRow, messages: readonly ClaimedMessage[]): Claim | No
   if (first === undefined) return { dueInMs: SOON_MS };
   return {
     id: `${row.number}-${row.claim}`,
-    applicationId: fromEscaped(row.application),
+    applicationId: fromText(row.application),
     format: first.stored.format,
     state: stateOf(row),
     nowMs: row.nowMs,
@@ -265,7 +246,7 @@ function resultArguments(results: readonly MessageResult[]): object {
     ...(kinds.includes('r') && {
       afters: retries.map((one) => one && toDuration(Math.ceil(one.afterMs))),
       limits: retries.map((one) => one?.maxMessages && toWhole(one.maxMessages)),
-      progresses: retries.map((one) => one && JSON.stringify(one.progress)),
+      retryStates: retries.map((one) => one && JSON.stringify(one.retryState)),
     }),
     ...(kinds.includes('d') && {
       reasons: dead.map((one) => one?.reason),

@@ -3,45 +3,30 @@ import type {
   ApplicationState,
   ApplicationUpdate,
   DeadLetter,
+  DeadLetteredMessage,
   DeadLetterFilter,
   DeadLetterPage,
-  DeadReason,
-  ExpiredMessage,
-  Format,
+  Health,
   Json,
   Ledger,
   QueueStats,
-  Tier,
+  StoredMessage,
 } from '../queue.ts';
-
-/** What a function of the schema returns, by column. */
-export type Row = Readonly<Record<string, unknown>>;
-
-/**
- * Texts as PostgreSQL stores them. Its own cannot hold U+0000 or half a surrogate pair, which ids may
- * contain: texts are stored as they are written between the quotes of a JSON string.
- */
-export const toEscaped = (text: string): string => JSON.stringify(text).slice(1, -1);
-
-export const fromEscaped = (escaped: string): string => JSON.parse(`"${escaped}"`) as string;
-
-/** Converts a number of the engine, which may be infinite or have a fraction, to a bigint. */
-export const toWhole = (value: number): number =>
-  Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
+import { deadLetterNumber, fromText, sumOf, toText, toWhole } from '../stored-values.ts';
 
 /** JSON has no infinity; the schema takes 1e18 ms for never. */
 export const toDuration = (ms: number): number => Math.min(ms, 1e18);
 
 /** The state of an application, as arguments and answers have it. `circuitBreaker` is JSON text. */
 export interface StateJson {
-  readonly tier: Tier;
+  readonly health: Health;
   readonly maxMessages: number;
   readonly maxBytes: number;
   readonly circuitBreaker: string;
 }
 
 export const stateJson = (state: ApplicationState): StateJson => ({
-  tier: state.tier,
+  health: state.health,
   maxMessages: toWhole(state.maxMessages),
   maxBytes: toWhole(state.maxBytes),
   circuitBreaker: JSON.stringify(state.circuitBreaker),
@@ -53,56 +38,45 @@ export const updateJson = (update: ApplicationUpdate) => ({
 });
 
 export function stateOf({
-  tier,
+  health,
   maxMessages,
   maxBytes,
   circuitBreaker,
 }: StateJson): ApplicationState {
-  return { tier, maxMessages, maxBytes, circuitBreaker: JSON.parse(circuitBreaker) as Json };
+  return { health, maxMessages, maxBytes, circuitBreaker: JSON.parse(circuitBreaker) as Json };
 }
 
-export const expiredOf = (rows: readonly Row[]): ExpiredMessage[] =>
-  rows.map((row) => ({
-    applicationId: fromEscaped(String(row['application'])),
-    messageId: fromEscaped(String(row['message_id'])),
-    sequence: Number(row['sequence']),
+export const deadLetteredOf = (rows: readonly DeadLetteredMessage[]): DeadLetteredMessage[] =>
+  rows.map(({ applicationId, messageId, sequence }) => ({
+    applicationId: fromText(applicationId),
+    messageId: fromText(messageId),
+    sequence,
   }));
 
-const DEAD_LETTER_ID = /^\d{1,15}$/;
-
-/** Leaves out ids that no dead letter has. */
 export const filterArguments = ({ applicationId, ids }: DeadLetterFilter): object => ({
-  ...(applicationId !== undefined && { application: toEscaped(applicationId) }),
-  ...(ids !== undefined && { ids: ids.filter((id) => DEAD_LETTER_ID.test(id)).map(Number) }),
+  ...(applicationId !== undefined && { application: toText(applicationId) }),
+  ...(ids !== undefined && { ids: ids.map(deadLetterNumber) }),
 });
 
-export const cursorOf = (after: string | undefined): number =>
-  after !== undefined && DEAD_LETTER_ID.test(after) ? Number(after) : 0;
+/** A row of the schema's `dead_letters`. `content` is base64. */
+type DeadLetterRow = Omit<DeadLetter, 'id' | 'stored'> &
+  Omit<StoredMessage, 'bytes'> & { readonly id: number; readonly content: string };
 
 /** Takes one more row than the limit, if there is another page. */
-export function deadLetterPage(rows: readonly Row[], limit: number): DeadLetterPage {
+export function deadLetterPage(rows: readonly DeadLetterRow[], limit: number): DeadLetterPage {
   const items = rows.slice(0, limit).map(deadLetterOf);
   const next = rows.length > limit ? items.at(-1)?.id : undefined;
   return next === undefined ? { items } : { items, next };
 }
 
-function deadLetterOf(row: Row): DeadLetter {
+function deadLetterOf(row: DeadLetterRow): DeadLetter {
+  const { id, applicationId, messageId, format, content, dateAt, countAt, ...letter } = row;
+  const bytes = Buffer.from(content, 'base64');
   return {
-    id: String(row['id']),
-    applicationId: fromEscaped(String(row['application'])),
-    stored: {
-      messageId: fromEscaped(String(row['message_id'])),
-      format: Number(row['format']) as Format,
-      bytes: row['content'] as Buffer,
-      dateAt: Number(row['date_at']),
-      countAt: Number(row['count_at']),
-    },
-    sizeBytes: Number(row['size_bytes']),
-    sends: Number(row['sends']),
-    reason: row['reason'] as DeadReason,
-    lastAttempt: JSON.parse(String(row['last_attempt'])) as Json,
-    acceptedAt: Number(row['accepted_at']),
-    diedAt: Number(row['died_at']),
+    ...letter,
+    id: String(id),
+    applicationId: fromText(applicationId),
+    stored: { messageId: fromText(messageId), format, bytes, dateAt, countAt },
   };
 }
 
@@ -112,25 +86,23 @@ const ledgerOf = ({ purged, ...counts }: Record<Count, number>): Ledger => ({
   discarded: purged > 0 ? { purged } : {},
 });
 
-const COUNTS = ['accepted', 'delivered', 'pending', 'dead', 'purged'] as const;
+type Count = 'accepted' | 'delivered' | 'pending' | 'dead' | 'purged';
 
-type Count = (typeof COUNTS)[number];
+interface StatsRow extends Record<Count, number> {
+  readonly id: string;
+  readonly health: Health;
+  readonly pending_bytes: number;
+  readonly waiting_ms: number | null;
+}
 
-export function statsOf(rows: readonly Row[]): QueueStats {
-  const applications = new Map<string, Ledger & { readonly tier: Tier }>();
-  const total = { accepted: 0, delivered: 0, pending: 0, dead: 0, purged: 0 };
+export function statsOf(rows: readonly StatsRow[]): QueueStats {
+  const applications = new Map<string, Ledger & { readonly health: Health }>();
   let pendingBytes = 0;
   let oldestDueMs = 0;
-  for (const row of rows) {
-    const counts = { ...total };
-    for (const name of COUNTS) {
-      counts[name] = Number(row[name]);
-      total[name] += counts[name];
-    }
-    const tier = row['tier'] as Tier;
-    applications.set(fromEscaped(String(row['id'])), { ...ledgerOf(counts), tier });
-    pendingBytes += Number(row['pending_bytes']);
-    oldestDueMs = Math.max(oldestDueMs, Number(row['waiting_ms']));
+  for (const { id, health, pending_bytes, waiting_ms, ...counts } of rows) {
+    applications.set(fromText(id), { ...ledgerOf(counts), health });
+    pendingBytes += pending_bytes;
+    oldestDueMs = Math.max(oldestDueMs, waiting_ms ?? 0);
   }
-  return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
+  return { ...sumOf(applications.values()), pendingBytes, oldestDueMs, applications };
 }

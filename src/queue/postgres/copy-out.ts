@@ -1,13 +1,13 @@
-/** Reads rows by COPY: `pg` has no other way to bytes that are not encoded as text. */
+/** Reads rows by COPY, since `pg` decodes all other values as UTF-8, those of binary results too. */
 import type { Connection, PoolClient, QueryConfig } from 'pg';
 import type { ClaimedMessage, Format, Json } from '../queue.ts';
-import { fromEscaped } from './conversions.ts';
+import { fromText } from '../stored-values.ts';
 
 const ignore = (): void => {};
 
 type Callback = (error: Error | null | undefined) => void;
 
-/** What a client of `pg` calls of a query, whichever copy of the package the client is from. */
+/** The methods of a query that a client of `pg` calls, also one from another copy of the package. */
 class CopyOut {
   readonly text: string;
   readonly query_timeout: number;
@@ -84,16 +84,16 @@ export function messagesOf(
     at += 2;
     const place = copied.readInt32BE(next()) - 1;
     const sequence = copied.readDoubleBE(next());
-    const sends = copied.readInt32BE(next());
+    const retryCount = copied.readInt32BE(next());
     const ageMs = (claims[place]?.nowMs ?? 0) - copied.readDoubleBE(next());
     const format = copied.readInt32BE(next()) as Format;
     const dateAt = copied.readInt32BE(next());
     const countAt = copied.readInt32BE(next());
-    const messageId = fromEscaped(text());
-    const progress = JSON.parse(text()) as Json;
+    const messageId = fromText(text());
+    const retryState = JSON.parse(text()) as Json;
     const bytes = copied.subarray(next(), at);
     const stored = { messageId, format, bytes, dateAt, countAt };
-    messages[place]?.push({ sequence, stored, sends, ageMs, progress });
+    messages[place]?.push({ sequence, stored, retryCount, ageMs, retryState });
   }
   return messages;
 }

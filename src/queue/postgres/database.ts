@@ -2,14 +2,13 @@
 import type { Client, PoolClient, QueryConfig } from 'pg';
 import { untraced } from '../../runtime/untraced.ts';
 import type { Durability } from '../queue.ts';
-import type { Row } from './conversions.ts';
 import { copyOut } from './copy-out.ts';
 import { failure, isRetryable } from './failure.ts';
 import type { ReadOptions } from './options.ts';
 import { durabilityOf, quoted, readSettings, type Settings } from './schema.ts';
-import { Servers, type Surroundings } from './servers.ts';
+import { Servers, type ServersParts } from './servers.ts';
 
-/** How often a call is tried of which the server says that it did nothing. */
+/** Maximum number of tries of a call. Only errors that changed nothing on the server are tried again. */
 const MAX_TRIES = 4;
 
 /** The server cuts longer names of prepared statements, so that two of them could be the same. */
@@ -17,6 +16,11 @@ const MAX_NAME = 63;
 
 /** Rows in one transaction of `pages`. */
 const PAGE = 1000;
+
+/** JSON, or null. */
+interface Answer {
+  readonly answer: string | null;
+}
 
 interface CallOptions {
   readonly content?: Buffer;
@@ -35,14 +39,14 @@ export class Database {
   readonly #servers: Servers;
   #durability: Durability = 'process-crash';
 
-  constructor(options: ReadOptions, surroundings: Surroundings) {
+  constructor(options: ReadOptions, parts: ServersParts) {
     this.#options = options;
-    this.#servers = new Servers(options, surroundings, async (client) => {
+    this.#servers = new Servers(options, parts, async (client) => {
       this.noteSettings(await readSettings(client, options));
     });
   }
 
-  /** What the settings of the server keep, as they were last read; until then the least. */
+  /** Follows from the settings of the server, as they were last read; the lowest before that. */
   get durability(): Durability {
     return this.#durability;
   }
@@ -61,15 +65,15 @@ export class Database {
     const holders = options.content === undefined ? '$1::json' : '$1::json, $2::bytea';
     const text = `select ${this.#nameOf(name)}(${holders})::text as answer`;
     const [row] = await this.#query(name, text, { ...options, args });
-    const answer = row?.['answer'];
-    return typeof answer === 'string' && answer !== ''
-      ? (JSON.parse(answer) as unknown)
-      : undefined;
+    // A function without a value returns an empty text.
+    return row?.answer ? (JSON.parse(row.answer) as unknown) : undefined;
   }
 
-  /** Calls a function that returns rows. */
-  async rows(name: string, args: object = {}): Promise<Row[]> {
-    return await this.#query(name, `select * from ${this.#nameOf(name)}($1::json)`, { args });
+  /** Calls a function that returns rows. Names of columns are those of the type. */
+  async rows<T>(name: string, args: object = {}): Promise<T[]> {
+    const text = `select to_json(r)::text as answer from ${this.#nameOf(name)}($1::json) r`;
+    const rows = await this.#query(name, text, { args });
+    return rows.map(({ answer }) => JSON.parse(String(answer)) as T);
   }
 
   /** Returns the rows of a function as a binary COPY. */
@@ -103,7 +107,7 @@ export class Database {
     return `${quoted(this.#options.schema)}.${name}`;
   }
 
-  async #query(name: string, text: string, given: Given): Promise<Row[]> {
+  async #query(name: string, text: string, given: Given): Promise<Answer[]> {
     const { schema, transactionPooling } = this.#options;
     const { args, content, timeoutMs } = given;
     const prepared = `${schema}.${name}`;
@@ -116,7 +120,7 @@ export class Database {
     return await this.#run(async (client, remainingMs) => {
       // Not in the types of the client, which reads it. The pool can be the caller's.
       const timed = { ...config, query_timeout: remainingMs } as QueryConfig;
-      return (await client.query<Row>(timed)).rows;
+      return (await client.query<Answer>(timed)).rows;
     }, timeoutMs);
   }
 

@@ -1,13 +1,14 @@
 /** Stores messages. Calls that arrive at the same time share a transaction. */
 import { SecurityEventError } from '../../errors.ts';
 import type { EnqueueResult, QueueEntry } from '../queue.ts';
+import { fromText, toText } from '../stored-values.ts';
 import { Batcher, type BatcherParts } from './batcher.ts';
-import { fromEscaped, type StateJson, toDuration, toEscaped } from './conversions.ts';
+import { type StateJson, toDuration } from './conversions.ts';
 import type { Database } from './database.ts';
 import type { ReadOptions } from './options.ts';
 import type { Settings } from './schema.ts';
 
-/** Of one transaction, unless a single call has more. */
+/** Maximum size of one transaction, unless a single call is larger. */
 const MAX_MESSAGES = 2000;
 const MAX_BYTES = 8 * 1024 * 1024;
 
@@ -66,7 +67,7 @@ export async function storeEntries(
   const answer = (await database.call('enqueue', given, options)) as EnqueueAnswer;
   if (answer.full !== undefined) throw overflowError(answer, limits);
   database.noteSettings(answer);
-  return partsOf(calls, { sequences: answer.sequences, closed: answer.closed.map(fromEscaped) });
+  return partsOf(calls, { sequences: answer.sequences, closed: answer.closed.map(fromText) });
 }
 
 /** The arguments of the schema's `enqueue`: entries as columns, and their bytes one after the other. */
@@ -84,10 +85,10 @@ function entryArguments(entries: readonly QueueEntry[]) {
   }
   const messages = entries.map(({ stored }) => stored);
   const args = {
-    ids: Array.from(places.keys(), toEscaped),
+    ids: Array.from(places.keys(), toText),
     owners,
     starts,
-    messageIds: messages.map(({ messageId }) => toEscaped(messageId)),
+    messageIds: messages.map(({ messageId }) => toText(messageId)),
     formats: messages.map(({ format }) => format),
     lengths: messages.map(({ bytes }) => bytes.length),
     dateAts: messages.map(({ dateAt }) => dateAt),
@@ -125,7 +126,7 @@ export function checkIds(entries: readonly QueueEntry[]): void {
   for (const [index, { applicationId }] of entries.entries()) {
     if (applicationId === known) continue;
     known = applicationId;
-    const bytes = Buffer.byteLength(toEscaped(applicationId));
+    const bytes = Buffer.byteLength(toText(applicationId));
     if (bytes <= MAX_ID_BYTES) continue;
     const detail = `an application's id of ${bytes} bytes is longer than PostgreSQL's index takes (${MAX_ID_BYTES})`;
     throw new SecurityEventError('ERR_MESSAGE_TOO_LARGE', { detail, path: [index] });

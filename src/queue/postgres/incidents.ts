@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto';
 import { SecurityEventError } from '../../errors.ts';
-import type {
-  IncidentChanges,
-  IncidentReport,
-  IncidentStore,
+import {
+  digestOf,
+  type IncidentChanges,
+  type IncidentReport,
+  type IncidentStore,
 } from '../../incident/incident-store.ts';
-import { toEscaped } from './conversions.ts';
 import { Database } from './database.ts';
 import type { ReadOptions } from './options.ts';
-import type { Surroundings } from './servers.ts';
+import type { ServersParts } from './servers.ts';
 
 /** How long an incident is known after its last report. */
 const KEPT_MS = 30 * 86_400_000;
@@ -19,23 +18,23 @@ interface ReportAnswer {
   readonly names: readonly string[];
 }
 
-/** What was reported of incidents by all processes. Connects with the first call. */
+/** Stores the incidents that all processes reported. Connects with the first call. */
 export class PostgresIncidents implements IncidentStore {
   readonly #database: Database;
   #isClosed = false;
 
-  constructor(options: ReadOptions, surroundings: Surroundings) {
-    this.#database = new Database(options, surroundings);
+  constructor(options: ReadOptions, parts: ServersParts) {
+    this.#database = new Database(options, parts);
   }
 
   async record(report: IncidentReport): Promise<IncidentChanges> {
     const { at, addresses, accounts } = report;
     const names = namesOf(addresses, accounts);
-    const args = { ...keyOf(report), at, names, keptMs: KEPT_MS };
+    const args = { ...keyOf(report), at, names, retentionMs: KEPT_MS };
     const answer = (await this.#call('report_incident', args)) as ReportAnswer;
     const added = new Set(answer.names);
     const newOf = (kind: Kind, all: readonly string[]): string[] =>
-      [...new Set(all)].filter((name) => added.has(digestOf(kind, name)));
+      [...new Set(all)].filter((name) => added.has(nameOf(kind, name)));
     return {
       isFirst: answer.isFirst,
       startedAt: answer.startedAt,
@@ -65,18 +64,14 @@ export class PostgresIncidents implements IncidentStore {
 
 type Kind = 'ip' | 'account';
 
-/** An escaped text has no line break. */
-const digestOf = (one: string, other: string): string =>
-  createHash('sha256')
-    .update(`${toEscaped(one)}\n${toEscaped(other)}`)
-    .digest('base64');
+const nameOf = (...parts: [Kind, string]): string => digestOf(parts).toString('base64');
 
 const namesOf = (addresses: readonly string[], accounts: readonly string[]): string[] => [
-  ...addresses.map((name) => digestOf('ip', name)),
-  ...accounts.map((name) => digestOf('account', name)),
+  ...addresses.map((name) => nameOf('ip', name)),
+  ...accounts.map((name) => nameOf('account', name)),
 ];
 
 const keyOf = ({ applicationId, incidentId, channel }: IncidentReport) => ({
-  key: digestOf(applicationId, incidentId),
+  key: digestOf([applicationId, incidentId]).toString('base64'),
   channel,
 });

@@ -27,7 +27,7 @@ export interface PostgresConnection {
   readonly application_name?: string | undefined;
 }
 
-/** What is used of a `Pool` of `pg`. */
+/** The part of a `Pool` of `pg` that is used. */
 export interface PostgresPool {
   readonly connect: (...args: never[]) => unknown;
 }
@@ -91,7 +91,7 @@ const QUEUE_OPTIONS = {
   pollMs: option(integer(10, MAX_TIMER_MS), 1000),
 };
 
-/** Where the database is: exactly one of `connection`, `connect` and `pool`. */
+/** Names the database: exactly one of `connection`, `connect` and `pool`. */
 export interface PostgresConnectionOptions extends OptionsOf<typeof CONNECTION_OPTIONS> {}
 
 export interface PostgresQueueOptions extends OptionsOf<typeof QUEUE_OPTIONS> {}

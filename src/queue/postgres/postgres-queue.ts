@@ -2,28 +2,26 @@ import { SecurityEventError } from '../../errors.ts';
 import type {
   ApplicationState,
   Backlog,
+  DeadLetteredMessage,
   Durability,
   DurableQueue,
-  ExpiredMessage,
   MessageQueue,
   QueueClosing,
   QueueItem,
 } from '../queue.ts';
+import { deadLetterNumber, toText, toWhole } from '../stored-values.ts';
+import { CounterFlusher } from './batcher.ts';
 import { Claims } from './claims.ts';
 import {
-  cursorOf,
+  deadLetteredOf,
   deadLetterPage,
-  expiredOf,
   filterArguments,
   type StateJson,
   stateJson,
   stateOf,
   statsOf,
   toDuration,
-  toEscaped,
-  toWhole,
 } from './conversions.ts';
-import { CounterFlusher } from './counter-flusher.ts';
 import { Database } from './database.ts';
 import {
   checkIds,
@@ -35,9 +33,9 @@ import {
 } from './enqueue.ts';
 import { Notifier } from './notifier.ts';
 import type { ReadOptions } from './options.ts';
-import type { Surroundings } from './servers.ts';
+import type { ServersParts } from './servers.ts';
 
-export interface QueueSurroundings extends Surroundings {
+export interface QueueParts extends ServersParts {
   readonly newId: () => string;
 }
 
@@ -49,31 +47,31 @@ export class PostgresQueue implements DurableQueue {
   readonly #flusher: CounterFlusher;
   readonly #enqueues: ReturnType<typeof enqueueBatcher>;
   readonly #notifier: Notifier;
-  /** Of an application before its first settle. Absent until the queue is open. */
+  /** The state of an application before its first settle. Undefined until the queue is open. */
   #initialState: StateJson | undefined;
   #closing: Promise<QueueClosing> | undefined;
   /** Calls that have not ended. */
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(options: ReadOptions, surroundings: QueueSurroundings) {
+  constructor(options: ReadOptions, parts: QueueParts) {
     const { pollMs, schema, callTimeoutMs, maxConnections, listen } = options;
-    const { clock, newId } = surroundings;
-    const monotonicMs = (): number => clock.monotonicMs();
+    const { clock, newId } = parts;
+    const times = { callTimeoutMs, monotonicMs: (): number => clock.monotonicMs() };
     /** Names this queue among those that notify. */
     const caller = newId();
     this.#options = options;
-    const database = new Database(options, surroundings);
+    const database = new Database(options, parts);
     this.#database = database;
-    const flusher = new CounterFlusher((notifies) =>
-      database.call('flush_counters', { channel: notifies && listen ? schema : null, caller }),
-    );
+    const flusher = new CounterFlusher((notifies) => {
+      const channel = notifies && listen ? schema : null;
+      return database.call('flush_counters', { channel, caller });
+    }, times);
     this.#flusher = flusher;
     this.#enqueues = enqueueBatcher({
       run: (calls, timeoutMs) => storeEntries(calls, this.#limits(), { database, timeoutMs }),
-      callTimeoutMs,
-      monotonicMs,
+      ...times,
     });
-    this.#claims = new Claims({ database, flusher, maxConnections, callTimeoutMs, monotonicMs });
+    this.#claims = new Claims({ database, flusher, maxConnections, ...times });
     this.#notifier = new Notifier({ clock, pollMs, callTimeoutMs, channel: schema, caller });
   }
 
@@ -108,7 +106,7 @@ export class PostgresQueue implements DurableQueue {
 
   readonly claim: MessageQueue['claim'] = (request) => this.#run(() => this.#claims.claim(request));
 
-  // What settle and release leave is found by this process, which has a slot for it, and by polls of others.
+  // Does not notify other processes: this one has a free slot for the messages that are left.
   readonly settle: MessageQueue['settle'] = async (...given) => {
     const settled = await this.#run(() => this.#claims.settle(...given));
     this.#notifier.notify();
@@ -124,13 +122,13 @@ export class PostgresQueue implements DurableQueue {
   readonly extend: MessageQueue['extend'] = (...given) =>
     this.#run(() => this.#claims.extend(...given));
 
-  readonly expire: MessageQueue['expire'] = (olderThanMs, maxMessages) =>
+  readonly deadLetterOlderThan: MessageQueue['deadLetterOlderThan'] = (olderThanMs, maxMessages) =>
     this.#run(() =>
-      this.#expire({ olderThanMs: toDuration(olderThanMs), limit: toWhole(maxMessages) }),
+      this.#deadLetter({ olderThanMs: toDuration(olderThanMs), limit: toWhole(maxMessages) }),
     );
 
-  async #expire(args: object): Promise<ExpiredMessage[]> {
-    const expired = expiredOf(await this.#database.rows('expire', args));
+  async #deadLetter(args: object): Promise<DeadLetteredMessage[]> {
+    const expired = deadLetteredOf(await this.#database.rows('dead_letter_unclaimed', args));
     if (expired.length > 0) this.#flusher.request(false);
     return expired;
   }
@@ -143,22 +141,19 @@ export class PostgresQueue implements DurableQueue {
 
   readonly applicationState: MessageQueue['applicationState'] = (applicationId) =>
     this.#run(async () => {
-      const id = toEscaped(applicationId);
+      const id = toText(applicationId);
       const answer = await this.#database.call('application_state', { id });
       return answer === undefined ? undefined : stateOf(answer as StateJson);
     });
 
-  readonly closeApplication: MessageQueue['closeApplication'] = (applicationId, maxMessages) =>
-    this.#run(async () => {
-      const args = { id: toEscaped(applicationId), initialState: this.#initialState };
-      // A transaction of its own: enqueues wait for it, and must not wait for more.
-      const number = await this.#database.call('close_application', args);
-      return await this.#expire({ number, limit: toWhole(maxMessages) });
-    });
+  readonly deadLetterClosed: MessageQueue['deadLetterClosed'] = (applicationId, maxMessages) =>
+    this.#run(() =>
+      this.#deadLetter({ closed: toText(applicationId), limit: toWhole(maxMessages) }),
+    );
 
   readonly reopenApplication: MessageQueue['reopenApplication'] = (applicationId) =>
     this.#run(async () => {
-      const args = { id: toEscaped(applicationId), initialState: this.#initialState };
+      const args = { id: toText(applicationId), initialState: this.#initialState };
       await this.#database.call('reopen_application', args);
       this.#notifyAll();
     });
@@ -166,7 +161,11 @@ export class PostgresQueue implements DurableQueue {
   readonly listDeadLetters: MessageQueue['listDeadLetters'] = (page) =>
     this.#run(async () => {
       const { limit, after } = page;
-      const args = { ...filterArguments(page), after: cursorOf(after), limit: toWhole(limit) + 1 };
+      const args = {
+        ...filterArguments(page),
+        after: deadLetterNumber(after ?? '0'),
+        limit: toWhole(limit) + 1,
+      };
       return deadLetterPage(await this.#database.rows('dead_letters', args), limit);
     });
 
@@ -187,8 +186,8 @@ export class PostgresQueue implements DurableQueue {
 
   readonly exportItems: DurableQueue['exportItems'] = (kind, after) =>
     this.#run(async () => {
-      const rows = await this.#database.rows('export_items', { kind, after });
-      if (rows[0]?.['item'] !== null) return rows.map(({ item }) => item as QueueItem);
+      const items = await this.#database.rows<QueueItem | null>('export_items', { kind, after });
+      if (!items.includes(null)) return items as QueueItem[];
       const detail = 'messages are claimed: close the senders, or wait until the leases expire';
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     });
@@ -202,7 +201,11 @@ export class PostgresQueue implements DurableQueue {
     });
 
   readonly stats: MessageQueue['stats'] = () =>
-    this.#run(async () => statsOf(await this.#database.rows('stats')));
+    this.#run(async () => {
+      // A flush ends delays of messages early, so that they wait from then on.
+      await this.#flusher.done();
+      return statsOf(await this.#database.rows('stats'));
+    });
 
   onDue(listener: () => void): () => void {
     return this.#notifier.onDue(listener);
@@ -218,13 +221,13 @@ export class PostgresQueue implements DurableQueue {
     this.#notifier.stop();
     try {
       await Promise.allSettled(this.#running);
-      if (this.#initialState === undefined) return { returned: [], left: 0 };
+      if (this.#initialState === undefined) return { returned: [], remaining: 0 };
       try {
         await this.#claims.releaseAll();
       } finally {
         await this.#flusher.done();
       }
-      return { returned: [], left: Number(await this.#database.call('pending_messages')) };
+      return { returned: [], remaining: Number(await this.#database.call('pending_messages')) };
     } finally {
       await this.#database.end();
     }

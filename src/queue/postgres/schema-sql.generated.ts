@@ -7,7 +7,7 @@ create sequence {s}.turn_number cache 1;
 create table {s}.application (
   number bigint generated always as identity primary key,
   id text not null unique,
-  tier text not null,
+  health text not null,
   max_messages bigint not null,
   max_bytes bigint not null,
   circuit_breaker text not null,
@@ -32,7 +32,7 @@ create table {s}.application (
   purged bigint not null default 0,
   ready_at bigint generated always as (
     case
-      when tier = 'closed' then null
+      when health = 'closed' then null
       when claim is not null then lease_end
       when first_due is null then null
       else greatest(first_due, not_before, served_at)
@@ -44,7 +44,7 @@ alter table {s}.application alter claim_dues set storage external;
 
 alter table {s}.application alter claim_sequences set storage external;
 
-create index application_ready on {s}.application (tier, ready_at, turn)
+create index application_ready on {s}.application (health, ready_at, turn)
   where ready_at is not null;
 
 create table {s}.message (
@@ -59,7 +59,7 @@ create table {s}.message (
   count_at integer not null,
   format smallint not null,
   message_id text not null,
-  progress text,
+  retry_state text,
   content bytea not null,
   primary key (application, due, sequence)
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
@@ -115,9 +115,6 @@ create table {s}.pending_total (
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 insert into {s}.pending_total (shard) select generate_series(0, 63);
-
--- Locked, never filled: shared by enqueues, exclusive while an application is closed.
-create table {s}.enqueue_lock ();
 
 -- Locked, never filled: one transaction at a time flushes counter deltas.
 create table {s}.flush_lock ();
@@ -183,9 +180,9 @@ $$;
 
 -- The state of an application as columns.
 create function {s}.state_of(
-  state json, out tier text, out max_messages bigint, out max_bytes bigint, out circuit_breaker text
+  state json, out health text, out max_messages bigint, out max_bytes bigint, out circuit_breaker text
 ) language sql immutable as $$
-  select state->>'tier', (state->>'maxMessages')::bigint, (state->>'maxBytes')::bigint,
+  select state->>'health', (state->>'maxMessages')::bigint, (state->>'maxBytes')::bigint,
     state->>'circuitBreaker'
 $$;
 
@@ -194,6 +191,18 @@ create function {s}.pending_now(out messages bigint, out bytes bigint) language 
   select sum(u.messages), sum(u.bytes) from (
     select t.messages, t.bytes from {s}.pending_total t
     union all select d.pending, d.pending_bytes from {s}.counter_delta d) u
+$$;
+
+-- The bound that so many more messages would pass, as JSON; null if they fit.
+create function {s}.overflow(
+  most_messages bigint, most_bytes bigint, more_messages bigint, more_bytes bigint
+) returns json language sql stable {path} as $$
+  select json_build_object('messages', more_messages, 'bytes', more_bytes, 'full',
+      case when p.messages + more_messages > most_messages then 'maxPendingMessages'
+        else 'maxPendingBytes' end)
+    from {s}.pending_now() p
+    where more_messages > 0
+      and (p.messages + more_messages > most_messages or p.bytes + more_bytes > most_bytes)
 $$;
 
 -- Takes the last lock of a transaction.
@@ -320,7 +329,7 @@ declare
   closed text[];
   more_messages bigint;
   more_bytes bigint;
-  used record;
+  answer json;
   now_exact double precision;
   now_ms bigint;
   later_ms bigint;
@@ -335,26 +344,22 @@ begin
   ids := {s}.texts(given.ids);
   owners := {s}.numbers(given.owners);
   sizes := {s}.numbers(given.sizes);
-  -- Closing an application waits for this transaction, and this one for that.
-  lock table {s}.enqueue_lock in row share mode;
   now_exact := {s}.now_exact();
   now_ms := floor(now_exact);
   later_ms := {s}.time_after(now_exact, given."delayMs");
+  -- Decided once: an application that is closed or reopened later in this call changes nothing here.
   select array_agg(a.id) into closed
-    from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.tier = 'closed';
+    from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.health = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
     from unnest(owners, sizes) e(owner, size_bytes)
     where closed is null or ids[e.owner] <> all (closed);
-  if more_messages > 0 then
-    used := {s}.pending_now();
-    if used.messages + more_messages > given."maxPendingMessages" then
-      return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
-    elsif used.bytes + more_bytes > given."maxPendingBytes" then
-      return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
-    end if;
+  answer := {s}.overflow(
+    given."maxPendingMessages", given."maxPendingBytes", more_messages, more_bytes);
+  if answer is not null then
+    return answer;
   end if;
   -- Sorted, so that two transactions that add the same applications cannot deadlock.
-  insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
+  insert into {s}.application (id, health, max_messages, max_bytes, circuit_breaker)
     select i.id, s.*
       from unnest(ids) i(id), {s}.state_of(given."initialState") s
       where not exists (select from {s}.application a where a.id = i.id)
@@ -362,7 +367,7 @@ begin
     on conflict do nothing;
   -- By their places in \`ids\`; null for closed ones.
   open_numbers := array(
-    select case when a.tier <> 'closed' then a.number end
+    select case when closed is null or a.id <> all (closed) then a.number end
       from unnest(ids) with ordinality i(id, place) join {s}.application a on a.id = i.id
       order by i.place);
   if later_ms > now_ms then
@@ -403,12 +408,12 @@ end $$;
 
 -- Makes up to \`count\` claims, each for one request. \`claimed_messages\` returns their messages, in another
 -- transaction: a dispatcher that stops while it reads them must not hold locks. If there are fewer claims,
--- \`dueIn\` is the time until a message of these tiers is due. \`hasDeltas\`: counter deltas may change that.
+-- \`dueIn\` is the time until a message of this health is due. \`hasDeltas\`: counter deltas may change that.
 create function {s}.claim(args json) returns json language plpgsql {plans}
 set lock_timeout = '500ms' as $$
 #variable_conflict use_variable
 declare
-  tiers text[] := {s}.texts(args->'tiers');
+  of_health text[] := {s}.texts(args->'ofHealth');
   has_deltas boolean := exists (select from {s}.counter_delta);
   has_waited boolean := false;
   now_exact double precision;
@@ -429,18 +434,18 @@ begin
     first_number := null;
     due_in := null;
     candidate := null;
-    -- The tier whose turn it is first. Locks the application whose turn it is, except those that are locked.
+    -- The health of the application whose turn it is first. Locks the application whose turn it is, except those that are locked.
     for head in
-      select t.tier, h.number, h.ready_at from unnest(tiers) t(tier) cross join lateral (
+      select t.health, h.number, h.ready_at from unnest(of_health) t(health) cross join lateral (
           select a.number, a.ready_at, a.turn from {s}.application a
-            where a.tier = t.tier and a.ready_at is not null order by a.ready_at, a.turn limit 1) h
+            where a.health = t.health and a.ready_at is not null order by a.ready_at, a.turn limit 1) h
         order by h.ready_at, h.turn
     loop
       first_number := coalesce(first_number, head.number);
       due_in := coalesce(due_in, head.ready_at - now_ms);
       exit when head.ready_at > now_ms;
       select a.number into candidate from {s}.application a
-        where a.tier = head.tier and a.ready_at <= now_ms
+        where a.health = head.health and a.ready_at <= now_ms
         order by a.ready_at, a.turn limit 1 for no key update skip locked;
       exit when candidate is not null;
     end loop;
@@ -453,7 +458,7 @@ begin
     end if;
     app := {s}.lock_application(candidate);
     continue when app.claim is not null or app.ready_at is null or app.ready_at > now_ms
-      or app.tier <> all (tiers);
+      or app.health <> all (of_health);
     taken := {s}.next_messages(app, least((args->>'maxMessages')::bigint, app.max_messages),
       least((args->>'maxBytes')::bigint, app.max_bytes), now_ms);
     if taken.dues is null then
@@ -475,7 +480,7 @@ begin
         first_due = next_due, claim_dues = taken.dues, claim_sequences = taken.sequences
       where a.number = candidate;
     claims := array_append(claims, json_build_object('number', candidate, 'claim', claim_number,
-      'application', app.id, 'tier', app.tier, 'maxMessages', app.max_messages,
+      'application', app.id, 'health', app.health, 'maxMessages', app.max_messages,
       'maxBytes', app.max_bytes, 'circuitBreaker', app.circuit_breaker, 'nowMs', now_ms));
   end loop;
   if cardinality(claims) = 0 and {s}.keep_time() then
@@ -528,12 +533,12 @@ end $$;
 -- a binary COPY, where each column has the size of its type.
 create function {s}.claimed_messages(numbers bigint[], claims bigint[])
 returns table (place integer, sequence double precision, sends integer, accepted_at double precision,
-  format integer, date_at integer, count_at integer, message_id text, progress text, content bytea)
+  format integer, date_at integer, count_at integer, message_id text, retry_state text, content bytea)
 language plpgsql stable {plans} as $$
 begin
   return query
     select k.place::integer, m.sequence::double precision, m.sends, m.accepted_at::double precision,
-        m.format::integer, m.date_at, m.count_at, m.message_id, coalesce(m.progress, 'null'), m.content
+        m.format::integer, m.date_at, m.count_at, m.message_id, coalesce(m.retry_state, 'null'), m.content
       from unnest(numbers, claims) with ordinality k(number, claim, place)
       join {s}.application a on a.number = k.number and a.claim = k.claim
       cross join lateral unnest(a.claim_dues, a.claim_sequences)
@@ -580,9 +585,9 @@ begin
   now_exact := {s}.now_exact();
   with given as (
     select * from rows from (json_to_recordset(args->'claims') as (number bigint, claim bigint,
-        kinds text, afters json, limits json, progresses json, reasons json, "lastAttempts" json,
+        kinds text, afters json, limits json, "retryStates" json, reasons json, "lastAttempts" json,
         state json, "pauseMs" double precision))
-      with ordinality g(number, claim, kinds, afters, limits, progresses, reasons, last_attempts,
+      with ordinality g(number, claim, kinds, afters, limits, retry_states, reasons, last_attempts,
         state, pause_ms, place)
   ), found as (
     select g.*, a.claim_dues, a.claim_sequences, cardinality(a.claim_sequences) as messages
@@ -595,8 +600,8 @@ begin
     select l.number as application, v.*
       from live l cross join lateral unnest(l.claim_dues, l.claim_sequences,
           string_to_array(l.kinds, null), {s}.numbers(l.afters), {s}.numbers(l.limits),
-          {s}.texts(l.progresses), {s}.texts(l.reasons), {s}.texts(l.last_attempts))
-        v(due, sequence, kind, after_ms, max_messages, progress, reason, last_attempt)
+          {s}.texts(l.retry_states), {s}.texts(l.reasons), {s}.texts(l.last_attempts))
+        v(due, sequence, kind, after_ms, max_messages, retry_state, reason, last_attempt)
       where l.kinds is not null
   ), dead as (
     insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
@@ -619,7 +624,7 @@ begin
   ), retried as (
     update {s}.message m set
         due = case when v.after_ms > 0 then {s}.time_after(now_exact, v.after_ms) else m.due end,
-        sends = m.sends + 1, max_messages = v.max_messages, progress = v.progress
+        sends = m.sends + 1, max_messages = v.max_messages, retry_state = v.retry_state
       from result v
       where m.application = v.application and m.due = v.due and m.sequence = v.sequence
         and v.kind = 'r'
@@ -627,11 +632,11 @@ begin
   ), released as (
     update {s}.application a set
         claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
-        tier = case when a.tier = 'closed' then a.tier else coalesce(s.tier, a.tier) end,
+        health = case when a.health = 'closed' then a.health else coalesce(s.health, a.health) end,
         max_messages = coalesce(s.max_messages, a.max_messages),
         max_bytes = coalesce(s.max_bytes, a.max_bytes),
         circuit_breaker = coalesce(s.circuit_breaker, a.circuit_breaker),
-        not_before = case when s.tier is null then a.not_before
+        not_before = case when s.health is null then a.not_before
           else {s}.time_after(now_exact, l.pause_ms) end,
         served_at = floor(now_exact), turn = nextval('{s}.turn_number'),
         pending = a.pending - coalesce(g.messages, 0),
@@ -661,15 +666,16 @@ begin
   return settled.answers;
 end $$;
 
--- Makes dead letters of at most \`limit\` unclaimed messages: of the closed application \`number\`, or of those
--- that were accepted more than \`olderThanMs\` ago.
-create function {s}.expire(args json)
-returns table (application text, message_id text, sequence bigint) language plpgsql {plans} as $$
+-- Makes dead letters of at most \`limit\` unclaimed messages: of the application \`closed\` while it is closed, or of
+-- those that were accepted more than \`olderThanMs\` ago.
+create function {s}.dead_letter_unclaimed(args json)
+returns table ("applicationId" text, "messageId" text, sequence bigint)
+language plpgsql {plans} as $$
 #variable_conflict use_column
 declare
   now_ms bigint := floor({s}.now_exact());
   too_old bigint := {s}.time_before(now_ms, (args->>'olderThanMs')::double precision);
-  closed_number bigint := args->>'number';
+  closed_number bigint := (select number from {s}.application where id = args->>'closed');
   owners bigint[];
   dues bigint[];
   sequences bigint[];
@@ -686,7 +692,7 @@ begin
       union all
       (select m.application, m.due, m.sequence from {s}.message m
         join {s}.application a on a.number = m.application
-        where m.application = closed_number
+        where m.application = closed_number and a.health = 'closed'
           and (a.claim is null or a.lease_end <= now_ms or m.sequence <> all (a.claim_sequences))
         order by m.due, m.sequence limit (args->>'limit')::bigint)) o;
   -- Sorted, so that two transactions that lock the same applications cannot deadlock.
@@ -699,6 +705,8 @@ begin
         where m.application = k.application and m.due = k.due and m.sequence = k.sequence
           and a.number = k.application
           and (a.claim is null or m.sequence <> all (a.claim_sequences))
+          -- It may have been reopened before it was locked.
+          and (closed_number is null or a.health = 'closed')
         returning m.*
     ), dead as (
       insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
@@ -715,29 +723,24 @@ begin
     )
     select a.id, g.message_id, g.sequence
       from gone g join {s}.application a on a.number = g.application;
+  with delta as (
+    select d.application, min(d.first_due) as due from {s}.counter_delta d
+      where d.application = any (owners) group by d.application
+  ), forgotten as (
+    -- A delta that is added later must not bring back the due time of a message that is gone.
+    update {s}.counter_delta d set first_due = null
+      where d.application = any (owners) and d.first_due is not null
+  )
   update {s}.application a set first_due = (
       select m.due from {s}.message m
-        where m.application = a.number and m.due >= least(a.first_due, k.due)
+        where m.application = a.number and m.due >= least(a.first_due, k.due, d.due)
           and (a.claim is null or m.sequence <> all (a.claim_sequences))
         order by m.due, m.sequence limit 1)
     from (
       select u.application, min(u.due) as due from unnest(owners, dues) u(application, due)
         group by u.application) k
+      left join delta d on d.application = k.application
     where a.number = k.application;
-end $$;
-
--- Closes an application, and returns its number. Enqueues that are under way end first.
-create function {s}.close_application(args json) returns bigint language plpgsql {path} as $$
-declare
-  found_number bigint;
-begin
-  lock table {s}.enqueue_lock in exclusive mode;
-  insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
-    select args->>'id', 'closed', s.max_messages, s.max_bytes, s.circuit_breaker
-      from {s}.state_of(args->'initialState') s
-    on conflict (id) do update set tier = 'closed'
-    returning number into found_number;
-  return found_number;
 end $$;
 
 create function {s}.reopen_application(args json) returns void language plpgsql {path} as $$
@@ -745,10 +748,10 @@ create function {s}.reopen_application(args json) returns void language plpgsql 
 declare
   app {s}.application;
 begin
-  update {s}.application a set tier = s.tier, max_messages = s.max_messages,
+  update {s}.application a set health = s.health, max_messages = s.max_messages,
       max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker, not_before = 0
     from {s}.state_of(args->'initialState') s
-    where a.id = args->>'id' and a.tier <> 'healthy' returning a.* into app;
+    where a.id = args->>'id' and a.health <> 'healthy' returning a.* into app;
   if found then
     perform {s}.end_delays(app, floor({s}.now_exact())::bigint);
   end if;
@@ -756,9 +759,63 @@ end $$;
 
 -- Returns null for an application that is not known.
 create function {s}.application_state(args json) returns json language sql stable {path} as $$
-  select json_build_object('tier', a.tier, 'maxMessages', a.max_messages, 'maxBytes', a.max_bytes,
+  select json_build_object('health', a.health, 'maxMessages', a.max_messages, 'maxBytes', a.max_bytes,
       'circuitBreaker', a.circuit_breaker)
     from {s}.application a where a.id = args->>'id'
+$$;
+
+-- One row for each application: its counters, and for how long a message has been claimable.
+create function {s}.stats(args json default null)
+returns table (id text, health text, accepted bigint, delivered bigint, pending bigint,
+  pending_bytes bigint, dead bigint, purged bigint, waiting_ms bigint)
+language sql volatile {plans} as $$
+  with delta as (
+    select application, sum(accepted) as accepted, sum(pending) as pending,
+        sum(pending_bytes) as pending_bytes, sum(dead) as dead, sum(purged) as purged,
+        min(first_due) as first_due
+      from {s}.counter_delta group by application
+  ), at as (
+    select floor({s}.now_exact())::bigint as now_ms
+  )
+  select a.id, a.health, (a.accepted + coalesce(d.accepted, 0))::bigint, a.delivered,
+      (a.pending + coalesce(d.pending, 0))::bigint,
+      (a.pending_bytes + coalesce(d.pending_bytes, 0))::bigint,
+      (a.dead + coalesce(d.dead, 0))::bigint, (a.purged + coalesce(d.purged, 0))::bigint,
+      case when a.health <> 'closed' and (a.claim is null or a.lease_end <= at.now_ms) then (
+        -- The first due time of the row or of a delta can be that of a message that has expired.
+        select at.now_ms - greatest(a.not_before, m.due) from {s}.message m
+          where m.application = a.number
+            and m.due >= least(a.first_due, d.first_due, a.claim_dues[1])
+          order by m.due, m.sequence limit 1) end
+    from {s}.application a left join delta d on d.application = a.number cross join at
+$$;
+
+-- Counts the messages with sequences in the ranges that wait or are claimed.
+create function {s}.count_pending(args json) returns bigint language sql stable {plans} as $$
+  select coalesce(sum(c.messages), 0)::bigint
+    from unnest({s}.numbers(args->'froms'), {s}.numbers(args->'tos')) r(first, last)
+    cross join lateral (
+      select count(*) as messages from {s}.message m where m.sequence between r.first and r.last) c
+$$;
+
+-- What a queue holds when it is opened, in one snapshot. A claimed message was due before.
+create function {s}.backlog(args json) returns json language plpgsql {plans} as $$
+declare
+  now_ms bigint := floor({s}.now_exact());
+begin
+  return (
+    select json_build_object('pendingMessages', p.messages, 'dueMessages', p.messages - l.messages,
+        'lastSequence', (select coalesce(max(m.sequence), 0) from {s}.message m))
+      from {s}.pending_now() p
+      cross join (
+        select coalesce(sum(c.messages), 0) as messages
+          from {s}.application a cross join lateral (
+            select count(*) as messages from {s}.message m
+              where m.application = a.number and m.due > now_ms) c) l);
+end $$;
+
+create function {s}.pending_messages(args json) returns bigint language sql volatile {path} as $$
+  select p.messages from {s}.pending_now() p
 $$;
 
 -- The ids of a page of dead letters: of all, of an application, or of those in \`ids\`; after the id \`after\`,
@@ -799,12 +856,12 @@ language sql volatile as $$
 $$;
 
 create function {s}.dead_letters(args json)
-returns table (id bigint, application text, message_id text, format smallint, content bytea,
-  date_at integer, count_at integer, size_bytes bigint,
-  sends integer, reason text, last_attempt text, accepted_at bigint, died_at bigint)
+returns table (id bigint, "applicationId" text, "messageId" text, format smallint, content text,
+  "dateAt" integer, "countAt" integer, "sizeBytes" bigint,
+  sends integer, reason text, "lastAttempt" json, "acceptedAt" bigint, "diedAt" bigint)
 language sql stable {plans} as $$
-  select d.id, a.id, d.message_id, d.format, d.content, d.date_at, d.count_at, d.size_bytes,
-      d.sends, d.reason, d.last_attempt, d.accepted_at, d.died_at
+  select d.id, a.id, d.message_id, d.format, encode(d.content, 'base64'), d.date_at, d.count_at,
+      d.size_bytes, d.sends, d.reason, d.last_attempt::json, d.accepted_at, d.died_at
     from {s}.dead_letter d join {s}.application a on a.number = d.application
     where d.id = any ({s}.dead_letter_page(args)) order by d.id
 $$;
@@ -834,7 +891,6 @@ declare
   used record;
   replayed bigint;
 begin
-  lock table {s}.enqueue_lock in row share mode;
   page := {s}.dead_letter_page(args);
   now_ms := floor({s}.now_exact());
   used := {s}.pending_now();
@@ -842,7 +898,7 @@ begin
     select o.id from (
       select d.id, row_number() over oldest as messages, sum(d.size_bytes) over oldest as bytes
         from {s}.dead_letter d join {s}.application a on a.number = d.application
-        where d.id = any (page) and a.tier <> 'closed'
+        where d.id = any (page) and a.health <> 'closed'
         window oldest as (order by d.id rows unbounded preceding)) o
       where o.messages + used.messages <= (args->>'maxPendingMessages')::bigint
         and o.bytes + used.bytes <= (args->>'maxPendingBytes')::bigint
@@ -865,60 +921,6 @@ begin
   return {s}.dead_letter_answer(args, page, replayed);
 end $$;
 
--- One row for each application: its counters, and for how long a message has been claimable.
-create function {s}.stats(args json default null)
-returns table (id text, tier text, accepted bigint, delivered bigint, pending bigint,
-  pending_bytes bigint, dead bigint, purged bigint, waiting_ms bigint)
-language sql volatile {path} as $$
-  with delta as (
-    select application, sum(accepted) as accepted, sum(pending) as pending,
-        sum(pending_bytes) as pending_bytes, sum(dead) as dead, sum(purged) as purged,
-        min(first_due) as first_due
-      from {s}.counter_delta group by application
-  ), at as (
-    select floor({s}.now_exact())::bigint as now_ms
-  )
-  select a.id, a.tier, (a.accepted + coalesce(d.accepted, 0))::bigint, a.delivered,
-      (a.pending + coalesce(d.pending, 0))::bigint,
-      (a.pending_bytes + coalesce(d.pending_bytes, 0))::bigint,
-      (a.dead + coalesce(d.dead, 0))::bigint, (a.purged + coalesce(d.purged, 0))::bigint,
-      case
-        when a.tier <> 'closed' and (a.claim is null or a.lease_end <= at.now_ms)
-          and coalesce(a.first_due, d.first_due, a.claim_dues[1]) is not null
-        then at.now_ms - greatest(a.not_before,
-          least(a.first_due, d.first_due, a.claim_dues[1]))
-      end
-    from {s}.application a left join delta d on d.application = a.number cross join at
-$$;
-
--- Counts the messages with sequences in the ranges that wait or are claimed.
-create function {s}.count_pending(args json) returns bigint language sql stable {plans} as $$
-  select coalesce(sum(c.messages), 0)::bigint
-    from unnest({s}.numbers(args->'froms'), {s}.numbers(args->'tos')) r(first, last)
-    cross join lateral (
-      select count(*) as messages from {s}.message m where m.sequence between r.first and r.last) c
-$$;
-
--- What a queue holds when it is opened, in one snapshot. A claimed message was due before.
-create function {s}.backlog(args json) returns json language plpgsql {plans} as $$
-declare
-  now_ms bigint := floor({s}.now_exact());
-begin
-  return (
-    select json_build_object('pendingMessages', p.messages, 'dueMessages', p.messages - l.messages,
-        'lastSequence', (select coalesce(max(m.sequence), 0) from {s}.message m))
-      from {s}.pending_now() p
-      cross join (
-        select coalesce(sum(c.messages), 0) as messages
-          from {s}.application a cross join lateral (
-            select count(*) as messages from {s}.message m
-              where m.application = a.number and m.due > now_ms) c) l);
-end $$;
-
-create function {s}.pending_messages(args json) returns bigint language sql volatile {path} as $$
-  select p.messages from {s}.pending_now() p
-$$;
-
 -- What was reported of each incident. Keys and names are digests that the caller makes, since an index
 -- allows no longer texts.
 create table {s}.incident (
@@ -939,7 +941,7 @@ create table {s}.incident_name (
   primary key (incident, channel, name)
 );
 
--- Records a report, and returns its names that are new. Forgets incidents that were last seen \`keptMs\` ago.
+-- Records a report, and returns its names that are new. Forgets incidents that were last seen \`retentionMs\` ago.
 create function {s}.report_incident(args json) returns json language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare
@@ -947,7 +949,7 @@ declare
   channel text := args->>'channel';
   found_number bigint;
   now_ms bigint := floor({s}.now_exact());
-  over_before bigint := {s}.time_before(now_ms, (args->>'keptMs')::double precision);
+  over_before bigint := {s}.time_before(now_ms, (args->>'retentionMs')::double precision);
   began_at double precision;
   is_first boolean;
   added json;
@@ -1015,7 +1017,7 @@ insert into {s}.queue_id default values;
 create table {s}.imported (name text primary key, last_id bigint not null);
 
 -- Items of a kind after an id, as JSON. A row with null: messages are claimed.
-create function {s}.export_items(args json) returns table (item json) language plpgsql {plans} as $$
+create function {s}.export_items(args json) returns setof json language plpgsql {plans} as $$
 declare
   queue uuid := (select q.id from {s}.queue_id q);
   wanted text := args->>'kind';
@@ -1027,14 +1029,14 @@ begin
     return query select null::json;
   elsif wanted = 'application' then
     return query select row_to_json(i) from (
-      select queue as source, wanted as kind, a.number as id, a.id as application, a.tier,
+      select queue as source, wanted as kind, a.number as id, a.id as application, a.health,
           a.max_messages, a.max_bytes, a.circuit_breaker, a.not_before
         from {s}.application a where a.number > after order by a.number limit 100) i;
   elsif wanted = 'message' then
     return query select row_to_json(i) from (
       select queue as source, wanted as kind, m.sequence as id, a.id as application, m.message_id,
           m.format, m.date_at, m.count_at, m.size_bytes, encode(m.content, 'base64') as body,
-          m.sends, m.accepted_at as accepted, m.due, m.max_messages, m.progress
+          m.sends, m.accepted_at as accepted, m.due, m.max_messages, m.retry_state
         from {s}.message m join {s}.application a on a.number = m.application
         where m.sequence > after order by m.sequence limit 100) i;
   else
@@ -1047,10 +1049,10 @@ begin
   end if;
 end $$;
 
-create type {s}.item as (source text, kind text, id bigint, application text, tier text,
+create type {s}.item as (source text, kind text, id bigint, application text, health text,
   max_messages bigint, max_bytes bigint, circuit_breaker text, not_before bigint, message_id text,
   format smallint, date_at integer, count_at integer, size_bytes bigint, body text, sends integer,
-  accepted bigint, due bigint, progress text, died bigint, reason text, last_attempt text);
+  accepted bigint, due bigint, retry_state text, died bigint, reason text, last_attempt text);
 
 -- Stores the items that are new, all or none. Returns their number, or the bound that they would have
 -- passed.
@@ -1060,40 +1062,42 @@ declare
   given {s}.item[] := array(select i from json_populate_recordset(null::{s}.item, args->'items') i);
   mark text := concat_ws(' ', (given[1]).source, (given[1]).kind);
   items {s}.item[];
-  used record;
   more record;
+  answer json;
 begin
-  lock table {s}.enqueue_lock in row share mode;
   insert into {s}.imported values (mark, 0) on conflict do nothing;
   items := array(
     select i from unnest(given) i
       where i.id > (select last_id from {s}.imported where name = mark for update) order by i.id);
-  select count(*) as messages, coalesce(sum(i.size_bytes), 0) as bytes into more
+  select count(*) as messages, coalesce(sum(i.size_bytes), 0)::bigint as bytes into more
     from unnest(items) i where i.kind = 'message';
-  used := {s}.pending_now();
-  if more.messages > 0 and used.messages + more.messages > (args->>'maxPendingMessages')::bigint then
-    return json_build_object('full', 'maxPendingMessages', 'messages', more.messages, 'bytes', more.bytes);
-  elsif more.messages > 0 and used.bytes + more.bytes > (args->>'maxPendingBytes')::bigint then
-    return json_build_object('full', 'maxPendingBytes', 'messages', more.messages, 'bytes', more.bytes);
+  answer := {s}.overflow((args->>'maxPendingMessages')::bigint,
+    (args->>'maxPendingBytes')::bigint, more.messages, more.bytes);
+  if answer is not null then
+    return answer;
   end if;
-  insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
+  insert into {s}.application (id, health, max_messages, max_bytes, circuit_breaker)
     select i.application, s.* from (select distinct application from unnest(items) order by 1) i,
       {s}.state_of(args->'initialState') s
     on conflict do nothing;
-  update {s}.application a set tier = i.tier, max_messages = i.max_messages, max_bytes = i.max_bytes,
+  update {s}.application a set
+      health = case when a.health = 'closed' then a.health else i.health end,
+      max_messages = i.max_messages, max_bytes = i.max_bytes,
       circuit_breaker = i.circuit_breaker, not_before = i.not_before
     from unnest(items) i where a.id = i.application and i.kind = 'application';
   with stored as (
     insert into {s}.message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
-        count_at, format, message_id, max_messages, progress, content)
+        count_at, format, message_id, max_messages, retry_state, content)
       select a.number, i.due, nextval('{s}.turn_number'), i.accepted, i.size_bytes, i.sends, i.date_at,
-          i.count_at, i.format, i.message_id, i.max_messages, i.progress, decode(i.body, 'base64')
+          i.count_at, i.format, i.message_id, i.max_messages, i.retry_state, decode(i.body, 'base64')
         from unnest(items) with ordinality i join {s}.application a on a.id = i.application
         where i.kind = 'message' order by i.ordinality
-      returning application, due, sequence, size_bytes
+      returning application, due, sequence, size_bytes, sends
   )
-  insert into {s}.counter_delta (application, accepted, pending, pending_bytes, first_due, at)
-    select application, count(*), count(*), sum(size_bytes), min(due), floor({s}.now_exact())
+  insert into {s}.counter_delta (application, accepted, pending, pending_bytes, first_due, at,
+      delayed_until)
+    select application, count(*), count(*), sum(size_bytes), min(due), floor({s}.now_exact()),
+        max(due) filter (where sends = 0)
       from stored group by application order by min(sequence);
   with stored as (
     insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends, date_at,

@@ -10,7 +10,7 @@ export const loadPg = async () => (await import('pg')).default;
 
 export type LoadPg = typeof loadPg;
 
-export interface Surroundings {
+export interface ServersParts {
   readonly clock: Pick<Clock, 'idle' | 'monotonicMs' | 'startTimer'>;
   readonly load: LoadPg;
 }
@@ -25,7 +25,7 @@ type Pg = Awaited<ReturnType<LoadPg>>;
 
 interface Server {
   readonly pool: Pool;
-  /** What the caller gave for it. */
+  /** The caller's settings of it, as JSON. */
   readonly key?: string;
   /** Absent when a pool of the caller does not show where it connects to. */
   readonly newClient?: () => Client;
@@ -39,7 +39,7 @@ const ignore = (): void => {};
 
 export class Servers {
   readonly #options: ReadOptions;
-  readonly #surroundings: Surroundings;
+  readonly #parts: ServersParts;
   readonly #check: CheckClient;
   readonly #checked = new WeakSet<object>();
   #servers: readonly Server[] = [];
@@ -47,14 +47,14 @@ export class Servers {
   #searching: Promise<Server> | undefined;
   #pg: Pg | undefined;
 
-  constructor(options: ReadOptions, surroundings: Surroundings, check: CheckClient) {
+  constructor(options: ReadOptions, parts: ServersParts, check: CheckClient) {
     this.#options = options;
-    this.#surroundings = surroundings;
+    this.#parts = parts;
     this.#check = check;
   }
 
   monotonicMs(): number {
-    return this.#surroundings.clock.monotonicMs();
+    return this.#parts.clock.monotonicMs();
   }
 
   /**
@@ -103,7 +103,7 @@ export class Servers {
 
   /** Resolves to `undefined` if `work` takes longer. */
   async #within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-    const { clock } = this.#surroundings;
+    const { clock } = this.#parts;
     return await new Promise((resolve, reject) => {
       const cancel = clock.startTimer(ms, () => resolve(undefined), 'let-end');
       void work.then(resolve, reject).finally(cancel);
@@ -156,7 +156,7 @@ export class Servers {
 
   /** Keeps the pools of servers that are still named, and ends the others. */
   async #update(): Promise<void> {
-    this.#pg ??= await optionalImport('pg', this.#surroundings.load);
+    this.#pg ??= await optionalImport('pg', this.#parts.load);
     const pg = this.#pg;
     const { connection, connect, pool } = this.#options;
     const known = this.#servers;
@@ -217,7 +217,7 @@ export class Servers {
       connectionTimeoutMillis: callTimeoutMs,
       allowExitOnIdle: true,
     });
-    // Of an idle connection: the next call makes a new one.
+    // An idle connection was lost. The next call makes a new one.
     pool.on('error', ignore);
     return { pool, key, newClient: () => new Client(config) };
   }

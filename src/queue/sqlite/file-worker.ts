@@ -28,7 +28,7 @@ interface PendingCall {
   readonly reject: (error: SecurityEventError) => void;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly nowMs: number | null;
   readonly settings: HandleSettings | null;
   readonly bodies: readonly Uint8Array[];
@@ -125,10 +125,21 @@ export class FileWorker {
     this.#bytes = 0;
     try {
       this.#post({ calls, bytes }, [bytes.buffer]);
-    } catch (cause) {
+    } catch {
       // An argument cannot be cloned. An error that is thrown here would end the process.
-      for (const { id } of calls)
-        this.#taken(id)?.reject(failed('the call cannot be posted', cause));
+      const cloneable = calls.filter((call) => this.#isCloneable(call));
+      this.#post({ calls: cloneable, bytes }, [bytes.buffer]);
+    }
+  }
+
+  /** Rejects a call that cannot be posted. */
+  #isCloneable({ id, args }: PostedCall): boolean {
+    try {
+      structuredClone(args);
+      return true;
+    } catch (cause) {
+      this.#taken(id)?.reject(failed('the call cannot be posted', cause));
+      return false;
     }
   }
 

@@ -5,9 +5,7 @@ import type {
   IncidentReport,
   IncidentStore,
 } from '../../incident/incident-store.ts';
-import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
-import type { WallClock } from './sqlite-queue.ts';
-import type { Operation, Operations } from './worker/operations.ts';
+import { type FileHandle, type SharedFile, sharedFile, type WallClock } from './shared-file.ts';
 
 /** An incident store in a file. Two first reports at the same time create one incident. */
 export interface SqliteIncidentStore extends IncidentStore {
@@ -24,39 +22,35 @@ export interface IncidentSettings {
 
 export class SqliteIncidents implements SqliteIncidentStore {
   readonly #settings: IncidentSettings;
-  readonly #clock: WallClock | undefined;
-  readonly #listener: FileListener = {};
+  readonly #handle: FileHandle;
   #file: SharedFile | undefined;
   #isClosed = false;
 
   constructor(settings: IncidentSettings, clock?: WallClock) {
     this.#settings = settings;
-    this.#clock = clock;
+    this.#handle = { clock, settings: null };
   }
 
   async record(report: IncidentReport): Promise<IncidentChanges> {
-    return await this.#call('recordIncident', [report, this.#settings.limits]);
+    const { limits } = this.#settings;
+    return await this.#opened().call(this.#handle, 'recordIncident', { args: [report, limits] });
   }
 
   async retract(report: IncidentReport, changes: IncidentChanges): Promise<void> {
-    await this.#call('retractIncident', [report, changes]);
+    await this.#opened().call(this.#handle, 'retractIncident', { args: [report, changes] });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#file?.remove(this.#listener);
+    await this.#file?.remove(this.#handle);
   }
 
-  #call<Name extends Operation>(
-    operation: Name,
-    args: Operations[Name][0],
-  ): Promise<Operations[Name][1]> {
+  #opened(): SharedFile {
     if (this.#isClosed) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     if (this.#file === undefined) {
       this.#file = sharedFile(this.#settings.file);
-      this.#file.add(this.#listener);
+      this.#file.add(this.#handle);
     }
-    const nowMs = this.#clock?.now() ?? null;
-    return this.#file.call(operation, args, { nowMs, settings: null, bodies: [] });
+    return this.#file;
   }
 }

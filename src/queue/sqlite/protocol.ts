@@ -3,6 +3,7 @@
  * operations are declared by the functions in worker/operations.ts.
  */
 import type { ApplicationState, StoredMessage } from '../queue.ts';
+import type { SqliteQueueDamage } from './sqlite-options.ts';
 
 /** Two copies of the package share a worker only if they agree on this number. */
 export const PROTOCOL_VERSION = 1;
@@ -49,21 +50,12 @@ export interface Answer {
   readonly failure?: FailureAnswer;
 }
 
-export interface LostMessages {
-  readonly applicationId: string;
-  readonly lost: number;
-}
-
 /** From the worker to the main thread. */
 export interface WorkerPost {
   readonly answers: readonly Answer[];
   /** A message may be due earlier than a claim said. */
   readonly due: boolean;
-  readonly damage: {
-    readonly kind: 'rows' | 'rolled-back';
-    readonly missing: number;
-    readonly lost: readonly LostMessages[];
-  } | null;
+  readonly damage: Omit<SqliteQueueDamage, 'file'> | null;
 }
 
 export interface WorkerData {
@@ -75,7 +67,3 @@ export interface WorkerData {
 /** Indexes into the gate: whether the worker is inside SQLite, and whether it may no longer enter. */
 export const GATE_BUSY = 0;
 export const GATE_STOP = 1;
-
-/** Limits of the engine may be infinite or have fractions; SQLite stores integers. */
-export const toWhole = (value: number): number =>
-  Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);

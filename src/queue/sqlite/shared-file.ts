@@ -10,15 +10,29 @@ import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node
 import { basename, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { SecurityEventError } from '../../errors.ts';
-import { type CallOptions, FileWorker } from './file-worker.ts';
-import { PROTOCOL_VERSION, type WorkerPost } from './protocol.ts';
+import { FileWorker } from './file-worker.ts';
+import { type HandleSettings, PROTOCOL_VERSION, type WorkerPost } from './protocol.ts';
 import type { SqliteQueueDamage } from './sqlite-options.ts';
 import type { Operation, Operations } from './worker/operations.ts';
 
-/** The events that a handle of the file receives. */
-export interface FileListener {
+/** A clock for tests. Without one, the worker reads the machine's clock. */
+export interface WallClock {
+  now(): number;
+}
+
+/** A queue or an incident store that uses the file. */
+export interface FileHandle {
+  readonly clock: WallClock | undefined;
+  /** `null` for an incident store. */
+  settings: HandleSettings | null;
   readonly onDue?: () => void;
   readonly onDamage?: (damage: SqliteQueueDamage) => void;
+}
+
+interface CallArguments<Name extends Operation> {
+  readonly args: Operations[Name][0];
+  /** The bytes of the messages in `args`. */
+  readonly bodies?: readonly Uint8Array[] | undefined;
 }
 
 interface Registry {
@@ -37,7 +51,7 @@ type Global = typeof globalThis & { [REGISTRY]?: Registry };
 
 export class SharedFile {
   readonly #path: string;
-  readonly #listeners = new Set<FileListener>();
+  readonly #handles = new Set<FileHandle>();
   #worker: FileWorker | undefined;
   #closing: Promise<void> | undefined;
 
@@ -45,15 +59,16 @@ export class SharedFile {
     this.#path = path;
   }
 
-  add(listener: FileListener): void {
-    this.#listeners.add(listener);
+  add(handle: FileHandle): void {
+    this.#handles.add(handle);
   }
 
   call<Name extends Operation>(
+    { clock, settings }: FileHandle,
     operation: Name,
-    args: Operations[Name][0],
-    options: CallOptions,
+    { args, bodies = [] }: CallArguments<Name>,
   ): Promise<Operations[Name][1]> {
+    const options = { nowMs: clock?.now() ?? null, settings, bodies };
     const call = () => this.#running().call(operation, args, options);
     return this.#closing === undefined ? call() : this.#closing.then(call);
   }
@@ -65,14 +80,14 @@ export class SharedFile {
     return this.#worker;
   }
 
-  /** Removing the last listener closes the file. */
-  async remove(listener: FileListener): Promise<void> {
-    if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
+  /** Removing the last handle closes the file. */
+  async remove(handle: FileHandle): Promise<void> {
+    if (!this.#handles.delete(handle) || this.#handles.size > 0) return;
     const closing = this.#close();
     this.#closing = closing;
     await closing;
     if (this.#closing === closing) this.#closing = undefined;
-    if (this.#listeners.size === 0) forgetFile(this.#path, this);
+    if (this.#handles.size === 0) forgetFile(this.#path, this);
   }
 
   async #close(): Promise<void> {
@@ -87,12 +102,11 @@ export class SharedFile {
 
   #onEvent({ due, damage }: Pick<WorkerPost, 'due' | 'damage'>): void {
     if (damage !== null) {
-      const { kind, lost: applications, missing: missingSequences } = damage;
-      const report: SqliteQueueDamage = { file: this.#path, kind, applications, missingSequences };
+      const report: SqliteQueueDamage = { file: this.#path, ...damage };
       channel(DAMAGED_CHANNEL).publish(report);
-      for (const { onDamage } of this.#listeners) onDamage?.(report);
+      for (const { onDamage } of this.#handles) onDamage?.(report);
     }
-    if (due) for (const { onDue } of this.#listeners) onDue?.();
+    if (due) for (const { onDue } of this.#handles) onDue?.();
   }
 }
 

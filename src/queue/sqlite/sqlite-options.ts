@@ -12,7 +12,6 @@ import {
   readOptions,
   usable,
 } from '../../option-rules.ts';
-import type { LostMessages } from './protocol.ts';
 
 const MIB = 1024 * 1024;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -23,14 +22,14 @@ export interface SqliteQueueDamage {
   /** The file's real path. */
   readonly file: string;
   /**
-   * `rows`: the stored form of messages is damaged. They are not sent, count as discarded (`lost`), and
+   * `rows`: the stored form of messages is damaged. They are not sent, count as discarded (`damaged`), and
    * are kept in the table `damaged_message`; or the row of an application was damaged, and is repaired.
    * `rolled-back`: commits are gone. The write-ahead log was removed after a process was killed, an
    * older copy was put back, or, with `sync: false`, power was lost.
    */
   readonly kind: 'rows' | 'rolled-back';
-  /** Number of messages lost, by application; empty for `rolled-back`. */
-  readonly applications: readonly LostMessages[];
+  /** Number of damaged messages, by application; empty for `rolled-back`. */
+  readonly applications: readonly { readonly applicationId: string; readonly messages: number }[];
   /** Number of sequences that were given to messages of which nothing is known. 0 for `rows`. */
   readonly missingSequences: number;
 }

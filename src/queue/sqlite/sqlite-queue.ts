@@ -1,70 +1,57 @@
 import { SecurityEventError } from '../../errors.ts';
-import { ignoreRejection } from '../../runtime/ignore-rejection.ts';
+import { ignoreRejection } from '../../runtime/host-calls.ts';
+import { Claimed, Stored } from '../message-classes.ts';
 import type {
   ApplicationState,
-  ApplicationUpdate,
   Backlog,
   Claim,
-  ClaimRequest,
   DeadLetterFilter,
   DeadLetterPage,
   Durability,
   DurableQueue,
-  EnqueueResult,
-  ExpiredMessage,
-  ItemKind,
-  MessageResult,
+  MessageQueue,
   NothingDue,
   QueueClosing,
   QueueEntry,
-  QueueItem,
-  QueueStats,
-  SequenceRange,
 } from '../queue.ts';
-import { claimOf, deadLettersOf, postedEntry } from './message-codec.ts';
-import type { HandleSettings } from './protocol.ts';
-import { type FileListener, type SharedFile, sharedFile } from './shared-file.ts';
+import { deadLetterNumber } from '../stored-values.ts';
+import type { PostedMessage } from './protocol.ts';
+import { type FileHandle, type SharedFile, sharedFile, type WallClock } from './shared-file.ts';
 import type { SqliteSettings } from './sqlite-options.ts';
 import type { ClaimAnswer } from './worker/claim.ts';
-import type { PageAnswer, PageRequest } from './worker/dead-letters.ts';
+import type { PageAnswer, PageRequest, PostedDeadLetters } from './worker/dead-letters.ts';
+import type { PostedEntry } from './worker/enqueue.ts';
 import type { Operation, Operations } from './worker/operations.ts';
 
-/** A clock for tests. Without one, the worker reads the machine's clock. */
-export interface WallClock {
-  now(): number;
-}
-
-interface Opened {
-  readonly file: SharedFile;
-  readonly settings: HandleSettings;
-}
-
-/** One handle of a file. The worker of the file runs all calls, in their order. */
+/**
+ * One handle of a file. The worker of the file runs all calls, in their order. The contract declares the
+ * parameters of most methods.
+ */
 export class SqliteQueue implements DurableQueue {
   readonly durability: Durability;
-  readonly #settings: SqliteSettings;
-  readonly #clock: WallClock | undefined;
+  readonly #options: SqliteSettings;
   readonly #due = new Set<() => void>();
-  readonly #listener: FileListener;
+  readonly #handle: FileHandle;
   /** Claims that were neither settled nor released. */
   readonly #claims = new Set<string>();
   /** Calls of `open` and `claim` in progress: `close` waits for them, and releases their claims. */
   readonly #running = new Set<Promise<unknown>>();
-  #opened: Opened | undefined;
+  /** Absent until the queue is open. */
+  #file: SharedFile | undefined;
   #closing: Promise<QueueClosing> | undefined;
 
-  constructor(settings: SqliteSettings, clock?: WallClock) {
-    const { sync, onDamage } = settings;
-    this.durability = sync ? 'power-loss' : 'process-crash';
-    this.#settings = settings;
-    this.#clock = clock;
-    this.#listener = {
+  constructor(options: SqliteSettings, clock?: WallClock) {
+    this.durability = options.sync ? 'power-loss' : 'process-crash';
+    this.#options = options;
+    this.#handle = {
+      clock,
+      settings: null,
       onDue: () => {
         for (const listener of this.#due) listener();
       },
       onDamage: (damage) => {
         try {
-          ignoreRejection(onDamage?.(damage));
+          ignoreRejection(options.onDamage?.(damage));
         } catch {
           // An error of the host must not stop the delivery of intact messages.
         }
@@ -78,27 +65,27 @@ export class SqliteQueue implements DurableQueue {
   }
 
   async #open(initialState: ApplicationState): Promise<Backlog> {
-    const file = this.#opened?.file ?? sharedFile(this.#settings.file);
-    const { sync, maxPendingBytes, maxPendingMessages, maxDeadBytes } = this.#settings;
+    const file = this.#file ?? sharedFile(this.#options.file);
+    const { sync, maxPendingBytes, maxPendingMessages, maxDeadBytes } = this.#options;
     const bounds = { maxPendingBytes, maxPendingMessages, maxDeadBytes };
-    const settings = { sync, ...bounds, initialState };
-    file.add(this.#listener);
+    this.#handle.settings = { sync, ...bounds, initialState };
+    file.add(this.#handle);
     try {
-      const backlog = await file.call('open', [], { nowMs: this.#nowMs(), settings, bodies: [] });
-      this.#opened = { file, settings };
+      const backlog = await file.call(this.#handle, 'countBacklog', { args: [] });
+      this.#file = file;
       return backlog;
     } catch (error) {
-      if (this.#opened === undefined) await file.remove(this.#listener);
+      if (this.#file === undefined) await file.remove(this.#handle);
       throw error;
     }
   }
 
-  async enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
+  readonly enqueue: MessageQueue['enqueue'] = async (entries, delayMs = 0) => {
     const bodies = entries.map(({ stored }) => stored.bytes);
     return await this.#call('enqueue', [entries.map(postedEntry), delayMs], bodies);
-  }
+  };
 
-  async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
+  readonly claim: MessageQueue['claim'] = async (request) => {
     const answer = await this.#tracked(
       this.#call('claim', [request]).then((found) => {
         if (isClaim(found)) this.#claims.add(found.id);
@@ -106,74 +93,52 @@ export class SqliteQueue implements DurableQueue {
       }),
     );
     return isClaim(answer) ? claimOf(answer) : answer;
-  }
+  };
 
-  async settle(
-    { id }: Claim,
-    results: readonly MessageResult[],
-    state: ApplicationUpdate,
-  ): Promise<'settled' | 'lost'> {
+  readonly settle: MessageQueue['settle'] = async ({ id }, results, update) => {
     // `findIndex` visits holes too. They are no results.
     const isDelivered = results.findIndex(({ kind }) => kind !== 'delivered') === -1;
-    const given = isDelivered ? null : results;
-    const settlement = { results: given, count: results.length, update: state };
+    const settlement = { results: isDelivered ? null : results, count: results.length, update };
     const isSettled = await this.#call('settle', [id, settlement]);
     this.#claims.delete(id);
     return isSettled ? 'settled' : 'lost';
-  }
+  };
 
-  async release({ id }: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
+  readonly release: MessageQueue['release'] = async ({ id }, state) => {
     const isReleased = await this.#call('release', [id, state ?? null]);
     this.#claims.delete(id);
     return isReleased ? 'released' : 'lost';
-  }
+  };
 
-  async extend({ id }: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
-    return (await this.#call('extend', [id, leaseMs])) ? 'extended' : 'lost';
-  }
+  readonly extend: MessageQueue['extend'] = async ({ id }, leaseMs) =>
+    (await this.#call('extend', [id, leaseMs])) ? 'extended' : 'lost';
 
-  async expire(olderThanMs: number, maxMessages: number): Promise<readonly ExpiredMessage[]> {
-    return await this.#call('expire', [olderThanMs, maxMessages]);
-  }
+  readonly deadLetterOlderThan: MessageQueue['deadLetterOlderThan'] = (...args) =>
+    this.#call('deadLetterOlderThan', args);
 
-  async countPending(ranges: readonly SequenceRange[]): Promise<number> {
-    return await this.#call('countPending', [ranges.map(({ from, to }) => ({ from, to }))]);
-  }
+  readonly countPending: MessageQueue['countPending'] = async (ranges) =>
+    await this.#call('countPending', [ranges.map(({ from, to }) => ({ from, to }))]);
 
-  async applicationState(applicationId: string): Promise<ApplicationState | undefined> {
-    return await this.#call('applicationState', [applicationId]);
-  }
+  readonly applicationState: MessageQueue['applicationState'] = (...args) =>
+    this.#call('applicationState', args);
 
-  async closeApplication(
-    applicationId: string,
-    maxMessages: number,
-  ): Promise<readonly ExpiredMessage[]> {
-    return await this.#call('closeApplication', [applicationId, maxMessages]);
-  }
+  readonly deadLetterClosed: MessageQueue['deadLetterClosed'] = (...args) =>
+    this.#call('deadLetterClosed', args);
 
-  async reopenApplication(applicationId: string): Promise<void> {
-    await this.#call('reopenApplication', [applicationId]);
-  }
+  readonly reopenApplication: MessageQueue['reopenApplication'] = (...args) =>
+    this.#call('reopenApplication', args);
 
-  async listDeadLetters({
-    limit,
-    after = '0',
-    ...filter
-  }: DeadLetterFilter & {
-    readonly limit: number;
-    readonly after?: string;
-  }): Promise<DeadLetterPage> {
-    const page = { filter: copyOf(filter), limit, after: Number(after) };
-    return deadLettersOf(await this.#call('listDeadLetters', [page]));
-  }
+  readonly listDeadLetters: MessageQueue['listDeadLetters'] = async (page) => {
+    const { limit, after = '0' } = page;
+    const posted = { filter: copyOf(page), limit, after: deadLetterNumber(after) };
+    return deadLettersOf(await this.#call('listDeadLetters', [posted]));
+  };
 
-  async replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return await this.#inPages('replay', filter);
-  }
+  readonly replayDeadLetters: MessageQueue['replayDeadLetters'] = (filter) =>
+    this.#inPages('replay', filter);
 
-  async purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return await this.#inPages('purge', filter);
-  }
+  readonly purgeDeadLetters: MessageQueue['purgeDeadLetters'] = (filter) =>
+    this.#inPages('purge', filter);
 
   /** Each page is a transaction, so that other processes do not wait for all of them. */
   async #inPages(operation: 'replay' | 'purge', filter: DeadLetterFilter): Promise<number> {
@@ -187,17 +152,12 @@ export class SqliteQueue implements DurableQueue {
     return sum;
   }
 
-  async exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]> {
-    return await this.#call('exportItems', [kind, after]);
-  }
+  readonly exportItems: DurableQueue['exportItems'] = (...args) => this.#call('exportItems', args);
 
-  async importItems(items: readonly QueueItem[]): Promise<number> {
-    return await this.#call('importItems', [items as unknown as Operations['importItems'][0][0]]);
-  }
+  readonly importItems: DurableQueue['importItems'] = (items) =>
+    this.#call('importItems', [items as unknown as Operations['importItems'][0][0]]);
 
-  async stats(): Promise<QueueStats> {
-    return await this.#call('stats', []);
-  }
+  readonly stats: MessageQueue['stats'] = () => this.#call('stats', []);
 
   onDue(listener: () => void): () => void {
     const call = (): void => listener();
@@ -213,26 +173,25 @@ export class SqliteQueue implements DurableQueue {
   async #close(): Promise<QueueClosing> {
     await Promise.allSettled(this.#running);
     this.#due.clear();
-    if (this.#opened === undefined) return { returned: [], left: 0 };
-    const { file, settings } = this.#opened;
+    if (this.#file === undefined) return { returned: [], remaining: 0 };
     try {
-      const options = { nowMs: this.#nowMs(), settings, bodies: [] };
-      return { returned: [], left: await file.call('closeHandle', [[...this.#claims]], options) };
+      const args: [string[]] = [[...this.#claims]];
+      const remaining = await this.#file.call(this.#handle, 'closeHandle', { args });
+      return { returned: [], remaining };
     } finally {
-      await file.remove(this.#listener);
+      await this.#file.remove(this.#handle);
     }
   }
 
-  #call<Name extends Operation>(
+  async #call<Name extends Operation>(
     operation: Name,
     args: Operations[Name][0],
-    bodies: readonly Uint8Array[] = [],
+    bodies?: readonly Uint8Array[],
   ): Promise<Operations[Name][1]> {
-    if (this.#opened === undefined || this.#closing !== undefined) {
+    if (this.#file === undefined || this.#closing !== undefined) {
       throw new SecurityEventError('ERR_QUEUE_CLOSED');
     }
-    const { file, settings } = this.#opened;
-    return file.call(operation, args, { nowMs: this.#nowMs(), settings, bodies });
+    return await this.#file.call(this.#handle, operation, { args, bodies });
   }
 
   async #tracked<T>(running: Promise<T>): Promise<T> {
@@ -242,10 +201,6 @@ export class SqliteQueue implements DurableQueue {
     } finally {
       this.#running.delete(running);
     }
-  }
-
-  #nowMs(): number | null {
-    return this.#clock?.now() ?? null;
   }
 }
 
@@ -257,3 +212,46 @@ const copyOf = ({ applicationId, ids }: DeadLetterFilter): DeadLetterFilter => (
   ...(applicationId === undefined ? {} : { applicationId }),
   ...(ids === undefined ? {} : { ids: [...ids] }),
 });
+
+// Messages are posted without their bytes, which lie in one buffer in the order of the messages.
+
+const postedEntry = ({ applicationId, stored, sizeBytes }: QueueEntry): PostedEntry => ({
+  applicationId,
+  messageId: stored.messageId,
+  format: stored.format,
+  length: stored.bytes.length,
+  dateAt: stored.dateAt,
+  countAt: stored.countAt,
+  sizeBytes,
+});
+
+/** Returns a function that gives each message its bytes. Call it in the order of the messages. */
+function withBytes({ buffer, byteOffset, byteLength }: Uint8Array) {
+  const all = Buffer.from(buffer, byteOffset, byteLength);
+  let end = 0;
+  return ({ messageId, format, dateAt, countAt, length }: PostedMessage): Stored => {
+    end += length;
+    const bytes = all.subarray(end - length, end);
+    return new Stored({ messageId, format, bytes, dateAt, countAt });
+  };
+}
+
+function claimOf({ messages, bodies, ...claim }: ClaimAnswer): Claim {
+  const storedOf = withBytes(bodies);
+  return {
+    ...claim,
+    messages: messages.map((message) => {
+      const { sequence, retryCount, ageMs, retryState } = message;
+      return new Claimed({ sequence, stored: storedOf(message), retryCount, ageMs, retryState });
+    }),
+  };
+}
+
+function deadLettersOf({ letters, bodies, next }: PostedDeadLetters): DeadLetterPage {
+  const storedOf = withBytes(bodies);
+  const items = letters.map(({ messageId, format, dateAt, countAt, length, ...letter }) => ({
+    ...letter,
+    stored: storedOf({ messageId, format, dateAt, countAt, length }),
+  }));
+  return next === undefined ? { items } : { items, next };
+}

@@ -109,7 +109,6 @@ var systemRandom = () => Math.random();
 // src/queue/sqlite/protocol.ts
 var GATE_BUSY = 0;
 var GATE_STOP = 1;
-var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
 
 // src/queue/sqlite/worker/failure.ts
 var Rejection = class extends Error {
@@ -192,7 +191,7 @@ var Gate = class {
   }
 };
 var Database = class {
-  /** The engine closes a connection without references, even while its statements are in use. */
+  /** The library closes a connection without references, even while its statements are in use. */
   #connection;
   #gate;
   #statements = /* @__PURE__ */ new Map();
@@ -228,7 +227,7 @@ var Database = class {
   all(sql, ...values) {
     return this.#read(sql, (statement) => statement.all(...values));
   }
-  /** Reads rows as arrays, which cost the engine less, and gives them the names. */
+  /** Reads rows as arrays, which cost the library less, and gives them the names. */
   allNamed(names, sql, ...values) {
     const rows = this.#read(sql, (statement) => {
       statement.setReturnArrays(true);
@@ -330,6 +329,41 @@ function withNumbers(value) {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
 }
 
+// src/own-properties.ts
+function ownProperties(given) {
+  const isObject = typeof given === "object" && given !== null;
+  return Object.assign(/* @__PURE__ */ Object.create(null), isObject ? given : {});
+}
+
+// src/queue/stored-values.ts
+var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
+var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
+function fromText(text) {
+  if (PLAIN.test(text)) return text;
+  try {
+    return JSON.parse(\`"\${text}"\`);
+  } catch {
+    return text;
+  }
+}
+var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
+var deadLetterNumber = (id) => /^\\d{1,15}$/.test(id) ? Number(id) : 0;
+function sumOf(ledgers) {
+  const sum = { accepted: 0, delivered: 0, pending: 0, dead: 0 };
+  const discarded = ownProperties({});
+  for (const ledger of ledgers) {
+    sum.accepted += ledger.accepted;
+    sum.delivered += ledger.delivered;
+    sum.pending += ledger.pending;
+    sum.dead += ledger.dead;
+    for (const [reason, messages] of Object.entries(ledger.discarded)) {
+      const key = reason;
+      discarded[key] = (discarded[key] ?? 0) + messages;
+    }
+  }
+  return { ...sum, discarded };
+}
+
 // src/queue/sqlite/worker/messages.ts
 var import_node_zlib = require("node:zlib");
 
@@ -346,6 +380,8 @@ var QUEUE_STATE = {
   /** Names the queue in exports. */
   queue_id: "text not null default (hex(randomblob(16)))",
   last_sequence: COUNT,
+  /** The last sequence of an import. Up to it, sequences do not rise with the time of acceptance. */
+  imported_sequence: COUNT,
   /** The last number that was given to a turn, a claim or a dead letter. */
   last_number: COUNT,
   pending: COUNT,
@@ -362,7 +398,7 @@ var QUEUE_STATE = {
 var APPLICATION = {
   number: KEY,
   id: "text not null unique",
-  tier: TEXT,
+  health: TEXT,
   max_messages: INTEGER,
   max_bytes: INTEGER,
   circuit_breaker: TEXT,
@@ -384,7 +420,7 @@ var APPLICATION = {
   dead: COUNT,
   purged: COUNT,
   evicted: COUNT,
-  lost: COUNT
+  damaged: COUNT
 };
 var CONTENT = {
   message_id: TEXT,
@@ -402,7 +438,7 @@ var MESSAGE = {
   accepted: INTEGER,
   sends: INTEGER,
   max_messages: "integer",
-  progress: "text",
+  retry_state: "text",
   progress_checksum: INTEGER,
   ...CONTENT
 };
@@ -450,7 +486,7 @@ var SCHEMA = \`
 \${table("queue_state", QUEUE_STATE)}
 insert into queue_state (id) values (1);
 \${table("application", APPLICATION)}
-create index application_ready on application (tier, ready_at, turn) where ready_at is not null;
+create index application_ready on application (health, ready_at, turn) where ready_at is not null;
 create index application_lease on application (lease_end) where claim is not null;
 \${table("message", MESSAGE)}
 create index message_due on message (application, due, sequence);
@@ -466,165 +502,8 @@ create table incident_name (
   incident integer not null, digest blob not null, primary key (incident, digest)
 ) strict, without rowid;
 \`;
-
-// src/queue/sqlite/worker/store.ts
-var MAX_CACHED = 2e4;
-var CLOCK_TOLERANCE_MS = 1e3;
-var Store = class {
-  database;
-  /** Messages whose row was damaged, by application. */
-  #lost = /* @__PURE__ */ new Map();
-  #state;
-  #applications = /* @__PURE__ */ new Map();
-  #byId = /* @__PURE__ */ new Map();
-  #changed = /* @__PURE__ */ new Set();
-  #dataVersion = 0;
-  #isDue = false;
-  #hasDamagedSizes = false;
-  /** Whether the rows in memory are those that were committed. */
-  #isCommitted = false;
-  constructor(database) {
-    this.database = database;
-  }
-  /** Runs \`work\` in a transaction, and writes the rows that it changed. */
-  transaction(work) {
-    const value = this.database.transaction(() => {
-      this.#begin();
-      const result = work();
-      this.#flush();
-      return result;
-    });
-    this.#isCommitted = true;
-    return value;
-  }
-  #begin() {
-    if (!this.#isCommitted || this.#applications.size > MAX_CACHED) this.#forget();
-    this.#isCommitted = false;
-    const version = this.database.number("pragma data_version");
-    if (version !== this.#dataVersion) this.#forget();
-    this.#dataVersion = version;
-    this.#lost.clear();
-    this.#isDue = false;
-    this.#state ??= cached(this.database.get("select * from queue_state"));
-  }
-  #forget() {
-    this.#state = void 0;
-    this.#applications.clear();
-    this.#byId.clear();
-    this.#changed.clear();
-    this.#hasDamagedSizes = false;
-  }
-  get state() {
-    return this.#state.row;
-  }
-  /** Whether the transaction made a message due earlier than a claim said. */
-  get isDue() {
-    return this.#isDue;
-  }
-  get lostMessages() {
-    return [...this.#lost].map(([applicationId, lost]) => ({ applicationId, lost }));
-  }
-  /**
-   * Converts the machine's time into the queue's, which never goes back. When the machine's clock was
-   * set back, the queue's goes on from its last time: it does not wait until the clock catches up.
-   */
-  time(machineMs) {
-    const { state } = this;
-    const time = machineMs + state.clock_offset;
-    const backMs = state.last_time - time;
-    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += backMs;
-    state.last_time = Math.max(state.last_time, time);
-    return state.last_time;
-  }
-  nextNumber() {
-    this.state.last_number += 1;
-    return this.state.last_number;
-  }
-  /** Notifies all processes that a message may be due earlier than a claim said. */
-  announceDue() {
-    if (!this.#isDue) this.state.due_changes += 1;
-    this.#isDue = true;
-  }
-  find(applicationId) {
-    const known = this.#byId.get(applicationId);
-    if (known !== void 0) return known;
-    return this.#read("select * from application where id = ?", toText(applicationId));
-  }
-  byNumber(number) {
-    const known = this.#applications.get(number)?.row;
-    return known ?? this.#read("select * from application where number = ?", number);
-  }
-  #read(sql, key) {
-    const row = this.database.get(sql, key);
-    if (row === void 0) return void 0;
-    const entry = cached({ ...row, id: fromText(row.id) });
-    this.#applications.set(row.number, entry);
-    this.#byId.set(entry.row.id, entry.row);
-    return entry.row;
-  }
-  /** Finds the application, or creates it with its initial state. */
-  ensure(applicationId, state) {
-    const known = this.find(applicationId);
-    if (known !== void 0) return known;
-    const [id, turn] = [toText(applicationId), this.nextNumber()];
-    this.database.insert("application", { id, ...columnsOf(state), turn });
-    return this.find(applicationId);
-  }
-  /** Sets the time at which the application can be claimed. To be called after each change to it. */
-  changed(application) {
-    const { tier, claim: claim2, first_due: firstDue2 } = application;
-    if (tier === "closed" || claim2 === null && firstDue2 === null) application.ready_at = null;
-    else if (claim2 !== null) application.ready_at = application.lease_end;
-    else {
-      const { not_before: notBefore, served_at: servedAt } = application;
-      application.ready_at = Math.max(firstDue2 ?? 0, notBefore, servedAt);
-    }
-    this.#changed.add(application);
-  }
-  /** Adds to the pending messages of the application and of the queue. */
-  addPending(application, messages, bytes) {
-    application.pending += messages;
-    this.state.pending += messages;
-    this.state.pending_bytes += bytes;
-    this.#changed.add(application);
-  }
-  /** Counts messages whose row was damaged. Their size may be wrong, so all sizes are added again. */
-  addLost(application, messages) {
-    application.lost += messages;
-    this.#lost.set(application.id, (this.#lost.get(application.id) ?? 0) + messages);
-    this.#hasDamagedSizes ||= messages > 0;
-    this.#changed.add(application);
-  }
-  /** Writes the changed applications. Call it before they are searched by other columns than the id. */
-  flushApplications() {
-    for (const { number } of this.#changed) {
-      const entry = this.#applications.get(number);
-      this.#write("application", "number", entry);
-    }
-    this.#changed.clear();
-  }
-  #flush() {
-    this.flushApplications();
-    if (this.#hasDamagedSizes) {
-      const sum = "select coalesce(sum(size_bytes), 0) from";
-      this.state.pending_bytes = this.database.number(\`\${sum} message\`);
-      this.state.dead_bytes = this.database.number(\`\${sum} dead_letter\`);
-      this.#hasDamagedSizes = false;
-    }
-    const entry = this.#state;
-    if (Object.keys(changesOf(entry)).some((name) => name !== "last_time"))
-      this.#write("queue_state", "id", entry);
-  }
-  /** Writes the columns that have changed, so that only their indexes are updated. */
-  #write(table2, key, entry) {
-    const changes = changesOf(entry);
-    if (Object.keys(changes).length === 0) return;
-    this.database.update(table2, changes, [key, entry.row[key]]);
-    Object.assign(entry.stored, changes);
-  }
-};
-var columnsOf = ({ tier, maxMessages, maxBytes, circuitBreaker }) => ({
-  tier,
+var columnsOf = ({ health, maxMessages, maxBytes, circuitBreaker }) => ({
+  health,
   max_messages: toWhole(maxMessages),
   max_bytes: toWhole(maxBytes),
   circuit_breaker: JSON.stringify(circuitBreaker)
@@ -633,7 +512,7 @@ function setState(application, state) {
   Object.assign(application, columnsOf(state));
 }
 var stateOf = (row) => ({
-  tier: row.tier,
+  health: row.health,
   maxMessages: row.max_messages,
   maxBytes: row.max_bytes,
   circuitBreaker: parseJson(row.circuit_breaker)
@@ -645,25 +524,11 @@ function parseJson(text) {
     return null;
   }
 }
-function changesOf({ row, stored }) {
-  const changes = {};
-  for (const name of Object.keys(row)) {
-    if (row[name] !== stored[name]) changes[name] = row[name];
-  }
-  return changes;
-}
-function cached(row) {
-  if (row === void 0) throw new Error("the row of the queue is missing");
-  return { row: { ...row }, stored: { ...row } };
-}
-var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
-var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
-var fromText = (text) => PLAIN.test(text) ? text : JSON.parse(\`"\${text}"\`);
 
 // src/queue/sqlite/worker/messages.ts
-var PROGRESS = "sequence, due, accepted, sends, max_messages, progress";
+var PROGRESS = "sequence, due, accepted, sends, max_messages, retry_state";
 var progressChecksum = (row) => (0, import_node_zlib.crc32)(
-  \`\${row.sequence} \${row.due} \${row.accepted} \${row.sends} \${row.max_messages} \${row.progress}\`
+  \`\${row.sequence} \${row.due} \${row.accepted} \${row.sends} \${row.max_messages} \${row.retry_state}\`
 );
 function bodyChecksum(application, row) {
   const { format, date_at: dateAt, count_at: countAt, size_bytes: sizeBytes, body } = row;
@@ -684,11 +549,11 @@ var postedOf = (row) => ({
   length: row.body.length
 });
 function storeMessage({ store, database }, application, message) {
-  const { due, accepted, sends, max_messages, progress } = message;
+  const { due, accepted, sends, max_messages, retry_state } = message;
   const { message_id, format, date_at, count_at, size_bytes, body } = message;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
-  const progressed = { sequence, due, accepted, sends, max_messages, progress };
+  const progressed = { sequence, due, accepted, sends, max_messages, retry_state };
   database.insert("message", {
     sequence,
     application: application.number,
@@ -696,7 +561,7 @@ function storeMessage({ store, database }, application, message) {
     accepted,
     sends,
     max_messages,
-    progress,
+    retry_state,
     progress_checksum: progressChecksum(progressed),
     message_id,
     format,
@@ -718,11 +583,17 @@ function setAside({ database, store, nowMs }, row) {
   const application = store.byNumber(number);
   if (application === void 0) return;
   store.addPending(application, -1, 0);
-  store.addLost(application, 1);
+  store.addDamaged(application, 1);
 }
 function writeProgress({ database }, row) {
-  const { sequence, due, sends, max_messages, progress } = row;
-  const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
+  const { sequence, due, sends, max_messages, retry_state } = row;
+  const changed = {
+    due,
+    sends,
+    max_messages,
+    retry_state,
+    progress_checksum: progressChecksum(row)
+  };
   database.update("message", changed, ["sequence", sequence]);
 }
 var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
@@ -775,7 +646,7 @@ function recount(store, application) {
   );
   const missing = application.pending - found;
   store.addPending(application, -missing, 0);
-  store.addLost(application, Math.max(0, missing));
+  store.addDamaged(application, Math.max(0, missing));
 }
 function moveToDeadLetters({ database, store, nowMs }, application, { sequence, sends, ...message }) {
   const { clock_offset: offset } = store.state;
@@ -831,7 +702,7 @@ function search({ store, database }, columns, { filter: { applicationId, ids }, 
   }
   if (ids !== void 0) {
     conditions += " and id in (select value from json_each(?))";
-    values.push(JSON.stringify(ids.filter((id) => /^\\d{1,15}$/.test(id)).map(Number)));
+    values.push(JSON.stringify(ids.map(deadLetterNumber)));
   }
   return database.all(
     \`select \${columns} from dead_letter where \${conditions} order by id limit ?\`,
@@ -844,7 +715,7 @@ function listDeadLetters(context, { filter, after, limit }) {
   const rows = search(context, "*", given);
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? String(page.at(-1)?.id) : void 0;
-  const intact = page.filter((row) => isIntact2(context, row));
+  const intact = page.filter((row) => !setAsideIfDamaged(context, row));
   const letters = intact.map((row) => ({
     ...postedOf(row),
     id: String(row.id),
@@ -858,14 +729,14 @@ function listDeadLetters(context, { filter, after, limit }) {
   }));
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
-function isIntact2(context, row) {
-  if (bodyChecksum(row.application, row) === row.body_checksum) return true;
+function setAsideIfDamaged(context, row) {
+  if (bodyChecksum(row.application, row) === row.body_checksum) return false;
   const { application: number, sends, message_id, body } = row;
   const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
   context.database.insert("damaged_message", kept);
   const application = remove(context, row);
-  if (application !== void 0) context.store.addLost(application, 1);
-  return false;
+  if (application !== void 0) context.store.addDamaged(application, 1);
+  return true;
 }
 function purge(context, page) {
   return eachOfPage(context, page, (row) => {
@@ -878,7 +749,7 @@ function replay(context, page) {
   const answer2 = eachOfPage(context, page, (row) => {
     const application = store.byNumber(row.application);
     const hasRoom = store.state.pending < settings.maxPendingMessages && store.state.pending_bytes + row.size_bytes <= settings.maxPendingBytes;
-    if (application === void 0 || application.tier === "closed" || !hasRoom) return false;
+    if (application === void 0 || application.health === "closed" || !hasRoom) return false;
     revive(context, application, row);
     return true;
   });
@@ -897,7 +768,7 @@ function revive(context, application, row) {
     sequence,
     nowMs,
     nowMs,
-    progressChecksum({ ...age, sends, max_messages: null, progress: null }),
+    progressChecksum({ ...age, sends, max_messages: null, retry_state: null }),
     row.id
   );
   remove(context, row);
@@ -914,7 +785,7 @@ function eachOfPage(context, page, work) {
   return { count, upTo, ...after === void 0 ? {} : { after } };
 }
 
-// src/queue/sqlite/worker/lease.ts
+// src/queue/sqlite/worker/leases.ts
 var import_node_zlib2 = require("node:zlib");
 function startLease(context, application, { messages, leaseMs }) {
   const { store, database } = context;
@@ -989,10 +860,87 @@ function rescueExpired(context) {
     store.announceDue();
   }
 }
+function settle(context, id, { results, count, update }) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  const claimed = claimedRanges(context, application);
+  if (claimed === void 0) {
+    const detail = "the claim is damaged: its messages are due again when its lease has expired";
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (application.claimed !== count) {
+    const detail = \`\${count} results for \${application.claimed} messages\`;
+    throw new Rejection("ERR_QUEUE_FAILED", detail);
+  }
+  if (results === null) deliverAll(context, application, claimed);
+  else {
+    for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
+      record(context, application, { sequence, result: results[index] });
+    }
+    evict(context);
+  }
+  finish(context, application, update);
+  return true;
+}
+function release(context, id, update) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  finish(context, application, update);
+  return true;
+}
+function closeHandle(context, claims) {
+  for (const id of claims) release(context, id, null);
+  return context.store.state.pending;
+}
+function extend(context, id, leaseMs) {
+  const application = findClaim(context, id);
+  if (application === void 0) return false;
+  application.lease_end = context.after(leaseMs);
+  context.store.changed(application);
+  return true;
+}
+function finish(context, application, update) {
+  endClaim(context, application, context.nowMs);
+  if (update !== null) {
+    const { health } = application;
+    setState(application, update);
+    if (health === "closed") application.health = health;
+    application.not_before = context.after(update.pauseMs);
+  }
+  updateReadiness(context, application);
+  context.store.announceDue();
+}
+function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
+  let deleted = 0;
+  for (const { from, to } of ranges) {
+    deleted += database.run("delete from message where sequence between ? and ?", from, to);
+  }
+  store.addPending(application, -deleted, -sizeBytes);
+  application.delivered += deleted;
+}
+function record(context, application, { sequence, result }) {
+  const row = readProgress(context, sequence);
+  if (row === void 0) return;
+  const sends = row.sends + 1;
+  if (result.kind === "retry") {
+    const { afterMs, maxMessages, retryState } = result;
+    const due = afterMs > 0 ? context.after(afterMs) : row.due;
+    const max_messages = maxMessages === void 0 ? null : toWhole(maxMessages);
+    const changed = { due, sends, max_messages, retry_state: JSON.stringify(retryState) };
+    writeProgress(context, { ...row, ...changed });
+  } else if (result.kind === "dead") {
+    const death = { reason: result.reason, lastAttempt: JSON.stringify(result.lastAttempt) };
+    moveToDeadLetters(context, application, { ...row, sends, ...death });
+  } else {
+    context.database.run("delete from message where sequence = ?", sequence);
+    context.store.addPending(application, -1, -row.size_bytes);
+    application.delivered += 1;
+  }
+}
 
 // src/queue/sqlite/worker/applications.ts
 var PAGE2 = 200;
-function expire(context, olderThanMs, maxMessages) {
+function deadLetterOlderThan(context, olderThanMs, maxMessages) {
   const limit = toWhole(maxMessages);
   const before = context.nowMs - olderThanMs;
   const isClaimed = claimedBy(context);
@@ -1005,8 +953,9 @@ function expire(context, olderThanMs, maxMessages) {
     );
     const old = page.filter(({ accepted }) => accepted < before);
     found.push(...old.filter((row) => !isClaimed(row)));
-    isMore = old.length === PAGE2;
     after = page.at(-1)?.sequence ?? 0;
+    const isOrdered = after >= context.store.state.imported_sequence;
+    isMore = page.length === PAGE2 && (old.length === PAGE2 || !isOrdered);
   }
   const death = { reason: "horizon-passed", lastAttempt: "null" };
   return moveAll(context, found.slice(0, limit), death);
@@ -1044,11 +993,10 @@ function moveAll(context, rows, death) {
   evict(context);
   return moved;
 }
-function closeApplication(context, applicationId, maxMessages) {
-  const { store, database, settings } = context;
-  const application = store.ensure(applicationId, settings.initialState);
-  application.tier = "closed";
-  store.changed(application);
+function deadLetterClosed(context, applicationId, maxMessages) {
+  const { store, database } = context;
+  const application = store.find(applicationId);
+  if (application?.health !== "closed") return [];
   const isClaimed = claimedBy(context);
   const limit = toWhole(maxMessages);
   const rows = database.all(
@@ -1061,7 +1009,7 @@ function closeApplication(context, applicationId, maxMessages) {
 }
 function reopenApplication(context, applicationId) {
   const application = context.store.find(applicationId);
-  if (application === void 0 || application.tier === "healthy") return;
+  if (application === void 0 || application.health === "healthy") return;
   setState(application, context.settings.initialState);
   application.not_before = 0;
   updateReadiness(context, application);
@@ -1071,7 +1019,12 @@ function applicationState({ store }, id) {
   const found = store.find(id);
   return found && stateOf(found);
 }
-var TIERS = ["untried", "healthy", "failing", "closed"];
+var HEALTH_VALUES = [
+  "untried",
+  "healthy",
+  "failing",
+  "closed"
+];
 var MAX_PAUSE_MS = 366 * 864e5;
 function audit(context) {
   const { store, nowMs } = context;
@@ -1079,7 +1032,7 @@ function audit(context) {
     const application = store.byNumber(number);
     const before = { ...application };
     const latest = nowMs + MAX_PAUSE_MS;
-    if (!TIERS.includes(application.tier)) application.tier = "healthy";
+    if (!HEALTH_VALUES.includes(application.health)) application.health = "healthy";
     if (application.not_before > latest) application.not_before = 0;
     if (application.served_at > latest) application.served_at = 0;
     if (application.claim !== null && (application.lease_end ?? latest + 1) > latest)
@@ -1088,7 +1041,7 @@ function audit(context) {
     if ((application.first_due ?? 0) > latest) setDamagedAside(context, application, latest);
     store.changed(application);
     const keys = Object.keys(before);
-    if (keys.some((key) => application[key] !== before[key])) store.addLost(application, 0);
+    if (keys.some((key) => application[key] !== before[key])) store.reportDamage(application);
   }
 }
 function setDamagedAside(context, application, latest) {
@@ -1099,45 +1052,111 @@ function setDamagedAside(context, application, latest) {
   refreshFirstDue(context.store, application);
 }
 
-// src/queue/sqlite/worker/context.ts
-var Context = class {
-  store;
-  database;
-  /** The queue's time in whole milliseconds. */
-  nowMs;
-  settings;
-  /** The call's bytes, and behind them those of the later calls of its post. */
-  bytes;
-  /** Buffers that move to the main thread with the answer. */
-  #transfer;
-  constructor(store, given) {
-    this.store = store;
-    this.database = store.database;
-    this.nowMs = store.time(Math.floor(given.machineMs));
-    this.settings = given.settings;
-    this.bytes = given.bytes;
-    this.#transfer = given.transfer;
-  }
-  /** Returns the time in \`ms\`, rounded up: nothing happens earlier than asked. */
-  after(ms) {
-    return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
-  }
-  /** Joins bodies in a buffer that moves to the main thread: copying it slows claims down. */
-  join(bodies) {
-    const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
-    let end = 0;
-    for (const body of bodies) {
-      all.set(body, end);
-      end += body.length;
-    }
-    this.#transfer.push(all.buffer);
-    return all;
-  }
-};
-
-// src/queue/sqlite/worker/reserve.ts
+// src/queue/sqlite/worker/disk-space.ts
 var import_node_fs = require("node:fs");
 var import_node_zlib3 = require("node:zlib");
+var CHECKPOINT_PAGES = 2e3;
+var MAX_WAL_PAGES = 16e3;
+var RESET_WAIT_MS = 200;
+var WAL_CHECK_INTERVAL_MS = 10;
+var FREE_PAGES = 2e3;
+var VACUUM_PAGES = 500;
+var DiskSpace = class {
+  #database;
+  #reserve;
+  /** A checkpoint failed because the database could not grow. */
+  #isStuck = false;
+  #hasWritten = false;
+  #lastSequence = 0;
+  #walCheckedMs = 0;
+  constructor(file, database) {
+    this.#database = database;
+    this.#reserve = new Reserve(file);
+    this.#reserve.ensure();
+  }
+  /** The last sequence that was noted beside the database; 0 without one. */
+  get notedSequence() {
+    return this.#reserve.lastSequence();
+  }
+  /** Whether messages may be added. The reserve is kept for settling. */
+  canGrow() {
+    if (this.#isStuck) this.#checkpoint();
+    if (this.#isStuck) return false;
+    if (this.#reserve.ensure()) return true;
+    if (this.#freePages() <= FREE_PAGES || !this.#vacuum("all")) return false;
+    this.#unlessFull(() => this.#wal("truncate"));
+    return this.#reserve.ensure();
+  }
+  /** Frees the reserve. Returns false when it is free already. */
+  makeRoom() {
+    if (!this.#reserve.isHeld) return false;
+    this.#reserve.release();
+    if (this.#reserve.isHeld) return false;
+    this.#checkpoint();
+    return true;
+  }
+  /** To be called after each commit. */
+  committed(lastSequence) {
+    if (lastSequence > this.#lastSequence) this.#reserve.note(lastSequence);
+    this.#lastSequence = lastSequence;
+    this.#hasWritten = true;
+    const nowMs = systemClock.monotonicMs();
+    if (nowMs - this.#walCheckedMs < WAL_CHECK_INTERVAL_MS) return;
+    this.#walCheckedMs = nowMs;
+    const { log, checkpointed } = this.#wal("noop");
+    if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
+    if (log >= MAX_WAL_PAGES) this.#reset();
+  }
+  /** Does a part of the cleaning up that can wait until there are no calls. */
+  tidy() {
+    if (!this.#hasWritten) return;
+    if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
+      this.committed(this.#lastSequence);
+      return;
+    }
+    this.#hasWritten = false;
+    this.#unlessFull(() => this.#wal("truncate"));
+  }
+  close() {
+    this.#reserve.close();
+  }
+  #freePages() {
+    return this.#database.withoutRetry(() => this.#database.number("pragma freelist_count"));
+  }
+  /** Gives free pages back to the disk. Returns false when it is full. */
+  #vacuum(pages) {
+    const sql = \`pragma incremental_vacuum\${pages === "all" ? "" : \`(\${pages})\`}\`;
+    return this.#unlessFull(
+      () => this.#database.retryWhileBusy(() => this.#database.all(sql), RESET_WAIT_MS)
+    );
+  }
+  #checkpoint() {
+    this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
+    if (this.#isStuck && this.#vacuum("all"))
+      this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
+  }
+  #reset() {
+    this.#unlessFull(() => {
+      const endMs = systemClock.monotonicMs() + RESET_WAIT_MS;
+      while (this.#wal("restart").busy !== 0 && systemClock.monotonicMs() < endMs)
+        this.#database.pause();
+    });
+  }
+  #wal(mode) {
+    const sql = \`pragma wal_checkpoint(\${mode})\`;
+    return this.#database.withoutRetry(() => this.#database.get(sql));
+  }
+  /** Returns false when the disk is full. Ignores other errors: the next call meets them again. */
+  #unlessFull(work) {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      return !isDiskFull(error);
+    }
+  }
+};
 var RESERVE_BYTES = 16 * 1024 * 1024;
 var NOTE_BYTES = 64;
 var Reserve = class {
@@ -1205,157 +1224,6 @@ function ignoreFailure(work) {
   }
 }
 
-// src/queue/sqlite/worker/disk-space.ts
-var CHECKPOINT_PAGES = 2e3;
-var MAX_WAL_PAGES = 16e3;
-var RESET_WAIT_MS = 200;
-var WAL_CHECK_INTERVAL_MS = 10;
-var FREE_PAGES = 2e3;
-var VACUUM_PAGES = 500;
-var DiskSpace = class {
-  #database;
-  #reserve;
-  /** A checkpoint failed because the database could not grow. */
-  #isStuck = false;
-  #hasWritten = false;
-  #lastSequence = 0;
-  #walCheckedMs = 0;
-  constructor(file, database) {
-    this.#database = database;
-    this.#reserve = new Reserve(file);
-    this.#reserve.ensure();
-  }
-  /** The last sequence that was noted beside the database; 0 without one. */
-  get notedSequence() {
-    return this.#reserve.lastSequence();
-  }
-  /** Whether messages may be added. The reserve is kept for settling. */
-  canGrow() {
-    if (this.#isStuck) this.#checkpoint();
-    if (this.#isStuck) return false;
-    if (this.#reserve.ensure()) return true;
-    if (this.#freePages() <= FREE_PAGES || !this.#vacuum("all")) return false;
-    this.#unlessFull(() => this.#wal("truncate"));
-    return this.#reserve.ensure();
-  }
-  /** Frees the reserve. Returns false when it is free already. */
-  makeRoom() {
-    if (!this.#reserve.isHeld) return false;
-    this.#reserve.release();
-    this.#checkpoint();
-    return true;
-  }
-  /** To be called after each commit. */
-  committed(lastSequence) {
-    if (lastSequence > this.#lastSequence) this.#reserve.note(lastSequence);
-    this.#lastSequence = lastSequence;
-    this.#hasWritten = true;
-    const nowMs = systemClock.monotonicMs();
-    if (nowMs - this.#walCheckedMs < WAL_CHECK_INTERVAL_MS) return;
-    this.#walCheckedMs = nowMs;
-    const { log, checkpointed } = this.#wal("noop");
-    if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
-    if (log >= MAX_WAL_PAGES) this.#reset();
-  }
-  /** Does a part of the cleaning up that can wait until there are no calls. */
-  tidy() {
-    if (!this.#hasWritten) return;
-    if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
-      this.committed(this.#lastSequence);
-      return;
-    }
-    this.#hasWritten = false;
-    this.#unlessFull(() => this.#wal("truncate"));
-  }
-  close() {
-    this.#reserve.close();
-  }
-  #freePages() {
-    return this.#database.withoutRetry(() => this.#database.number("pragma freelist_count"));
-  }
-  /** Gives free pages back to the disk. Returns false when it is full. */
-  #vacuum(pages) {
-    const sql = \`pragma incremental_vacuum\${pages === "all" ? "" : \`(\${pages})\`}\`;
-    return this.#unlessFull(
-      () => this.#database.retryWhileBusy(() => this.#database.all(sql), RESET_WAIT_MS)
-    );
-  }
-  #checkpoint() {
-    this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
-    if (this.#isStuck && this.#vacuum("all"))
-      this.#isStuck = !this.#unlessFull(() => this.#wal("passive"));
-  }
-  #reset() {
-    this.#unlessFull(() => {
-      const endMs = systemClock.monotonicMs() + RESET_WAIT_MS;
-      while (this.#wal("restart").busy !== 0 && systemClock.monotonicMs() < endMs)
-        this.#database.pause();
-    });
-  }
-  #wal(mode) {
-    const sql = \`pragma wal_checkpoint(\${mode})\`;
-    return this.#database.withoutRetry(() => this.#database.get(sql));
-  }
-  /** Returns false when the disk is full. Ignores other errors: the next call meets them again. */
-  #unlessFull(work) {
-    try {
-      work();
-      return true;
-    } catch (error) {
-      if (error instanceof Stopped) throw error;
-      return !isDiskFull(error);
-    }
-  }
-};
-
-// src/queue/sqlite/worker/engine.ts
-var import_node_module = require("node:module");
-var import_node_process = __toESM(require("node:process"), 1);
-var MINIMUM = [3, 51, 3];
-var PEER = "@photostructure/sqlite";
-function loadEngine(peerPath) {
-  const builtin = withoutExperimentalWarning(() => import_node_process.default.getBuiltinModule("node:sqlite"));
-  if (builtin !== void 0 && isRecent(builtin)) return builtin;
-  const install = \`\${PEER} (\\\`npm install \${PEER}@1\\\`): Node \${import_node_process.default.versions.node} has no SQLite \${MINIMUM.join(".")}\`;
-  if (peerPath === null) throw new Rejection("ERR_PEER_MISSING", install);
-  try {
-    const peer = (0, import_node_module.createRequire)(peerPath)(peerPath);
-    if (isRecent(peer)) return peer;
-  } catch (cause) {
-    throw new Rejection("ERR_PEER_MISSING", install, { cause });
-  }
-  throw new Rejection(
-    "ERR_PEER_MISSING",
-    \`\${install}, nor has the version of it that is installed\`
-  );
-}
-function isRecent({ DatabaseSync }) {
-  const connection = new DatabaseSync(":memory:", {});
-  try {
-    const version = String(
-      connection.prepare("select sqlite_version() as version").get()?.["version"]
-    );
-    const parts = version.split(".").map(Number);
-    const index = MINIMUM.findIndex((least, place) => parts[place] !== least);
-    return index === -1 || (parts[index] ?? 0) > (MINIMUM[index] ?? 0);
-  } finally {
-    connection.close();
-  }
-}
-function withoutExperimentalWarning(load) {
-  const emitWarning = Reflect.get(import_node_process.default, "emitWarning");
-  const others = (...given) => {
-    if (!given.includes("ExperimentalWarning"))
-      Reflect.apply(emitWarning, import_node_process.default, given);
-  };
-  Object.assign(import_node_process.default, { emitWarning: others });
-  try {
-    return load();
-  } finally {
-    Object.assign(import_node_process.default, { emitWarning });
-  }
-}
-
 // src/queue/sqlite/worker/open.ts
 var import_node_fs2 = require("node:fs");
 var import_node_path = require("node:path");
@@ -1374,34 +1242,43 @@ var NETWORK_FILE_SYSTEMS = /* @__PURE__ */ new Map([
   [4266872130, "SMB"],
   [4283649346, "CIFS"]
 ]);
-function openDatabase({ engine, gate, file }) {
+function openDatabase({ sqlite, gate, file }) {
   refuseNetwork(file);
-  const isNew = ((0, import_node_fs2.statSync)(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  if (!isNew) probe({ engine, gate, file });
-  const connection = gate.run(() => connect(engine, file, false));
+  const size = (0, import_node_fs2.statSync)(file, { throwIfNoEntry: false })?.size;
+  refuseReadOnly(size === void 0 ? (0, import_node_path.dirname)(file) : file);
+  const isNew = (size ?? 0) === 0;
+  if (!isNew) probe({ sqlite, gate, file });
+  const connection = gate.run(() => connect(sqlite, file, false));
   const database = new Database(connection, gate);
   try {
     if (isNew) restrict(database, file);
     database.retryWhileBusy(() => database.exec("pragma auto_vacuum = incremental"));
     database.retryWhileBusy(() => useWal(database));
     gate.run(() => database.exec(SETTINGS));
-    database.transaction(() => migrate(database));
+    database.transaction(() => createSchema(database));
     return database;
   } catch (error) {
     database.close();
     throw error;
   }
 }
-var connect = (engine, file, readOnly) => new engine.DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: false });
-function refuseNetwork(file) {
-  const name = NETWORK_FILE_SYSTEMS.get((0, import_node_fs2.statfsSync)((0, import_node_path.dirname)(file)).type);
+var connect = (sqlite, file, readOnly) => new sqlite.DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: false });
+function refuseNetwork(file, statfs = import_node_fs2.statfsSync) {
+  const name = NETWORK_FILE_SYSTEMS.get(statfs((0, import_node_path.dirname)(file)).type);
   if (name === void 0) return;
   const detail = \`the file is on a network file system (\${name}): use a local disk\`;
   throw new Rejection("ERR_QUEUE_FAILED", detail);
 }
-function probe({ engine, gate, file }) {
+function refuseReadOnly(path) {
+  try {
+    (0, import_node_fs2.accessSync)(path, import_node_fs2.constants.W_OK);
+  } catch (cause) {
+    throw new Rejection("ERR_QUEUE_FAILED", "the file or its disk is read-only", { cause });
+  }
+}
+function probe({ sqlite, gate, file }) {
   const database = new Database(
-    gate.run(() => connect(engine, file, true)),
+    gate.run(() => connect(sqlite, file, true)),
     gate
   );
   try {
@@ -1436,7 +1313,7 @@ function useWal(database) {
   const detail = "the file system does not support the write-ahead log of SQLite: use a local disk";
   throw new Rejection("ERR_QUEUE_FAILED", detail);
 }
-function migrate(database) {
+function createSchema(database) {
   if (database.number("pragma user_version") === SCHEMA_VERSION) return;
   database.exec(SCHEMA);
   database.exec(
@@ -1450,7 +1327,7 @@ var PAGE_BYTES = 4e6;
 function claim(context, request) {
   const { store, nowMs } = context;
   for (let before; ; ) {
-    const ready = nextApplication(context, request.tiers);
+    const ready = nextApplication(context, request.ofHealth);
     if (ready === void 0) return {};
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
     if (ready.number === before?.number) throw new Error("an application is never ready");
@@ -1463,13 +1340,13 @@ function claim(context, request) {
     before = ready;
   }
 }
-function nextApplication({ store, database }, tiers) {
+function nextApplication({ store, database }, ofHealth) {
   store.flushApplications();
-  const first = tiers.map(
-    (tier) => database.get(
+  const first = ofHealth.map(
+    (health) => database.get(
       \`select number, ready_at, turn from application
-       where tier = ? and ready_at is not null order by ready_at, turn limit 1\`,
-      tier
+       where health = ? and ready_at is not null order by ready_at, turn limit 1\`,
+      health
     )
   );
   return first.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
@@ -1518,15 +1395,11 @@ function answer(context, application, { messages, request }) {
     state: stateOf(application),
     nowMs,
     messages: messages.map((row) => ({
-      messageId: fromText(row.message_id),
-      format: row.format,
-      dateAt: row.date_at,
-      countAt: row.count_at,
-      length: row.body.length,
+      ...postedOf(row),
       sequence: row.sequence,
-      sends: row.sends,
+      retryCount: row.sends,
       ageMs: nowMs - row.accepted,
-      progress: parseJson(row.progress)
+      retryState: parseJson(row.retry_state)
     })),
     bodies: context.join(messages.map(({ body }) => body))
   };
@@ -1538,7 +1411,7 @@ function enqueue(context, entries, delayMs) {
   const closed = /* @__PURE__ */ new Set();
   const sizes = [];
   for (const { applicationId, sizeBytes } of entries) {
-    if (store.find(applicationId)?.tier === "closed") closed.add(applicationId);
+    if (store.find(applicationId)?.health === "closed") closed.add(applicationId);
     else sizes.push(sizeBytes);
   }
   refuseOverflow(context, sizes);
@@ -1557,7 +1430,7 @@ function enqueue(context, entries, delayMs) {
         accepted: nowMs,
         sends: 0,
         max_messages: null,
-        progress: null,
+        retry_state: null,
         message_id: toText(messageId),
         format: entry.format,
         date_at: entry.dateAt,
@@ -1585,17 +1458,61 @@ function refuseOverflow({ store, settings }, sizes) {
   throw new Rejection("ERR_QUEUE_FULL", detail, { path: [bound] });
 }
 
-// src/queue/sqlite/worker/incidents.ts
+// src/incident/incident-store.ts
 var import_node_crypto = require("node:crypto");
+
+// src/option-rules.ts
+var MAX_TIMER_MS = 2 ** 31 - 1;
+var usable = (expected, isUsable) => ({
+  expected,
+  isUsable
+});
+var integer = (min, max) => ({
+  expected: \`an integer from \${min} to \${max}\`,
+  isUsable: (value) => isInteger(value, min, max)
+});
+var object = (expected, isUsable) => ({
+  expected,
+  isUsable: (value) => typeof value === "object" && value !== null && isUsable(value)
+});
+var A_FUNCTION = usable("a function", (value) => typeof value === "function");
+var SIGNAL = object(
+  "an AbortSignal",
+  (value) => "aborted" in value && typeof value.aborted === "boolean" && "addEventListener" in value
+);
+var TEXT2 = usable("a string", (value) => typeof value === "string");
+function option(rule, value, shown = inCode(value)) {
+  return { ...rule, default: value, shown, isRequired: false };
+}
+var inCode = (value) => typeof value === "string" ? \`'\${value}'\` : String(value);
+function isInteger(value, min, max) {
+  return Number.isInteger(value) && value >= min && value <= max;
+}
+
+// src/incident/incident-store.ts
+var DAY_MS = 864e5;
+var INCIDENT_LIMITS = {
+  /** Maximum number of incidents; the one reported longest ago is forgotten first. 1 to 10,000,000; default 100,000. */
+  maxIncidents: option(integer(1, 1e7), 1e5),
+  /**
+   * Maximum number of addresses and accounts of all incidents. Each takes a few hundred bytes at most.
+   * 1 to 100,000,000; default 1,000,000.
+   */
+  maxAddressesAndAccounts: option(integer(1, 1e8), 1e6),
+  /** Time for which an incident is kept after its last report, in milliseconds. Default 30 days. */
+  retentionMs: option(integer(1, Number.MAX_SAFE_INTEGER), 30 * DAY_MS)
+};
+var digestOf = (parts) => (0, import_node_crypto.createHash)("sha256").update(JSON.stringify(parts)).digest();
+
+// src/queue/sqlite/worker/incidents.ts
 var FORGOTTEN_INCIDENTS = 10;
 var FORGOTTEN_NAMES = 1e3;
-var digest = (parts) => (0, import_node_crypto.createHash)("sha256").update(JSON.stringify(parts)).digest();
-var keyOf = ({ applicationId, incidentId }) => digest([applicationId, incidentId]);
+var keyOf = ({ applicationId, incidentId }) => digestOf([applicationId, incidentId]);
 var COLUMN = { log: "on_log", webhook: "on_webhook" };
 var find = ({ database }, report) => database.get("select * from incident where key = ?", keyOf(report));
 function recordIncident(context, report, limits) {
   const { database, nowMs } = context;
-  const oldest = nowMs - limits.keptMs;
+  const oldest = nowMs - limits.retentionMs;
   let known = find(context, report);
   if (known !== void 0 && known.seen_at < oldest) {
     forget(context, known.number);
@@ -1628,7 +1545,7 @@ function addName({ store, database }, number, parts) {
   const added = database.run(
     "insert or ignore into incident_name (incident, digest) values (?, ?)",
     number,
-    digest(parts)
+    digestOf(parts)
   );
   store.state.incident_names += added;
   return added > 0;
@@ -1646,7 +1563,7 @@ function retractIncident(context, report, changes) {
       store.state.incident_names -= database.run(
         "delete from incident_name where incident = ? and digest = ?",
         known.number,
-        digest([channel, kind, name])
+        digestOf([channel, kind, name])
       );
 }
 function forgetOthers(context, current, { limits, oldest }) {
@@ -1657,10 +1574,13 @@ function forgetOthers(context, current, { limits, oldest }) {
       current
     );
     if (first === void 0) {
-      forgetNames(context, Math.min(state.incident_names - limits.maxNames, FORGOTTEN_NAMES));
+      forgetNames(
+        context,
+        Math.min(state.incident_names - limits.maxAddressesAndAccounts, FORGOTTEN_NAMES)
+      );
       return;
     }
-    const isTooMany = state.incidents > limits.maxIncidents || state.incident_names > limits.maxNames;
+    const isTooMany = state.incidents > limits.maxIncidents || state.incident_names > limits.maxAddressesAndAccounts;
     if (!isTooMany && first.seen_at >= oldest) return;
     forget(context, first.number);
   }
@@ -1704,8 +1624,8 @@ function itemOf(context, kind, row) {
   const { queue_id: source, clock_offset: offset } = context.store.state;
   const id = Number(row[KEY2[kind]]);
   if (kind === "application") {
-    const { tier, max_messages, max_bytes, circuit_breaker, not_before } = row;
-    const state = { tier, max_messages, max_bytes, circuit_breaker };
+    const { health, max_messages, max_bytes, circuit_breaker, not_before } = row;
+    const state = { health, max_messages, max_bytes, circuit_breaker };
     const application2 = row.id;
     return { source, kind, id, application: application2, ...state, not_before: toWhole(not_before - offset) };
   }
@@ -1714,7 +1634,7 @@ function itemOf(context, kind, row) {
     setAside(context, row);
     return void 0;
   }
-  if (kind === "dead_letter" && !isIntact2(context, row)) {
+  if (kind === "dead_letter" && setAsideIfDamaged(context, row)) {
     return void 0;
   }
   const times = kind === "message" ? { due: Number(row["due"]) - offset, accepted: Number(row["accepted"]) - offset } : {};
@@ -1745,102 +1665,26 @@ function importItems(context, items) {
 function importItem(context, application, item) {
   const { clock_offset: offset } = context.store.state;
   if (item.kind === "application") {
-    const { tier, max_messages: max_messages2, max_bytes, circuit_breaker } = item;
-    Object.assign(application, { tier, max_messages: max_messages2, max_bytes, circuit_breaker });
+    const { max_messages: max_messages2, max_bytes, circuit_breaker } = item;
+    const health = application.health === "closed" ? "closed" : item.health;
+    Object.assign(application, { health, max_messages: max_messages2, max_bytes, circuit_breaker });
     application.not_before = toWhole(item.not_before + offset);
     return;
   }
-  const { max_messages = null, progress = null, ...stored } = item;
+  const { max_messages = null, retry_state = null, ...stored } = item;
   const accepted = toWhole(item.accepted + offset);
   const due = toWhole((item.due ?? item.accepted) + offset);
   const body = Buffer.from(item.body, "base64");
-  const message = { ...stored, due, accepted, max_messages, progress, body };
+  const message = { ...stored, due, accepted, max_messages, retry_state, body };
   const sequence = storeMessage(context, application, message);
   if (item.kind === "message") {
+    context.store.state.imported_sequence = sequence;
     application.first_due = Math.min(application.first_due ?? due, due);
+    if (item.sends === 0) application.delayed_until = Math.max(application.delayed_until, due);
   } else {
     const { reason, last_attempt: lastAttempt, died } = item;
     const death = { reason, lastAttempt, diedAt: died };
     moveToDeadLetters(context, application, { ...item, sequence, ...death });
-  }
-}
-
-// src/queue/sqlite/worker/settle.ts
-function settle(context, id, { results, count, update }) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
-  const claimed = claimedRanges(context, application);
-  if (claimed === void 0) {
-    const detail = "the claim is damaged: its messages are due again when its lease has expired";
-    throw new Rejection("ERR_QUEUE_FAILED", detail);
-  }
-  if (application.claimed !== count) {
-    const detail = \`\${count} results for \${application.claimed} messages\`;
-    throw new Rejection("ERR_QUEUE_FAILED", detail);
-  }
-  if (results === null) deliverAll(context, application, claimed);
-  else {
-    for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
-      record(context, application, { sequence, result: results[index] });
-    }
-    evict(context);
-  }
-  finish(context, application, update);
-  return true;
-}
-function release(context, id, update) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
-  finish(context, application, update);
-  return true;
-}
-function closeHandle(context, claims) {
-  for (const id of claims) release(context, id, null);
-  return context.store.state.pending;
-}
-function extend(context, id, leaseMs) {
-  const application = findClaim(context, id);
-  if (application === void 0) return false;
-  application.lease_end = context.after(leaseMs);
-  context.store.changed(application);
-  return true;
-}
-function finish(context, application, update) {
-  endClaim(context, application, context.nowMs);
-  if (update !== null) {
-    const { tier } = application;
-    setState(application, update);
-    if (tier === "closed") application.tier = tier;
-    application.not_before = context.after(update.pauseMs);
-  }
-  updateReadiness(context, application);
-  context.store.announceDue();
-}
-function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
-  let deleted = 0;
-  for (const { from, to } of ranges) {
-    deleted += database.run("delete from message where sequence between ? and ?", from, to);
-  }
-  store.addPending(application, -deleted, -sizeBytes);
-  application.delivered += deleted;
-}
-function record(context, application, { sequence, result }) {
-  const row = readProgress(context, sequence);
-  if (row === void 0) return;
-  const sends = row.sends + 1;
-  if (result.kind === "retry") {
-    const { afterMs, maxMessages, progress } = result;
-    const due = afterMs > 0 ? context.after(afterMs) : row.due;
-    const max_messages = maxMessages === void 0 ? null : toWhole(maxMessages);
-    const changed = { due, sends, max_messages, progress: JSON.stringify(progress) };
-    writeProgress(context, { ...row, ...changed });
-  } else if (result.kind === "dead") {
-    const death = { reason: result.reason, lastAttempt: JSON.stringify(result.lastAttempt) };
-    moveToDeadLetters(context, application, { ...row, sends, ...death });
-  } else {
-    context.database.run("delete from message where sequence = ?", sequence);
-    context.store.addPending(application, -1, -row.size_bytes);
-    application.delivered += 1;
   }
 }
 
@@ -1854,7 +1698,7 @@ function countPending({ database }, ranges) {
   }
   return sum;
 }
-function open({ store, database, nowMs }) {
+function countBacklog({ store, database, nowMs }) {
   store.flushApplications();
   const later = database.number(
     \`select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
@@ -1864,42 +1708,40 @@ function open({ store, database, nowMs }) {
   const { pending: pendingMessages, last_sequence: lastSequence } = store.state;
   return { pendingMessages, dueMessages: pendingMessages - later, lastSequence };
 }
-var COUNTS = ["delivered", "pending", "dead", "purged", "evicted", "lost"];
+var COUNTS = ["delivered", "pending", "dead", "purged", "evicted", "damaged"];
 function stats({ store, database, nowMs }) {
   store.flushApplications();
   const applications = /* @__PURE__ */ new Map();
-  const total = { delivered: 0, pending: 0, dead: 0, purged: 0, evicted: 0, lost: 0 };
-  const sql = \`select id, tier, \${COUNTS.join()} from application order by number\`;
+  const sql = \`select id, health, \${COUNTS.join()} from application order by number\`;
   for (const row of database.all(sql)) {
-    applications.set(fromText(row.id), { ...ledgerOf(row), tier: row.tier });
-    for (const name of COUNTS) total[name] += row[name];
+    applications.set(fromText(row.id), { ...ledgerOf(row), health: row.health });
   }
   const oldest = database.get(
     \`select min(max(first_due, not_before)) as since from application
-     where tier <> 'closed' and claim is null and first_due is not null\`
+     where health <> 'closed' and claim is null and first_due is not null\`
   )?.since;
   const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
   const { pending_bytes: pendingBytes } = store.state;
-  return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
+  return { ...sumOf(applications.values()), pendingBytes, oldestDueMs, applications };
 }
-function ledgerOf({ delivered, pending, dead, purged, evicted, lost }) {
-  const counts = Object.entries({ purged, evicted, lost }).filter(([, count]) => count > 0);
-  const accepted = delivered + pending + dead + purged + evicted + lost;
+function ledgerOf({ delivered, pending, dead, purged, evicted, damaged }) {
+  const counts = Object.entries({ purged, evicted, damaged }).filter(([, count]) => count > 0);
+  const accepted = delivered + pending + dead + purged + evicted + damaged;
   return { accepted, delivered, pending, dead, discarded: Object.fromEntries(counts) };
 }
 
 // src/queue/sqlite/worker/operations.ts
 var OPERATIONS = {
-  open,
+  countBacklog,
   enqueue,
   claim,
   settle,
   release,
   extend,
-  expire,
+  deadLetterOlderThan,
   countPending,
   applicationState,
-  closeApplication,
+  deadLetterClosed,
   reopenApplication,
   listDeadLetters,
   replay,
@@ -1912,11 +1754,266 @@ var OPERATIONS = {
   retractIncident
 };
 
+// src/queue/sqlite/worker/sqlite-library.ts
+var import_node_module = require("node:module");
+var import_node_process = __toESM(require("node:process"), 1);
+var MINIMUM = [3, 51, 3];
+var PEER = "@photostructure/sqlite";
+function loadSqlite(peerPath) {
+  const builtin = withoutExperimentalWarning(() => import_node_process.default.getBuiltinModule("node:sqlite"));
+  if (builtin !== void 0 && isRecent(builtin)) return builtin;
+  const install = \`\${PEER} (\\\`npm install \${PEER}@1\\\`): Node \${import_node_process.default.versions.node} has no SQLite \${MINIMUM.join(".")}\`;
+  if (peerPath === null) throw new Rejection("ERR_PEER_MISSING", install);
+  try {
+    const peer = (0, import_node_module.createRequire)(peerPath)(peerPath);
+    if (isRecent(peer)) return peer;
+  } catch (cause) {
+    throw new Rejection("ERR_PEER_MISSING", install, { cause });
+  }
+  throw new Rejection(
+    "ERR_PEER_MISSING",
+    \`\${install}, nor has the version of it that is installed\`
+  );
+}
+function isRecent({ DatabaseSync }) {
+  const connection = new DatabaseSync(":memory:", {});
+  try {
+    const version = String(
+      connection.prepare("select sqlite_version() as version").get()?.["version"]
+    );
+    const parts = version.split(".").map(Number);
+    const index = MINIMUM.findIndex((least, place) => parts[place] !== least);
+    return index === -1 || (parts[index] ?? 0) > (MINIMUM[index] ?? 0);
+  } finally {
+    connection.close();
+  }
+}
+function withoutExperimentalWarning(load) {
+  const emitWarning = Reflect.get(import_node_process.default, "emitWarning");
+  const others = (...given) => {
+    if (!given.includes("ExperimentalWarning"))
+      Reflect.apply(emitWarning, import_node_process.default, given);
+  };
+  Object.assign(import_node_process.default, { emitWarning: others });
+  try {
+    return load();
+  } finally {
+    Object.assign(import_node_process.default, { emitWarning });
+  }
+}
+
+// src/queue/sqlite/worker/store.ts
+var MAX_CACHED = 2e4;
+var CLOCK_TOLERANCE_MS = 1e3;
+var Store = class {
+  database;
+  /** Messages whose row was damaged, by application. */
+  #damaged = /* @__PURE__ */ new Map();
+  #state;
+  #applications = /* @__PURE__ */ new Map();
+  #byId = /* @__PURE__ */ new Map();
+  #changed = /* @__PURE__ */ new Set();
+  #dataVersion = 0;
+  #isDue = false;
+  #hasDamagedSizes = false;
+  /** Whether the rows in memory are those that were committed. */
+  #isCommitted = false;
+  constructor(database) {
+    this.database = database;
+  }
+  /** Runs \`work\` in a transaction, and writes the rows that it changed. */
+  transaction(work) {
+    const value = this.database.transaction(() => {
+      this.#begin();
+      const result = work();
+      this.#flush();
+      return result;
+    });
+    this.#isCommitted = true;
+    return value;
+  }
+  #begin() {
+    if (!this.#isCommitted || this.#applications.size > MAX_CACHED) this.#forget();
+    this.#isCommitted = false;
+    const version = this.database.number("pragma data_version");
+    if (version !== this.#dataVersion) this.#forget();
+    this.#dataVersion = version;
+    this.#damaged.clear();
+    this.#isDue = false;
+    this.#state ??= cached(this.database.get("select * from queue_state"));
+  }
+  #forget() {
+    this.#state = void 0;
+    this.#applications.clear();
+    this.#byId.clear();
+    this.#changed.clear();
+    this.#hasDamagedSizes = false;
+  }
+  get state() {
+    return this.#state.row;
+  }
+  /** Whether the transaction made a message due earlier than a claim said. */
+  get isDue() {
+    return this.#isDue;
+  }
+  get damagedMessages() {
+    return [...this.#damaged].map(([applicationId, messages]) => ({ applicationId, messages }));
+  }
+  /**
+   * Converts the machine's time into the queue's, which never goes back. When the machine's clock was
+   * set back, the queue's goes on from its last time: it does not wait until the clock catches up.
+   */
+  advanceTime(machineMs) {
+    const { state } = this;
+    const time = machineMs + state.clock_offset;
+    const backMs = state.last_time - time;
+    if (backMs > CLOCK_TOLERANCE_MS) state.clock_offset += backMs;
+    state.last_time = Math.max(state.last_time, time);
+    return state.last_time;
+  }
+  nextNumber() {
+    this.state.last_number += 1;
+    return this.state.last_number;
+  }
+  /** Notifies all processes that a message may be due earlier than a claim said. */
+  announceDue() {
+    if (!this.#isDue) this.state.due_changes += 1;
+    this.#isDue = true;
+  }
+  find(applicationId) {
+    const known = this.#byId.get(applicationId);
+    if (known !== void 0) return known;
+    return this.#read("select * from application where id = ?", toText(applicationId));
+  }
+  byNumber(number) {
+    const known = this.#applications.get(number)?.row;
+    return known ?? this.#read("select * from application where number = ?", number);
+  }
+  #read(sql, key) {
+    const row = this.database.get(sql, key);
+    if (row === void 0) return void 0;
+    const entry = cached({ ...row, id: fromText(row.id) });
+    this.#applications.set(row.number, entry);
+    this.#byId.set(entry.row.id, entry.row);
+    return entry.row;
+  }
+  /** Finds the application, or creates it with its initial state. */
+  ensure(applicationId, state) {
+    const known = this.find(applicationId);
+    if (known !== void 0) return known;
+    const [id, turn] = [toText(applicationId), this.nextNumber()];
+    this.database.insert("application", { id, ...columnsOf(state), turn });
+    return this.find(applicationId);
+  }
+  /** Sets the time at which the application can be claimed. To be called after each change to it. */
+  changed(application) {
+    const { health, claim: claim2, first_due: firstDue2 } = application;
+    if (health === "closed" || claim2 === null && firstDue2 === null) application.ready_at = null;
+    else if (claim2 !== null) application.ready_at = application.lease_end;
+    else {
+      const { not_before: notBefore, served_at: servedAt } = application;
+      application.ready_at = Math.max(firstDue2 ?? 0, notBefore, servedAt);
+    }
+    this.#changed.add(application);
+  }
+  /** Adds to the pending messages of the application and of the queue. */
+  addPending(application, messages, bytes) {
+    application.pending += messages;
+    this.state.pending += messages;
+    this.state.pending_bytes += bytes;
+    this.#changed.add(application);
+  }
+  /** Counts messages whose row was damaged. Their size may be wrong, so all sizes are added again. */
+  addDamaged(application, messages) {
+    application.damaged += messages;
+    this.#hasDamagedSizes ||= messages > 0;
+    this.reportDamage(application, messages);
+  }
+  /** Reports that rows of the application were damaged, also if no message was. */
+  reportDamage(application, messages = 0) {
+    this.#damaged.set(application.id, (this.#damaged.get(application.id) ?? 0) + messages);
+    this.#changed.add(application);
+  }
+  /** Writes the changed applications. Call it before they are searched by other columns than the id. */
+  flushApplications() {
+    for (const { number } of this.#changed) {
+      const entry = this.#applications.get(number);
+      this.#write("application", "number", entry);
+    }
+    this.#changed.clear();
+  }
+  #flush() {
+    this.flushApplications();
+    if (this.#hasDamagedSizes) {
+      const sum = "select coalesce(sum(size_bytes), 0) from";
+      this.state.pending_bytes = this.database.number(\`\${sum} message\`);
+      this.state.dead_bytes = this.database.number(\`\${sum} dead_letter\`);
+      this.#hasDamagedSizes = false;
+    }
+    const entry = this.#state;
+    if (Object.keys(changesOf(entry)).some((name) => name !== "last_time"))
+      this.#write("queue_state", "id", entry);
+  }
+  /** Writes the columns that have changed, so that only their indexes are updated. */
+  #write(table2, key, entry) {
+    const changes = changesOf(entry);
+    if (Object.keys(changes).length === 0) return;
+    this.database.update(table2, changes, [key, entry.row[key]]);
+    Object.assign(entry.stored, changes);
+  }
+};
+function changesOf({ row, stored }) {
+  const changes = {};
+  for (const name of Object.keys(row)) {
+    if (row[name] !== stored[name]) changes[name] = row[name];
+  }
+  return changes;
+}
+function cached(row) {
+  if (row === void 0) throw new Error("the row of the queue is missing");
+  return { row: { ...row }, stored: { ...row } };
+}
+var Context = class {
+  store;
+  database;
+  /** The queue's time in whole milliseconds. */
+  nowMs;
+  settings;
+  /** The call's bytes, and behind them those of the later calls of its post. */
+  bytes;
+  /** Buffers that move to the main thread with the answer. */
+  #transfer;
+  constructor(store, given) {
+    this.store = store;
+    this.database = store.database;
+    this.nowMs = store.advanceTime(Math.floor(given.machineMs));
+    this.settings = given.settings;
+    this.bytes = given.bytes;
+    this.#transfer = given.transfer;
+  }
+  /** Returns the time in \`ms\`, rounded up: nothing happens earlier than asked. */
+  after(ms) {
+    return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
+  }
+  /** Joins bodies in a buffer that moves to the main thread: copying it slows claims down. */
+  join(bodies) {
+    const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
+    let end = 0;
+    for (const body of bodies) {
+      all.set(body, end);
+      end += body.length;
+    }
+    this.#transfer.push(all.buffer);
+    return all;
+  }
+};
+
 // src/queue/sqlite/worker/queue-file.ts
 var GROUP_MS = 50;
+var isGrowing = ({ call }) => call.operation === "enqueue" || call.operation === "importItems";
 var NO_SETTINGS = {
   sync: false,
-  initialState: { tier: "healthy", maxMessages: 1, maxBytes: 1, circuitBreaker: null },
+  initialState: { health: "healthy", maxMessages: 1, maxBytes: 1, circuitBreaker: null },
   maxPendingBytes: 0,
   maxPendingMessages: 0,
   maxDeadBytes: Number.MAX_SAFE_INTEGER
@@ -1950,14 +2047,14 @@ var QueueFile = class {
       if (error instanceof Rejection) return this.#failed(calls, error);
       if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
       const isFull = isDiskFull(error);
-      if (isFull && first.call.operation !== "enqueue" && this.#storage?.space.makeRoom() === true)
+      if (isFull && !isGrowing(first) && this.#storage?.space.makeRoom() === true)
         return this.run([first]);
       return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
     }
   }
   #commit(calls, onAttempt) {
     const { store, space } = this.#opened(calls);
-    const hasSpace = calls.every(({ call }) => call.operation !== "enqueue") || space.canGrow();
+    const hasSpace = !calls.some(isGrowing) || space.canGrow();
     const { answers, transfer } = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
@@ -1968,10 +2065,10 @@ var QueueFile = class {
       }
       return group;
     });
-    const { isDue: due, lostMessages: lost, state } = store;
+    const { isDue: due, state } = store;
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
-    return { answers, transfer, due, damage: damageOf(lost) };
+    return { answers, transfer, due, damage: damageOf(store) };
   }
   /** Errors here do not fail the calls, which are committed. */
   #afterCommit(space, lastSequence) {
@@ -1979,15 +2076,15 @@ var QueueFile = class {
       space.committed(lastSequence);
     } catch (error) {
       if (error instanceof Stopped) throw error;
-      this.drop();
+      this.close();
     }
   }
   #answer(group, { call, bytes }) {
     const { id, operation, nowMs, settings, args, bytesAt } = call;
     try {
-      if (operation === "enqueue" && !group.hasSpace)
+      if (isGrowing({ call }) && !group.hasSpace)
         throw new Rejection("ERR_QUEUE_FAILED", "the disk is full");
-      const context = group.context(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
+      const context = group.beginCall(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
       const value = OPERATIONS[operation](context, ...args);
       return { id, value };
     } catch (error) {
@@ -1996,7 +2093,7 @@ var QueueFile = class {
     }
   }
   #failed(calls, error) {
-    if (isBroken(error)) this.drop();
+    if (isBroken(error)) this.close();
     const failure = failureAnswer(error, this.#file);
     const answers = calls.map(({ call }) => ({ id: call.id, failure }));
     return { answers, transfer: [], due: false, damage: null };
@@ -2013,19 +2110,20 @@ var QueueFile = class {
     return storage;
   }
   #open(nowMs) {
-    const engine = this.#gate.run(() => loadEngine(this.#peerPath));
-    const database = openDatabase({ engine, gate: this.#gate, file: this.#file });
+    const sqlite = this.#gate.run(() => loadSqlite(this.#peerPath));
+    const database = openDatabase({ sqlite, gate: this.#gate, file: this.#file });
     const space = new DiskSpace(this.#file, database);
     const store = new Store(database);
     try {
-      const missing = store.transaction(() => {
+      const missingSequences = store.transaction(() => {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
         store.state.last_sequence += behind;
-        audit(new Group(store, true).context(nowMs, NO_SETTINGS));
+        audit(new Group(store, true).beginCall(nowMs, NO_SETTINGS));
         return behind;
       });
-      if (missing > 0) this.#onDamage({ kind: "rolled-back", missing, lost: [] });
-      const damage = damageOf(store.lostMessages);
+      if (missingSequences > 0)
+        this.#onDamage({ kind: "rolled-back", applications: [], missingSequences });
+      const damage = damageOf(store);
       if (damage !== null) this.#onDamage(damage);
     } catch (error) {
       space.close();
@@ -2042,8 +2140,8 @@ var QueueFile = class {
     return database.withoutRetry(() => {
       const version = database.number("pragma data_version");
       if (version === this.#dataVersion) return false;
-      this.#dataVersion = version;
       const changes = database.number("select due_changes from queue_state");
+      this.#dataVersion = version;
       const isChanged = changes !== this.#dueChanges;
       this.#dueChanges = changes;
       return isChanged;
@@ -2052,8 +2150,8 @@ var QueueFile = class {
   tidy() {
     this.#storage?.space.tidy();
   }
-  /** Closes a connection that reported an error, so that the next call opens the file again. */
-  drop() {
+  /** Closes the connection. The next call opens the file again. */
+  close() {
     const storage = this.#storage;
     this.#storage = void 0;
     try {
@@ -2076,8 +2174,8 @@ var Group = class {
     this.#store = store;
     this.hasSpace = hasSpace;
   }
-  /** Ends expired leases first, so that no call sees one. */
-  context(nowMs, settings, bytes = NO_BYTES) {
+  /** Advances the queue's time and ends expired leases, so that no call sees one. */
+  beginCall(nowMs, settings, bytes = NO_BYTES) {
     const machineMs = nowMs ?? this.#machineMs;
     const { transfer } = this;
     const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
@@ -2086,7 +2184,7 @@ var Group = class {
     return context;
   }
 };
-var damageOf = (lost) => lost.length === 0 ? null : { kind: "rows", missing: 0, lost };
+var damageOf = ({ damagedMessages: applications }) => applications.length === 0 ? null : { kind: "rows", applications, missingSequences: 0 };
 
 // src/queue/sqlite/worker/main.ts
 var POLL_MS = 20;
@@ -2129,7 +2227,7 @@ var FileThread = class {
     }
     this.#lastWorkMs = systemClock.monotonicMs();
     if (!this.#isClosing) return;
-    this.#file.drop();
+    this.#file.close();
     this.#port.close();
   }
   #send(post, transfer = []) {

@@ -1,5 +1,5 @@
 /**
- * Makes one attempt: one POST, with a status or a failure code as its result.
+ * One attempt: one POST, with a status or a failure code as its result.
  *
  * Faults of the receiver or the network never throw here. Once the response headers have arrived the
  * status is the result, even if the body fails: retrying after a 200 would make a duplicate.
@@ -7,12 +7,14 @@
 import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { AttemptResult } from '../outcome.ts';
-import type { AttemptLimits } from './attempt-limits.ts';
-import { type Failure, failureOf } from './errors.ts';
-import type { Response, ResponseBounds } from './response.ts';
+import { deferred } from '../../runtime/deferred.ts';
+import { callInNextTurn } from '../../runtime/yield-to-event-loop.ts';
+import type { AttemptResult, ConnectionUse } from '../outcome.ts';
+import type { ConnectInfo } from './connection.ts';
+import { type Failure, failure, failureOf } from './errors.ts';
+import type { Lease, ResponseHandler, ResponseHeaders } from './pool.ts';
 import type { TlsCredentials } from './tls.ts';
-import type { LeaseConnection, RequestLease, Transport } from './transport.ts';
+import type { Deadlines, Transport } from './transport.ts';
 
 export interface PostRequest {
   readonly url: URL;
@@ -21,105 +23,180 @@ export interface PostRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Credentials for this destination. Not used with the host's own dispatcher. */
   readonly tls?: TlsCredentials | undefined;
-  /** Called when the response headers arrive, before the body is read. Its errors are ignored. */
-  readonly onHeaders?: (() => void) | undefined;
 }
 
-export interface Attempt {
+export interface AttemptParts {
   readonly transport: Transport;
   readonly request: PostRequest;
-  readonly limits: AttemptLimits;
+  readonly deadlines: Deadlines;
   /** Bytes of response body that are read to keep the connection. */
   readonly maxResponseBytes: number;
   readonly clock: Clock;
+  /** Called once, when the attempt is over. */
+  readonly onEnd: () => void;
 }
 
-type Stopwatch = () => number;
+/** The part of a response that counts. */
+interface Head {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly firstByteMs: number;
+}
 
 /** Receivers commonly read this many bytes at a time. */
 const COMMON_READ_BYTES = 65_536;
 
-export async function attempt(parts: Attempt): Promise<AttemptResult> {
-  const { clock } = parts;
-  const startedAtMs = clock.monotonicMs();
-  const elapsedMs: Stopwatch = () => clock.monotonicMs() - startedAtMs;
-  const lease = await leaseConnection(parts);
-  if (isFailure(lease)) return { ...lease, timings: { totalMs: elapsedMs() } };
+/** A few are legal (103 Early Hints); a flood would burn CPU until the deadline. */
+const MAX_INTERIM_RESPONSES = 32;
 
-  const { end, firstByteMs } = await exchange(lease, parts, elapsedMs);
-  const { phases, reusedConnection } = lease.connectInfo();
-  const totalMs = elapsedMs();
-  const timings =
-    firstByteMs === undefined ? { ...phases, totalMs } : { ...phases, firstByteMs, totalMs };
-  return reusedConnection === undefined
-    ? { ...end, timings }
-    : { ...end, reusedConnection, timings };
-}
+/**
+ * Made of callbacks and one promise, and handles the response itself: with a promise for each step and undici's
+ * response stream, an attempt took a quarter more CPU.
+ */
+export class Attempt implements ResponseHandler {
+  readonly #parts: AttemptParts;
+  readonly #startedAtMs: number;
+  readonly #cancelHeadersTimer: () => void;
+  readonly #cancelTotalTimer: () => void;
+  readonly #ended = deferred<AttemptResult>();
+  #lease: Lease | undefined;
+  #head: Head | undefined;
+  #interimCount = 0;
+  #bodyBytes = 0;
+  #isOver = false;
+  #controller: AbortController | undefined;
 
-async function leaseConnection(parts: Attempt): Promise<RequestLease | Failure> {
-  const { transport, request, limits } = parts;
-  try {
-    const lease = limits.reached ?? (await limits.race(transport.open()));
-    if (limits.reached !== undefined) return limits.reached;
-    return (lease as LeaseConnection)({ origin: request.url.origin, tls: request.tls });
-  } catch (error) {
-    return failureOf(error);
+  /** Starts the deadlines. */
+  constructor(parts: AttemptParts) {
+    const { clock, deadlines } = parts;
+    const startTimer = (code: 'headers-timeout' | 'deadline', ms: number): (() => void) =>
+      clock.startTimer(ms, () => this.stop(failure(code, `${ms} ms`)), 'keep-alive');
+    this.#parts = parts;
+    this.#startedAtMs = clock.monotonicMs();
+    this.#cancelHeadersTimer = startTimer('headers-timeout', deadlines.headersMs);
+    this.#cancelTotalTimer = startTimer('deadline', deadlines.totalMs);
   }
-}
 
-interface Exchange {
-  readonly end: Failure | Answer;
-  readonly firstByteMs?: number;
-}
-
-type Answer = Pick<Extract<AttemptResult, { kind: 'response' }>, 'kind' | 'status' | 'retryAfter'>;
-
-async function exchange(
-  lease: RequestLease,
-  parts: Attempt,
-  elapsedMs: Stopwatch,
-): Promise<Exchange> {
-  const { request, limits, maxResponseBytes } = parts;
-  const response = await limits.race(send(lease, request, { limits, maxBytes: maxResponseBytes }));
-  if (isFailure(response)) {
-    lease.end('broken');
-    return { end: response };
+  /** Never rejects. */
+  get result(): Promise<AttemptResult> {
+    return this.#ended.promise;
   }
-  limits.headersArrived();
-  const firstByteMs = elapsedMs();
-  notifyHeaders(request.onHeaders);
-  const bodyEnd = await limits.race(response.bodyEnd);
-  const { status, retryAfter } = response;
-  const isReusable = bodyEnd === 'clean' && !mayBeUnread(request.body, status);
-  lease.end(isReusable ? 'clean' : 'broken');
-  return { end: { kind: 'response', status, retryAfter }, firstByteMs };
-}
 
-async function send(
-  lease: RequestLease,
-  request: PostRequest,
-  bounds: ResponseBounds,
-): Promise<Response | Failure> {
-  const { origin, pathname, search } = request.url;
-  try {
+  /** Sends the request, once the transport is ready. */
+  start(): void {
+    const opening = this.#parts.transport.ready();
+    if (opening === undefined) this.#send();
+    else {
+      opening.then(
+        () => this.#send(),
+        (error: unknown) => this.#end(failureOf(error)),
+      );
+    }
+  }
+
+  /** Ends the attempt early. If the response headers have arrived, their status stays the result. */
+  stop(why: Failure): void {
+    if (this.#isOver) return;
+    this.#end(why);
+    this.#controller?.abort();
+  }
+
+  /** Aborted when the attempt is stopped; for a dispatcher of the host. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** undici recognises its current kind of handler by this method. */
+  onRequestStart(): void {}
+
+  onResponseStart(_controller: unknown, status: number, headers: ResponseHeaders): void {
+    if (this.#isOver) return;
+    if (status < 200) {
+      this.#interimCount += 1;
+      if (this.#interimCount <= MAX_INTERIM_RESPONSES) return;
+      this.stop(failure('protocol', `more than ${MAX_INTERIM_RESPONSES} 1xx responses`));
+      return;
+    }
+    this.#cancelHeadersTimer();
+    this.#head = { status, retryAfter: firstRetryAfter(headers), firstByteMs: this.#elapsedMs() };
+  }
+
+  onResponseData(_controller: unknown, { length }: Buffer): void {
+    this.#bodyBytes += length;
+    if (this.#bodyBytes > this.#parts.maxResponseBytes) this.#end('broken');
+  }
+
+  onResponseEnd(): void {
+    // undici frees or ends the connection in an immediate that it schedules right after this call.
+    process.nextTick(callInNextTurn, () => this.#end('clean'));
+  }
+
+  onResponseError(_controller: unknown, error: unknown): void {
+    this.#end(failureOf(error));
+  }
+
+  #send(): void {
+    if (this.#isOver) return;
+    const { transport, request } = this.#parts;
+    const { url, headers, body, tls } = request;
     const options: Dispatcher.DispatchOptions = ownProperties({
-      origin,
-      path: pathname + search,
+      origin: url.origin,
+      path: url.pathname + url.search,
       method: 'POST',
-      headers: request.headers,
-      body: request.body,
-      // Off: AttemptLimits has the deadlines, and undici's restart with every byte.
+      headers,
+      body,
+      // Off: the deadlines are above, and undici's restart with every byte.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    return await lease.send(options, bounds);
-  } catch (error) {
-    return failureOf(error);
+    try {
+      this.#lease = transport.lease({ origin: url.origin, tls });
+      this.#lease.dispatcher.dispatch(options, this);
+    } catch (error) {
+      this.#end(failureOf(error));
+    }
+  }
+
+  /** `clean`: the whole body was read. Anything else ends the connection. The first end counts. */
+  #end(how: 'clean' | 'broken' | Failure): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#cancelHeadersTimer();
+    this.#cancelTotalTimer();
+    const { request, onEnd } = this.#parts;
+    const head = this.#head;
+    const info = this.#lease?.connectInfo();
+    const isClean =
+      head !== undefined && how === 'clean' && !mayBeUnread(request.body, head.status);
+    this.#lease?.end(isClean ? 'clean' : 'broken');
+    const use = this.#connectionUse(info);
+    if (head === undefined) this.#ended.resolve({ ...(how as Failure), ...use });
+    else {
+      const { status, retryAfter } = head;
+      this.#ended.resolve({ kind: 'response', status, retryAfter, ...use });
+    }
+    onEnd();
+  }
+
+  #connectionUse(info: ConnectInfo | undefined): ConnectionUse {
+    const firstByteMs = this.#head?.firstByteMs;
+    const totalMs = this.#elapsedMs();
+    const phases = info?.phases;
+    const timings =
+      firstByteMs === undefined ? { ...phases, totalMs } : { ...phases, firstByteMs, totalMs };
+    const reusedConnection = info?.reusedConnection;
+    return reusedConnection === undefined ? { timings } : { timings, reusedConnection };
+  }
+
+  #elapsedMs(): number {
+    return this.#parts.clock.monotonicMs() - this.#startedAtMs;
   }
 }
-
-/** Only an own key counts: a polluted prototype must not turn a response into a failure. */
-const isFailure = (end: object): end is Failure => Object.hasOwn(end, 'kind');
 
 /**
  * A receiver that refuses a large body may not have read it, and may never read the next request on
@@ -128,10 +205,7 @@ const isFailure = (end: object): end is Failure => Object.hasOwn(end, 'kind');
 const mayBeUnread = (body: Buffer, status: number): boolean =>
   body.length > COMMON_READ_BYTES && !(status >= 200 && status <= 299);
 
-function notifyHeaders(onHeaders: (() => void) | undefined): void {
-  try {
-    onHeaders?.();
-  } catch {
-    // A listener's error must not change the attempt.
-  }
+function firstRetryAfter(headers: ResponseHeaders): string | undefined {
+  const header = Object.hasOwn(headers, 'retry-after') ? headers['retry-after'] : undefined;
+  return Array.isArray(header) ? header[0] : header;
 }

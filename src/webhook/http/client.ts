@@ -3,14 +3,18 @@ import { ownProperties } from '../../own-properties.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import type { AttemptResult } from '../outcome.ts';
-import { attempt, type PostRequest } from './attempt.ts';
-import { AttemptLimits, type Deadlines } from './attempt-limits.ts';
+import { Attempt, type PostRequest } from './attempt.ts';
 import { type Failure, failure } from './errors.ts';
-import { foreignTransport, ownTransport, type PosterSettings } from './transport.ts';
+import {
+  connectionTransport,
+  type Deadlines,
+  dispatcherTransport,
+  type PosterSettings,
+} from './transport.ts';
 
 export type { PostRequest } from './attempt.ts';
-export type { Deadlines } from './attempt-limits.ts';
 export type { TlsCredentials } from './tls.ts';
+export type { Deadlines } from './transport.ts';
 
 /** Validated options, of a sender or of `sendWebhook`. */
 export interface PosterOptions
@@ -44,30 +48,37 @@ export function createPoster(options: PosterOptions): Poster {
   const settings: PosterSettings = { ...DEFAULTS, ...options, deadlines };
   const { clock, dispatcher, maxResponseBytes } = settings;
   const transport =
-    dispatcher === undefined ? ownTransport(settings) : foreignTransport(dispatcher);
-  const inFlight = new Set<AttemptLimits>();
+    dispatcher === undefined ? connectionTransport(settings) : dispatcherTransport(dispatcher);
+  const inFlight = new Set<Attempt>();
   let closing: Promise<void> | undefined;
   let aborted: Failure | undefined;
   const abortAll = (reason: 'signal' | 'closed'): void => {
     aborted ??= failure('aborted', reason);
-    for (const limits of inFlight) limits.reach(aborted);
+    for (const attempt of inFlight) attempt.stop(aborted);
   };
   // One listener for all attempts: Node compares a new listener with all existing ones.
   const stopListening = options.signal && onAbort(options.signal, () => abortAll('signal'));
 
-  const post = async (given: PostRequest): Promise<AttemptResult> => {
+  const post = (given: PostRequest): Promise<AttemptResult> => {
     const request = ownProperties(given);
-    const limits = new AttemptLimits(clock, deadlines);
-    inFlight.add(limits);
-    if (aborted !== undefined) limits.reach(aborted);
-    const result = await attempt({ transport, request, limits, maxResponseBytes, clock });
-    inFlight.delete(limits);
-    limits.clearTimers();
-    return result;
+    const onEnd = (): void => void inFlight.delete(attempt);
+    const attempt = new Attempt({
+      transport,
+      request,
+      deadlines,
+      maxResponseBytes,
+      clock,
+      onEnd,
+    });
+    inFlight.add(attempt);
+    if (aborted === undefined) attempt.start();
+    else attempt.stop(aborted);
+    return attempt.result;
   };
 
   return {
-    // Untraced again for each attempt: a tracer may have been loaded after the delivery began.
+    // Untraced again for each attempt: since the delivery began, a tracer may have been loaded, or settings of the
+    // host may have called `enterWith` of an AsyncLocalStorage.
     post: (given) => untraced(() => post(given)),
     close: () => {
       stopListening?.();

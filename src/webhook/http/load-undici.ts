@@ -12,17 +12,17 @@
  * version that moves them fails the tests. `import()` rather than `require`, so that bundlers see them.
  */
 import type { buildConnector, Client } from 'undici';
-import { optionalImport } from '../../runtime/optional-import.ts';
 
 export interface Undici {
   readonly Client: typeof Client;
   readonly buildConnector: typeof buildConnector;
 }
 
-/** Rejects with `ERR_PEER_MISSING` if undici 7 cannot be loaded, for example from a bundle. */
+/** Rejects if undici 7 cannot be loaded, for example from a bundle. */
 export async function loadUndici(): Promise<Undici> {
-  const [client, connect] = await optionalImport('undici', () =>
-    Promise.all([import('undici/lib/dispatcher/client.js'), import('undici/lib/core/connect.js')]),
-  );
+  const [client, connect] = await Promise.all([
+    import('undici/lib/dispatcher/client.js'),
+    import('undici/lib/core/connect.js'),
+  ]);
   return { Client: client.default, buildConnector: connect.default };
 }

@@ -3,9 +3,26 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ConnectInfo, Connection } from './connection.ts';
 
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Handles the response to one request: undici's callbacks, which get a controller first. */
+export interface ResponseHandler {
+  readonly isOver: boolean;
+  /** Aborted when the response is not wanted any more; for a dispatcher of the host. */
+  readonly signal: AbortSignal;
+  onRequestStart(): void;
+  onResponseStart(controller: unknown, status: number, headers: ResponseHeaders): void;
+  onResponseData(controller: unknown, chunk: Buffer): void;
+  onResponseEnd(): void;
+  onResponseError(controller: unknown, error: unknown): void;
+}
+
 /** A connection for one request. */
 export interface Lease {
-  readonly dispatcher: Dispatcher;
+  /** Sends the request. */
+  readonly dispatcher: {
+    dispatch(options: Dispatcher.DispatchOptions, handler: ResponseHandler): unknown;
+  };
   /** Returns what is known so far. */
   connectInfo(): ConnectInfo;
   /**
@@ -95,9 +112,9 @@ export function createIdleList<Item extends { readonly key: string }>(
 
   const remove = (item: Item): boolean => {
     if (!all.delete(item)) return false;
-    const others = (byKey.get(item.key) ?? []).filter((other) => other !== item);
-    if (others.length === 0) byKey.delete(item.key);
-    else byKey.set(item.key, others);
+    const ofKey = byKey.get(item.key) ?? [];
+    ofKey.splice(ofKey.lastIndexOf(item), 1);
+    if (ofKey.length === 0) byKey.delete(item.key);
     return true;
   };
 
@@ -109,7 +126,9 @@ export function createIdleList<Item extends { readonly key: string }>(
     },
     add: (item) => {
       all.add(item);
-      byKey.set(item.key, [...(byKey.get(item.key) ?? []), item]);
+      const ofKey = byKey.get(item.key);
+      if (ofKey === undefined) byKey.set(item.key, [item]);
+      else ofKey.push(item);
       if (all.size <= maxItems) return undefined;
       const [oldest] = all;
       if (oldest !== undefined) remove(oldest);

@@ -2,22 +2,21 @@
 import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Deadlines } from './attempt-limits.ts';
-import { createConnection } from './connection.ts';
-import { createGuardedConnect, type GuardedConnect } from './connector.ts';
-import { loadUndici, type Undici } from './load-undici.ts';
-import { createConnectionPool, type Lease } from './pool.ts';
-import {
-  discard,
-  dispatch,
-  drain,
-  firstRetryAfter,
-  interimCounter,
-  type Response,
-  type ResponseBounds,
-} from './response.ts';
+import { optionalImport } from '../../runtime/optional-import.ts';
+import { loadUndici } from './load-undici.ts';
+import type { ConnectionTarget } from './own-connections.ts';
+import { createConnectionPool, type Lease, type ResponseHandler } from './pool.ts';
 import type { NetworkPolicy } from './ssrf-guard.ts';
-import { credentialsIdentity, type TlsCredentials } from './tls.ts';
+
+/** How long an attempt may take, each from its start, in ms: 1 to 2147483647. */
+export interface Deadlines {
+  /** Name lookup, TCP and TLS together. Default 5000. */
+  readonly connectMs: number;
+  /** Until the response headers. Default 15000. */
+  readonly headersMs: number;
+  /** Until the end of the response body. Default 20000. */
+  readonly totalMs: number;
+}
 
 export interface PosterSettings {
   readonly network: NetworkPolicy;
@@ -31,116 +30,93 @@ export interface PosterSettings {
   readonly clock: Clock;
 }
 
-export interface Destination {
-  readonly origin: string;
-  readonly tls: TlsCredentials | undefined;
-}
-
-/** A connection for one request. */
-export interface RequestLease extends Pick<Lease, 'connectInfo' | 'end'> {
-  /** Rejects if there are no response headers. Ending the lease ends the request. */
-  send(options: Dispatcher.DispatchOptions, bounds: ResponseBounds): Promise<Response>;
-}
-
 export interface Transport {
-  /** Separate from leasing, so that an attempt that ends meanwhile leases nothing. */
-  open(): Promise<LeaseConnection>;
+  /** Resolves when a connection can be leased; undefined if one can be leased already. */
+  ready(): Promise<void> | undefined;
+  /** Ending the lease ends its request. */
+  lease(target: ConnectionTarget): Lease;
   close(): Promise<void>;
 }
 
-export type LeaseConnection = (destination: Destination) => RequestLease;
-
-/** Maximum number of credentials whose TLS sessions are kept; others cost a full TLS handshake. */
-const MAX_CREDENTIALS = 256;
-
-/** Loads undici on first use. */
-export function ownTransport(settings: PosterSettings): Transport {
-  const { clock, maxIdleConnections, maxResponseBytes } = settings;
-  const pool = createConnectionPool(clock, maxIdleConnections);
-  const build = async (): Promise<LeaseConnection> => {
-    const undici = await loadUndici();
-    const connectWith = connectsByCredentials(settings, undici);
-    return ({ origin, tls }) => {
-      const { id, connect } = connectWith(tls);
-      const { Client } = undici;
-      const lease = pool.lease(`${id} ${origin}`, (onLost) =>
-        createConnection({ Client, origin, connect, maxResponseBytes, onLost }),
-      );
-      return { ...lease, send: (options, bounds) => dispatch(lease.dispatcher, options, bounds) };
-    };
+/** Loads undici and the connections on first use: with them the import of this package would take a twentieth longer. */
+export function connectionTransport(settings: PosterSettings): Transport {
+  const pool = createConnectionPool(settings.clock, settings.maxIdleConnections);
+  let lease: Transport['lease'] | undefined;
+  const load = async (): Promise<void> => {
+    const [undici, { createLeases }] = await optionalImport('undici', () =>
+      Promise.all([loadUndici(), import('./own-connections.ts')]),
+    );
+    lease = createLeases(pool, settings, undici);
   };
-  let built: Promise<LeaseConnection> | undefined;
+  let loading: Promise<void> | undefined;
 
   return {
-    open: () => {
-      built ??= build();
-      return built;
+    ready: () => {
+      loading ??= load();
+      return lease === undefined ? loading : undefined;
     },
+    lease: (target) => (lease as Transport['lease'])(target),
     close: () => pool.close(),
   };
 }
 
-interface SharedConnect {
-  /** Unique for each set of credentials. */
-  readonly id: number;
-  readonly connect: GuardedConnect;
-}
-
-/** Shares one connect, and its TLS session cache, among destinations with the same credentials. */
-function connectsByCredentials(settings: PosterSettings, { buildConnector }: Undici) {
-  const { network, deadlines, clock } = settings;
-  const connects = new Map<string, SharedConnect>();
-  let count = 0;
-  return (tls: TlsCredentials | undefined): SharedConnect => {
-    const identity = credentialsIdentity(tls);
-    const known = connects.get(identity);
-    if (known !== undefined) return known;
-    const options = { network, connectTimeoutMs: deadlines.connectMs, tls, clock };
-    const made = { id: count, connect: createGuardedConnect(buildConnector, options) };
-    count += 1;
-    const [oldest] = connects.keys();
-    if (connects.size >= MAX_CREDENTIALS && oldest !== undefined) connects.delete(oldest);
-    connects.set(identity, made);
-    return made;
-  };
-}
-
 /** Uses only the dispatcher's `request`: it may be from another copy, or another major, of undici. */
-export function foreignTransport(dispatcher: Dispatcher): Transport {
+export function dispatcherTransport(dispatcher: Dispatcher): Transport {
   return {
-    open: () => Promise.resolve(() => foreignLease(dispatcher)),
+    // A promise: in its callback few frames of ours are in the stack of an error in the host's dispatcher.
+    ready: () => Promise.resolve(),
+    lease: () => dispatcherLease(dispatcher),
     close: () => Promise.resolve(),
   };
 }
 
-function foreignLease(dispatcher: Dispatcher): RequestLease {
-  let isEnded = false;
+function dispatcherLease(dispatcher: Dispatcher): Lease {
   let body: Dispatcher.ResponseData['body'] | undefined;
-  const end = (): void => {
-    isEnded = true;
-    if (body !== undefined) discard(body);
+  const receive = async (
+    options: Dispatcher.DispatchOptions,
+    attempt: ResponseHandler,
+  ): Promise<void> => {
+    const onInfo: Dispatcher.RequestOptions['onInfo'] = () =>
+      attempt.onResponseStart(null, 100, {});
+    const { signal } = attempt;
+    const response: unknown = await dispatcher.request(
+      ownProperties({ ...options, signal, onInfo }),
+    );
+    if (!isResponse(response)) {
+      throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
+        code: 'ERR_INVALID_RETURN_VALUE',
+      });
+    }
+    ({ body } = response);
+    // It may respond although its signal was aborted: the socket would stay open.
+    if (attempt.isOver) {
+      discard(body);
+      return;
+    }
+    attempt.onResponseStart(null, response.statusCode, response.headers);
+    // Leaving the loop destroys the socket.
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      attempt.onResponseData(null, chunk);
+      if (attempt.isOver) return;
+    }
+    attempt.onResponseEnd();
   };
   return {
-    send: async (options, { limits, maxBytes }) => {
-      const { signal } = limits;
-      const onInfo = interimCounter(limits);
-      const response: unknown = await dispatcher.request(
-        ownProperties({ ...options, signal, onInfo }),
-      );
-      if (!isResponse(response)) {
-        throw Object.assign(new TypeError('the dispatcher resolved with something else'), {
-          code: 'ERR_INVALID_RETURN_VALUE',
-        });
-      }
-      ({ body } = response);
-      // It may respond although its signal was aborted: the socket would stay open.
-      if (isEnded) end();
-      const { statusCode: status, headers } = response;
-      return { status, retryAfter: firstRetryAfter(headers), bodyEnd: drain(body, maxBytes) };
+    dispatcher: {
+      dispatch: (options, attempt) => {
+        receive(options, attempt).catch((error: unknown) => attempt.onResponseError(null, error));
+      },
     },
     connectInfo: () => ({ phases: {} }),
-    end,
+    end: () => {
+      if (body !== undefined) discard(body);
+    },
   };
+}
+
+/** Destroys the socket of a body that was not read to its end. */
+function discard(body: Dispatcher.ResponseData['body']): void {
+  body.on('error', () => {}).destroy();
 }
 
 function isResponse(value: unknown): value is Dispatcher.ResponseData {

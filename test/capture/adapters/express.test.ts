@@ -85,26 +85,23 @@ describe('Express', () => {
     ],
     [express.text(), 'text/plain', 'a text', { other: { body: 'a text' } }],
     [express.raw(), 'application/octet-stream', 'bytes', { other: { body: '[binary: 5 bytes]' } }],
-  ])(
-    'has the body that its own parser leaves, and the scope behind it: case %#',
-    async (...row) => {
-      const [parser, type, body, expected] = row;
-      const app = express().use(captureRequests());
-      const seen: unknown[] = [];
-      app.use((_request, _response, next) => {
-        seen.push(parameters());
-        next();
-      });
-      app.post('/', parser, (_request, response) => {
-        seen.push(parameters());
-        response.end();
-      });
-      await ask(app, '/', { method: 'POST', headers: { 'content-type': type }, body });
-      expect(seen).toEqual([undefined, expected]);
-    },
-  );
+  ])('has the parsed body, and the scope after its parser: case %#', async (...row) => {
+    const [parser, type, body, expected] = row;
+    const app = express().use(captureRequests());
+    const seen: unknown[] = [];
+    app.use((_request, _response, next) => {
+      seen.push(parameters());
+      next();
+    });
+    app.post('/', parser, (_request, response) => {
+      seen.push(parameters());
+      response.end();
+    });
+    await ask(app, '/', { method: 'POST', headers: { 'content-type': type }, body });
+    expect(seen).toEqual([undefined, expected]);
+  });
 
-  test('has the path as it came, and the parameters of the route, in mounted routers', async () => {
+  test('has the original path and the route’s parameters in mounted routers', async () => {
     const inner = Router({ mergeParams: true }).get('/orders/:order', (request, response) => {
       const { path } = currentContext().http?.request ?? {};
       response.json([request.url, path, parameters()]);
@@ -117,7 +114,7 @@ describe('Express', () => {
     ]);
   });
 
-  test('is captured below where its middleware stands, and nowhere else', async () => {
+  test('captures requests below its middleware only', async () => {
     const app = express();
     app.get('/outside', answerVerb);
     app.use('/inside', captureRequests(), answerVerb);
@@ -133,21 +130,18 @@ describe('Express', () => {
         next(new RequestBlockedError());
       },
     ],
-  ])(
-    'answers a block that is %s before an error handler that stands behind',
-    async (_how, block) => {
-      const errors: unknown[] = [];
-      const app = express().use(captureRequests()).use(block).use(answerBlocked());
-      app.use(((error, _request, response, _next) => {
-        errors.push(error);
-        response.end();
-      }) satisfies ErrorRequestHandler);
-      const response = await ask(app, '/');
-      expect([response.status, await response.text(), errors]).toEqual([403, 'Forbidden', []]);
-    },
-  );
+  ])('answers a block that is %s before a later error handler', async (_how, block) => {
+    const errors: unknown[] = [];
+    const app = express().use(captureRequests()).use(block).use(answerBlocked());
+    app.use(((error, _request, response, _next) => {
+      errors.push(error);
+      response.end();
+    }) satisfies ErrorRequestHandler);
+    const response = await ask(app, '/');
+    expect([response.status, await response.text(), errors]).toEqual([403, 'Forbidden', []]);
+  });
 
-  test('leaves a block to an error handler that stands before answerBlocked, and still reports it', async () => {
+  test('leaves a block to an error handler before answerBlocked, and reports it', async () => {
     let seen: unknown;
     const app = express().use(captureRequests());
     app.use(() => blockRequest());
@@ -160,7 +154,7 @@ describe('Express', () => {
     expect(seen).toEqual({ blocked: true, status: 500 });
   });
 
-  test('has its own error page with the status, and not why, where answerBlocked is not in use', async () => {
+  test('shows its own error page without the reason if answerBlocked is not used', async () => {
     const app = express().use(captureRequests({ blockedStatus: 451 }));
     app.use(() => blockRequest());
     app.set('env', 'production');
@@ -172,7 +166,7 @@ describe('Express', () => {
     await expect.poll(() => printed.mock.calls.length).toBe(1);
   });
 
-  test('knows a block in answerBlocked also where no request is captured', async () => {
+  test('recognises a block in answerBlocked without a captured request', async () => {
     const app = express()
       .use(() => blockRequest())
       .use(answerBlocked());
@@ -282,7 +276,7 @@ describe('Express 4', () => {
   });
 
   test.each(['alone', 'beside its own'])(
-    'passes blocks on where the adapter of node:http stands around it, %s',
+    'passes blocks on inside the adapter of node:http, %s',
     async (how) => {
       const app = express4();
       if (how !== 'alone') app.use(captureRequests());
@@ -295,7 +289,7 @@ describe('Express 4', () => {
     },
   );
 
-  test('calls handlers as they are outside of captured requests', async () => {
+  test('calls handlers unchanged outside captured requests', async () => {
     const app = express4();
     app.use('/captured', captureRequests(), answerVerb);
     const served = Promise.resolve();
@@ -309,7 +303,7 @@ describe('Express 4', () => {
     expect(attached).not.toHaveBeenCalled();
   });
 
-  test('passes them on also where two copies of the package are in use', async () => {
+  test('passes them on with two copies of the package', async () => {
     vi.resetModules();
     const other = await import('../../../src/capture/adapters/express.ts');
     const { blockRequest: blockByOther } = await import('../../../src/capture/index.ts');
@@ -322,7 +316,7 @@ describe('Express 4', () => {
     }
   });
 
-  test('leaves promises alone that are nobody’s block', async () => {
+  test('does not handle other rejections', async () => {
     const served = Promise.resolve();
     const attached = vi.spyOn(served, 'then');
     const { app } = appOf((_request: Request, response: ExpressResponse) => {

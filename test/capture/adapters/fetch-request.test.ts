@@ -6,7 +6,7 @@ const requestOf = (...given: Parameters<typeof fetchRequest>) =>
     .request;
 
 describe('fetchRequest', () => {
-  test('makes of a Fetch request, and what its runtime tells, what capture reads', () => {
+  test('adapts a Fetch request and the details of its runtime', () => {
     const request = new Request('https://shop.example/a/7?b=c#d', {
       method: 'PUT',
       headers: {
@@ -14,7 +14,7 @@ describe('fetchRequest', () => {
         'user-agent': 'a test',
         'x-forwarded-for': '203.0.113.9',
       },
-      body: '{"read":"by nobody"}',
+      body: '{"read":"never"}',
     });
     const details = {
       remoteAddress: '10.0.0.1',
@@ -48,12 +48,12 @@ describe('fetchRequest', () => {
     ['http://ada:pw@shop.example/', undefined, { host: 'shop.example', port: 80 }],
     ['http://inner:3000/', 'shop.example', { host: 'shop.example', port: 80 }],
     ['/relative', undefined, { scheme: 'http', host: '', path: '/relative' }],
-  ])('of %s with the header host %s says %j', (url, host, expected) => {
+  ])('reads %s with the header host %s as %j', (url, host, expected) => {
     const headers: [string, string][] = host === undefined ? [] : [['host', host]];
     expect(requestOf({ method: 'GET', url, headers })).toMatchObject(expected);
   });
 
-  test('knows no peer unless it is given one, and reads the headers once, when something happens', () => {
+  test('has no peer by default, and reads the headers once, for the first event', () => {
     let reads = 0;
     const request = {
       method: 'GET',

@@ -1,6 +1,6 @@
 /**
- * What every host adapter must do, against the real framework over real sockets. A host's own test
- * file gives a harness, and tests besides only what is peculiar to the host.
+ * What every host adapter must do, in the real framework over real sockets. A host's test file passes
+ * its harness, and itself tests only what is special about the host.
  */
 import type { Server } from 'node:net';
 import { describe, onTestFinished } from 'vitest';
@@ -11,34 +11,34 @@ import { contentLaws } from './host-laws/content.ts';
 import { contextLaws } from './host-laws/context.ts';
 import { traceLaws } from './host-laws/traces.ts';
 
-/** One request, as the suite's handlers see it; the harness makes it of what its host gives. */
+/** One request, as the suite's handlers see it; the harness makes it from the host's objects. */
 export interface Exchange {
   /** The host's own request object, and Node's below it, where it is another. */
   readonly requests: readonly object[];
-  /** Node's response, and what the host has in its place, if it has one by now. */
+  /** Node's response and the host's own, if there is one already. */
   readonly responses: readonly object[];
   readonly setHeader: (name: string, value: string) => void;
-  /** Gives what the handler must give or wait for. */
+  /** Returns what the handler must return or await. */
   readonly answer: (status: number, body: string) => unknown;
   /** Sends the head and a first part of a body. Resolves when they are sent. */
   readonly begin: (status: number) => Promise<unknown>;
 }
 
-/** What the harness builds its host around. */
+/** The functions that the harness puts into its host. */
 export interface Application {
-  /** Every request ends here. The host's handler gives what this gives, and throws what it throws. */
+  /** Handles every request. The host's handler returns or throws what this does. */
   readonly serve: (exchange: Exchange) => unknown;
-  /** Runs before, in middleware behind the adapter's; may throw. */
+  /** Runs before `serve`, in middleware after the adapter's; may throw. */
   readonly before?: (() => void) | undefined;
   /**
-   * Called by an error handler of the application's own, where the docs of the adapter say that it
-   * stands; answers 500 with `handled`.
+   * Called by the application's own error handler, placed as the docs of the adapter say; it answers
+   * 500 with `handled`.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface RunningHost {
-  /** That listens on 127.0.0.1 already. */
+  /** Listens on 127.0.0.1. */
   readonly server: Server;
   readonly close: () => unknown;
 }
@@ -46,9 +46,9 @@ export interface RunningHost {
 export interface HostHarness {
   readonly protocol: HostProtocol;
   /**
-   * Starts a host with the adapter, or `bare` without it, all else the same. Its handler stands at
-   * `/users/:id` and at every other path, for every method; where the host has parsers for forms and
-   * JSON, they are in use. As in production, so that what the framework prints of errors is printed.
+   * Starts a host with the adapter, or `bare` without it. Its handler serves `/users/:id` and every
+   * other path, for every method. It uses the host's parsers for forms and JSON, and production mode,
+   * in which frameworks print errors.
    */
   readonly start: (
     application: Application,
@@ -60,7 +60,7 @@ export interface HostHarness {
   readonly hasBodies: boolean;
   /** Whether an async handler that fails leaves its request without an answer. */
   readonly ignoresRejections?: true;
-  /** Whether Node's response is at hand, so that an answer can be begun and then broken off. */
+  /** Whether Node's response is accessible, so that a test can begin and abort an answer. */
   readonly canBreakOff: boolean;
 }
 
@@ -90,7 +90,7 @@ const starting =
     };
   };
 
-/** All laws, by what they are about. */
+/** Runs all laws. */
 export function describeHost(name: string, harness: HostHarness): void {
   const start = starting(harness);
   describe(`${name}, as a host`, () => {

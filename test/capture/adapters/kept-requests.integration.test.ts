@@ -1,9 +1,9 @@
-/** That nothing of a request is kept when it is over, on each host: a process for each. */
+/** Nothing of a finished request stays in memory: one process for each host. */
 import { expect, test } from 'vitest';
 import { runFixture } from '../../helpers/child-programs.ts';
 
 test.concurrent.each(['node:http', 'express', 'fastify', 'hono'])(
-  'nothing of a request of %s is kept when it is over',
+  'a finished request of %s is not kept in memory',
   async (host) => {
     const run = await runFixture('request-leak', [host]);
     expect(run).toMatchObject({ exitCode: 0, stdout: 'kept 0 of 200\n', stderr: '' });

@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createRequire } from 'node:module';
+import { parse as parseForm } from 'node:querystring';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -64,16 +65,8 @@ async function parse(ctx: Context, next: Next): Promise<void> {
   if (id !== undefined) ctx.params = { id };
   const body = await text(ctx.req);
   if (ctx.is('json')) Object.assign(ctx.request, { body: JSON.parse(body) });
-  if (ctx.is('urlencoded')) Object.assign(ctx.request, { body: formOf(body) });
+  if (ctx.is('urlencoded')) Object.assign(ctx.request, { body: parseForm(body) });
   await next();
-}
-
-function formOf(body: string): Record<string, string | string[]> {
-  const form: Record<string, string | string[]> = {};
-  for (const [name, value] of new URLSearchParams(body)) {
-    form[name] = name in form ? [form[name] ?? [], value].flat() : value;
-  }
-  return form;
 }
 
 async function serving(app: App): Promise<RunningHost> {
@@ -127,7 +120,7 @@ async function started(
 }
 
 describe('a blocked Koa request', () => {
-  test('is not served where other middleware has caught the error and answered', async () => {
+  test('gets the blocked response if other middleware caught the error and answered', async () => {
     const stream = new PassThrough();
     const asking = await started((app) => {
       app.use(async (ctx) => {
@@ -158,10 +151,4 @@ describe('a blocked Koa request', () => {
     );
     expect((await asking('/')).status).toBe(429);
   });
-});
-
-test('The adapter for Koa refuses a wrong option', () => {
-  expect(() => captureRequests({ trustProxy: true } as object)).toThrow(
-    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['trustProxy'] }),
-  );
 });

@@ -51,7 +51,7 @@ const parametersOf = async (more: Partial<LambdaEvent>) =>
   ((await contextOf(more)) as Seen).http?.request.parameters;
 
 describe('a Lambda function', () => {
-  test('has the context of its request, as the contract has it', async () => {
+  test('has the context of its request in the contract’s form', async () => {
     const { actor, http } = (await contextOf()) as Seen;
     const { service } = smallRecord().context;
     const record = { ...smallRecord(), context: { actor, http, service } };
@@ -78,7 +78,7 @@ describe('a Lambda function', () => {
     expect(actor?.ip?.address).toBe('203.0.113.9');
   });
 
-  test('reads bodies in base64, forms and no others', async () => {
+  test('reads bodies in base64, and forms', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const body = Buffer.from('a=1&a=2&secret=x').toString('base64');
     const other = { params: { id: '7' } };
@@ -95,12 +95,12 @@ describe('a Lambda function', () => {
     expect(await parametersOf({ rawQueryString: '', body: undefined })).toEqual({ other });
   });
 
-  test('behind further proxies has the client that these name', async () => {
+  test('has the client that further proxies name', async () => {
     const { actor } = (await contextOf({}, { trustedProxies: 2 })) as Seen;
     expect(actor?.ip?.address).toBe('6.6.6.6');
   });
 
-  test('answers a blocked request, also one whose error was caught', async () => {
+  test('answers a blocked request, also if the error was caught', async () => {
     const seen: unknown[] = [];
     const block = () => blockRequest(() => seen.push(currentContext().http?.response));
     const forbidden = {
@@ -127,13 +127,13 @@ describe('a Lambda function', () => {
     ]);
   });
 
-  test('throws every other error on', async () => {
+  test('throws all other errors', async () => {
     const error = new Error('of the handler');
     const failing = captureRequests(() => Promise.reject(error));
     await expect(failing(event(), context())).rejects.toBe(error);
   });
 
-  test('that another event starts has no context, and runs', async () => {
+  test('runs without a context for other kinds of events', async () => {
     const work = captureRequests(() => currentContext());
     expect(await work({ Records: [] } as never, context())).toEqual({});
   });
@@ -147,7 +147,7 @@ const deadlineOf = async (leftMs: number, flushDeadlineMs?: number) => {
 };
 
 describe('the flush of a Lambda function', () => {
-  test('delivers what the request reported before its result is returned', async () => {
+  test('delivers the events of the request before the result is returned', async () => {
     const receiver = await openReceiver();
     const reporter = createReporter({
       service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
@@ -174,7 +174,7 @@ describe('the flush of a Lambda function', () => {
     expect(await deadlineOf(100)).toBe(0);
   });
 
-  test('runs where the handler fails, and its own failure changes nothing', async () => {
+  test('runs if the handler fails, and its own failure is ignored', async () => {
     const flush = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('closed')));
     const options = { flush: { flush } };
     const error = new Error('of the handler');

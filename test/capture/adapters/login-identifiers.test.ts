@@ -65,11 +65,11 @@ describe('triedIdentifiers', () => {
       },
     ],
     ['text that is cut', { username: 'n'.repeat(257) }, 'username', { username: 'n'.repeat(256) }],
-  ])('give %s', (_what, body, field, identifiers) => {
+  ])('are %s', (_what, body, field, identifiers) => {
     expect(tried(body, field)).toEqual(identifiers);
   });
 
-  test('look into the query where the body has none', () => {
+  test('are read from the query if the body has none', () => {
     expect(tried({}, 'username', { username: 'ada' })).toEqual({ username: 'ada' });
     expect(tried({ username: 'body' }, 'username', { username: 'ada' })).toEqual({
       username: 'body',

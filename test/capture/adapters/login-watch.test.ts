@@ -3,9 +3,9 @@ import { type LoginOptions, LoginWatch } from '../../../src/capture/adapters/log
 import { currentContext, type RequestContext } from '../../../src/capture/index.ts';
 import { RequestScope, runInScope } from '../../../src/capture/request/request-scope.ts';
 
-type Told = readonly [success: boolean, identifiers: unknown];
+type Login = readonly [success: boolean, identifiers: unknown];
 
-/** A strategy as Passport has it: it does with itself what the test asks. */
+/** A strategy as Passport calls it, which runs the test's function. */
 interface OwnStrategy {
   readonly name?: unknown;
   readonly _usernameField?: string;
@@ -24,12 +24,12 @@ const scope = (): RequestScope =>
     http: { request: {}, response: { blocked: false } },
   }));
 
-/** What one request to a strategy reports, and what the strategy's own calls gave. */
+/** The logins that one request reports, and the results of the strategy's calls. */
 function outcome(
   strategy: Partial<OwnStrategy> & { readonly act: (self: Calls) => unknown },
   { request = {}, options, watch = {} }: Asked = {},
-): { reported: Told[]; gave: unknown; identifiers: unknown } {
-  const reported: Told[] = [];
+): { reported: Login[]; gave: unknown; identifiers: unknown } {
+  const reported: Login[] = [];
   const reporter = {
     userLogin: ({ success }: { success: boolean }, context: RequestContext = {}) =>
       void reported.push([success, context.actor?.identifiers]),
@@ -41,7 +41,7 @@ function outcome(
     ...strategy,
   };
   const watched = new LoginWatch({ reporter, ...watch }).watched(own) as OwnStrategy;
-  // Passport makes one for each request, and gives it what it does with what is decided.
+  // Passport derives one for each request, and sets the functions that handle its result.
   const serving = Object.assign(Object.create(watched) as OwnStrategy & Calls, {
     success: () => 'passport succeeded',
     fail: () => 'passport failed',
@@ -74,18 +74,21 @@ function throwOfTheApplication(): never {
 
 describe('a strategy', () => {
   test.each([undefined, null, 'local', 7, {}, { authenticate: 'no function' }])(
-    'is left as it is where it is none: %j',
+    'is not wrapped if it is none: %j',
     (given) => {
       expect(new LoginWatch({ reporter: { userLogin: () => {} } }).watched(given)).toBe(given);
     },
   );
 
-  test.each([null, 'a request'])('serves what is no request unwatched: %j', (request) => {
-    const { reported, gave } = outcome({ ...FORM, act: refuse }, { request });
-    expect([reported, gave]).toEqual([[], 'passport failed']);
-  });
+  test.each([null, 'a request'])(
+    'is not watched for a request that is no object: %j',
+    (request) => {
+      const { reported, gave } = outcome({ ...FORM, act: refuse }, { request });
+      expect([reported, gave]).toEqual([[], 'passport failed']);
+    },
+  );
 
-  test('without a name is reported by what it is registered with', () => {
+  test('is reported as undefined without a name', () => {
     const names: unknown[] = [];
     const isLogin: LoginOptions['isLogin'] = ({ strategy }) => {
       names.push(strategy);
@@ -95,7 +98,7 @@ describe('a strategy', () => {
     expect(names).toEqual(['undefined']);
   });
 
-  test('is no login where what decides that throws', () => {
+  test('is no login if isLogin throws', () => {
     expect(
       outcome({ ...FORM, act: accept }, { watch: { isLogin: throwOfTheApplication } }),
     ).toEqual({
@@ -115,7 +118,7 @@ describe('a failure', () => {
     ['what looks like a challenge', ['Form realm="a"']],
     ['a status', [401]],
     ['a status behind a word', ['no', 401]],
-  ])('of a form is a failed login, told with %s', (_with, given) => {
+  ])('of a form is a failed login, with %s', (_with, given) => {
     const act = (self: Calls): unknown => self.fail(...given);
     expect(outcome({ ...FORM, act }, { request: BODY })).toMatchObject(FAILED);
   });
@@ -123,7 +126,7 @@ describe('a failure', () => {
   test.each([
     ['a bad request', [{ message: 'Missing credentials' }, 400]],
     ['a bad request alone', [400]],
-  ])('of a form is none that says %s', (_with, given) => {
+  ])('of a form is no failed login with %s', (_with, given) => {
     const act = (self: Calls): unknown => self.fail(...given);
     expect(outcome({ ...FORM, act }, { request: BODY })).toMatchObject({
       reported: [],
@@ -137,10 +140,15 @@ describe('a failure', () => {
     ['Digest realm="a", nonce="b"', {}, 0],
     ['wrong user or password', {}, 1],
     ['Basic realm="Users"', { authorization: 'Basic eA==' }, 1],
-  ])('that asks %j, of a request with %j, is reported %i times', (challenge, headers, times) => {
-    const act = (self: Calls): unknown => self.fail(challenge);
-    expect(outcome({ name: 'basic', act }, { request: { headers } }).reported).toHaveLength(times);
-  });
+  ])(
+    'with the challenge %j for a request with %j is reported %i times',
+    (challenge, headers, times) => {
+      const act = (self: Calls): unknown => self.fail(challenge);
+      expect(outcome({ name: 'basic', act }, { request: { headers } }).reported).toHaveLength(
+        times,
+      );
+    },
+  );
 
   test.each([
     ['without headers', {}],
@@ -153,14 +161,14 @@ describe('a failure', () => {
         },
       },
     ],
-  ])('with a challenge has no credentials in a request %s', (_of, request) => {
+  ])('with a challenge is no failed login for a request %s', (_of, request) => {
     expect(outcome({ name: 'basic', act: ask }, { request })).toMatchObject({
       reported: [],
       gave: 'passport failed',
     });
   });
 
-  test('has nobody’s name where the body cannot be read', () => {
+  test('has no identifiers if the body cannot be read', () => {
     const request = {
       get body(): never {
         throw new Error('gone');
@@ -176,9 +184,9 @@ describe('a restored session', () => {
   test.each([
     ['user', { user: { id: 7 } }, { id: 7 }],
     ['another property', { _userProperty: 'account', account: { id: 8 } }, { id: 8 }],
-    ['nobody', {}, null],
-    ['nobody, told as null', { user: null }, null],
-  ])('names its user, and is no login: %s', (_of, request, identifiers) => {
+    ['no user', {}, null],
+    ['no user, given as null', { user: null }, null],
+  ])('sets its user, and is no login: %s', (_of, request, identifiers) => {
     const session = { name: 'session', act: letPass };
     expect(outcome(session, { request })).toEqual({
       reported: [],
@@ -187,7 +195,7 @@ describe('a restored session', () => {
     });
   });
 
-  test('is that of the strategy of sessions alone', () => {
+  test('is only read from the session strategy', () => {
     const request = { user: { id: 7 } };
     expect(outcome({ name: 'anonymous', act: letPass }, { request }).identifiers).toBeNull();
   });

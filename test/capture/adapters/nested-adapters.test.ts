@@ -1,4 +1,4 @@
-/** Adapters within one another: one request is one story, whoever reports it. */
+/** Nested adapters: they share the state of their request. */
 import { AsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -18,7 +18,7 @@ import {
   identify,
 } from '../../../src/capture/index.ts';
 import { type Answer, ask, getRequestListener, originOf } from '../../helpers/hosts.ts';
-import { closedGate } from './host-laws/gate.ts';
+import { deferred } from '../../helpers/promises.ts';
 import { startTracer } from './host-laws/traces.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -26,7 +26,7 @@ type Serve = () => unknown;
 
 const INNER: CaptureOptions = { trustedProxies: 'loopback', blockedStatus: 451 };
 
-/** A host's listener with the adapter as often as given; it answers with what `serve` gives, as JSON. */
+/** A host's listener with `count` adapters, which answers with the result of `serve` as JSON. */
 const HOSTS: Readonly<Record<string, (serve: Serve, times: number) => Promise<Listener>>> = {
   'node:http': async (serve, times) => {
     const own: Listener = (_request, response) => response.end(JSON.stringify(serve()));
@@ -73,7 +73,7 @@ async function answerOf(listener: Listener): Promise<Answer> {
 
 const identifiers = (): unknown => currentContext().actor?.identifiers;
 
-/** Within an adapter of node:http's that trusts nobody; `before` and `after` run in its scope. */
+/** Within an adapter of node:http without trusted proxies; `before` and `after` run in its scope. */
 function within(inner: Listener, before: () => void, after = (): void => {}): Listener {
   return nodeAdapter.captureRequests((request: IncomingMessage, response: ServerResponse) => {
     before();
@@ -91,15 +91,15 @@ const traced =
     });
 
 describe.each(Object.entries(HOSTS))('an adapter of %s', (_name, host) => {
-  test('within one of node:http has the user that was set before it opened, and its own options', async () => {
+  test('within one of node:http has the user that was set before, and its own options', async () => {
     const inner = await host(() => [identifiers(), currentContext().actor?.ip.address], 1);
     const { body } = await answerOf(within(inner, () => identify({ uid: 7 })));
     expect(JSON.parse(body)).toEqual([{ uid: 7 }, '203.0.113.9']);
   });
 
-  test('within one of node:http tells it of the user, and of the answer', async () => {
+  test('within one of node:http shares the user and the response with it', async () => {
     const seen: unknown[] = [];
-    const ended = closedGate();
+    const ended = deferred();
     const look = (): void => {
       const { actor, http } = currentContext();
       seen.push([actor?.identifiers, actor?.ip.address, http?.response]);
@@ -108,19 +108,19 @@ describe.each(Object.entries(HOSTS))('an adapter of %s', (_name, host) => {
     await answerOf(
       within(inner, look, () => {
         look();
-        ended.open();
+        ended.resolve();
       }),
     );
-    await ended.opened;
+    await ended.promise;
     expect(seen).toEqual([
       [null, '127.0.0.1', { blocked: false }],
       [{ uid: 7 }, '127.0.0.1', { blocked: false, status: 200 }],
     ]);
   });
 
-  test('within one of node:http tells it of a block', async () => {
+  test('within one of node:http shares a block with it', async () => {
     const seen: unknown[] = [];
-    const ended = closedGate();
+    const ended = deferred();
     const inner = await host(() => blockRequest(), 1);
     const answer = await answerOf(
       within(
@@ -128,11 +128,11 @@ describe.each(Object.entries(HOSTS))('an adapter of %s', (_name, host) => {
         () => {},
         () => {
           seen.push(currentContext().http?.response);
-          ended.open();
+          ended.resolve();
         },
       ),
     );
-    await ended.opened;
+    await ended.promise;
     expect(answer).toMatchObject({ status: 451, body: 'Unavailable For Legal Reasons' });
     expect(seen).toEqual([{ blocked: true, status: 451 }]);
   });
@@ -171,7 +171,7 @@ describe.each(['fastify', 'hono'])('a block that an application of %s caught', (
 describe('another request of the same process', () => {
   test('does not have the user of the one that makes it', async () => {
     const app = new Hono().use(honoAdapter.captureRequests());
-    app.get('/', (c) => c.json(identifiers() ?? 'nobody'));
+    app.get('/', (c) => c.json(identifiers() ?? 'none'));
     const listener = nodeAdapter.captureRequests(
       async (_request: IncomingMessage, response: ServerResponse) => {
         identify({ uid: 7 });
@@ -179,12 +179,12 @@ describe('another request of the same process', () => {
         response.end(`${await inner.text()} ${JSON.stringify(identifiers())}`);
       },
     );
-    expect((await answerOf(listener)).body).toBe('"nobody" {"uid":7}');
+    expect((await answerOf(listener)).body).toBe('"none" {"uid":7}');
   });
 });
 
-describe('the middleware of Express, used once more', () => {
-  test('takes up the scope that was lost between', async () => {
+describe('the middleware of Express, used a second time', () => {
+  test('restores the scope that a parser lost', async () => {
     const capture = expressAdapter.captureRequests(INNER);
     const app = express().use(capture);
     const outside = AsyncResource.bind((next: () => void) => next());

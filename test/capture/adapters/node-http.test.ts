@@ -23,7 +23,7 @@ import { captureRequests } from '../../../src/capture/adapters/node-http.ts';
 import { currentContext, type HttpRequest } from '../../../src/capture/index.ts';
 import { createCertificate } from '../../../src/testing/certificate.ts';
 import { type Answer, ask, type HostProtocol, originOf, portOf } from '../../helpers/hosts.ts';
-import { closedGate } from './host-laws/gate.ts';
+import { deferred } from '../../helpers/promises.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
 type NodeRequest = (IncomingMessage | Http2ServerRequest) & { body?: unknown };
@@ -108,9 +108,9 @@ async function answerOf(
 }
 
 describe('node:http', () => {
-  test('has no scope in events of the request’s own stream, unless the listener is bound to it', async () => {
+  test('has no scope in events of the request’s stream, unless the listener is bound', async () => {
     const seen: unknown[] = [];
-    const handled = closedGate();
+    const handled = deferred();
     const server = createServer(
       captureRequests((request, response) => {
         request.on('data', () => seen.push(['data', verbNow()]));
@@ -119,14 +119,14 @@ describe('node:http', () => {
           AsyncResource.bind(() => seen.push(['bound', verbNow()])),
         );
         request.on('end', () => response.end());
-        handled.open();
+        handled.resolve();
       }),
     );
     onTestFinished(() => void server.close());
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const asked = startRequest({ port: portOf(server), method: 'PUT', agent: false });
     asked.flushHeaders();
-    await handled.opened;
+    await handled.promise;
     asked.end('a body');
     await once(asked, 'response');
     expect(seen).toEqual([
@@ -135,7 +135,7 @@ describe('node:http', () => {
     ]);
   });
 
-  test('keeps the scope where the body is read by for await', async () => {
+  test('keeps the scope if the body is read with for await', async () => {
     const { body } = await answerOf(async (request, response) => {
       let read = '';
       for await (const chunk of request) read += `${String(chunk)}, ${verbNow()}, `;
@@ -144,15 +144,12 @@ describe('node:http', () => {
     expect(body).toBe('a body, PUT, PUT');
   });
 
-  test.each([undefined, null, 7, 'text', {}])(
-    'gives what its listener gives as it is: %j',
-    (given) => {
-      const listener = captureRequests<HttpRequest, NodeResponse>(() => given);
-      expect(listener({ headers: {} }, {} as NodeResponse)).toBe(given);
-    },
-  );
+  test.each([undefined, null, 7, 'text', {}])('returns the result of its listener: %j', (given) => {
+    const listener = captureRequests<HttpRequest, NodeResponse>(() => given);
+    expect(listener({ headers: {} }, {} as NodeResponse)).toBe(given);
+  });
 
-  test('gives what a promise of its listener resolves with', async () => {
+  test('resolves to the result of its listener’s promise', async () => {
     const listener = captureRequests<HttpRequest, NodeResponse>(async () => 7);
     await expect(listener({ headers: {} }, {} as NodeResponse)).resolves.toBe(7);
   });

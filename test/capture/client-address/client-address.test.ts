@@ -33,7 +33,7 @@ describe('the walk', () => {
     ['6.6.6.6, 203.0.113.9', TEN, '203.0.113.9'],
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', TEN, '203.0.113.9'],
     ['10.9.9.9, 203.0.113.9, 10.0.0.2', TEN, '203.0.113.9'],
-    // All hops are proxies: the farthest is who asked.
+    // All hops are proxies: the farthest is the client.
     ['10.0.0.3, 10.0.0.2', TEN, '10.0.0.3'],
     ['', TEN, PROXY],
     [' , ', TEN, PROXY],
@@ -48,19 +48,19 @@ describe('the walk', () => {
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: everyone }, '6.6.6.6'],
     ['6.6.6.6, 203.0.113.9', { trustedProxies: (_, hop) => hop === 0 }, '203.0.113.9'],
     ['6.6.6.6, 203.0.113.9', { trustedProxies: (address) => address === PROXY }, '203.0.113.9'],
-    // What a trusted proxy could not tell ends the walk at that proxy: further left anyone wrote.
+    // A hop that a trusted proxy could not name ends the walk: everything further left may be forged.
     ['6.6.6.6, unknown', TEN, PROXY],
     ['6.6.6.6, _hidden, 10.0.0.2', TEN, '10.0.0.2'],
     ['6.6.6.6, 0300.0250.1.1, 10.0.0.2', TEN, '10.0.0.2'],
     ['6.6.6.6, 10.2', { trustedProxies: 9 }, PROXY],
     ['unknown, 203.0.113.9', TEN, '203.0.113.9'],
-    // Normalised before trust is asked.
+    // Normalised before it is compared.
     ['203.0.113.9, ::ffff:10.0.0.2', TEN, '203.0.113.9'],
     ['203.0.113.9, [::ffff:a00:2]:80', TEN, '203.0.113.9'],
     ['203.0.113.9, 10.0.0.2:80', TEN, '203.0.113.9'],
     ['203.0.113.9, [fe80::1%eth0]:80', { trustedProxies: [PROXY, 'linklocal'] }, '203.0.113.9'],
     ['203.0.113.9, ::1', { trustedProxies: [PROXY, '::1'] }, '203.0.113.9'],
-  ])('of %j with %o leads to %s', (forwardedFor, options, expected) => {
+  ])('finds for %j with %o the client %s', (forwardedFor, options, expected) => {
     expect(addressBy(forwardedFor, options)).toBe(expected);
   });
 
@@ -72,12 +72,12 @@ describe('the walk', () => {
     ['::1', '127.0.0.1'],
     ['fe80::1%eth0', 'fe80::1'],
     ['', undefined],
-  ])('from the peer %j leads to %j', (peer, expected) => {
+  ])('finds for the peer %j the client %j', (peer, expected) => {
     const given = request({ 'x-forwarded-for': '203.0.113.9' }, peer);
     expect(client(given, TEN)?.address).toBe(expected);
   });
 
-  test('asks a function about addresses in the spelling that is reported, each with its hop', () => {
+  test('calls a function with normalised addresses and their hops', () => {
     const asked: unknown[] = [];
     const trustedProxies = (address: string, hop: number): boolean => {
       asked.push([address, hop]);
@@ -93,7 +93,7 @@ describe('the walk', () => {
     ]);
   });
 
-  test('tells where the address was found, and the port that belongs to it', () => {
+  test('returns the source of the address, and its port', () => {
     const headers = { 'x-forwarded-for': '203.0.113.9:55, 10.0.0.2' };
     expect(client(request(headers), TEN)).toEqual({
       address: '203.0.113.9',
@@ -136,18 +136,18 @@ describe('a peer without an address', () => {
     [{ trustedProxies: () => true }, undefined],
     [{ trustedProxies: ['loopback', 'uniquelocal', 'linklocal'] }, undefined],
     [{}, undefined],
-  ])('with %o leads to %j', (options, expected) => {
+  ])('gives with %o the client %j', (options, expected) => {
     expect(client({ headers, socket: {} }, options)?.address).toBe(expected);
     expect(client({ headers }, options)?.address).toBe(expected);
   });
 
-  test('leaves the client unknown when a proxy trusted by count names no address', () => {
+  test('leaves the client unknown if a proxy trusted by count names no address', () => {
     const given = { headers: { 'x-forwarded-for': '6.6.6.6, unknown' }, socket: {} };
     expect(client(given, { trustedProxies: 1 })).toBeUndefined();
   });
 });
 
-describe('the header that is believed', () => {
+describe('the trusted header', () => {
   const headers: HeadersLike = {
     'x-forwarded-for': '203.0.113.1',
     forwarded: 'for=203.0.113.2',
@@ -164,12 +164,12 @@ describe('the header that is believed', () => {
     ['x-real-ip', '203.0.113.3', 'x-real-ip'],
     ['cf-connecting-ip', '203.0.113.4', 'cf-connecting-ip'],
     ['true-client-ip', PROXY, 'socket'],
-  ])('is %j alone', (addressHeader, address, source) => {
+  ])('is only %j', (addressHeader, address, source) => {
     const found = client(request(headers), { trustedProxies: PROXY, addressHeader });
     expect(found).toMatchObject({ address, source });
   });
 
-  test('is joined in its order where it is repeated', () => {
+  test('is joined in order if it is repeated', () => {
     const options = { trustedProxies: '10.0.0.0/8' };
     const repeated = { 'x-forwarded-for': ['6.6.6.6', '203.0.113.9, 10.0.0.3', '10.0.0.2'] };
     expect(client(request(repeated), options)).toMatchObject({ address: '203.0.113.9', hop: 3 });
@@ -180,7 +180,7 @@ describe('the header that is believed', () => {
     });
   });
 
-  test('is not read at all, nor any other, while the direct peer is not trusted', () => {
+  test('is not read, like any other, if the direct peer is not trusted', () => {
     const reads: string[] = [];
     const watched = new Proxy<Record<string, string>>(
       {},
@@ -210,7 +210,7 @@ describe('the header that is believed', () => {
     ['forwarded', '"'.repeat(65_536)],
     ['forwarded', `"${'\\'.repeat(65_536)}`],
     ['forwarded', `for="${',\\"'.repeat(30_000)}`],
-  ])('costs at most 65 questions, however long %s is (%#)', (addressHeader, value) => {
+  ])('costs at most 65 calls, however long %s is (%#)', (addressHeader, value) => {
     let questions = 0;
     const trustedProxies = (): boolean => {
       questions += 1;
@@ -230,26 +230,15 @@ describe('readClientAddressOptions', () => {
         expect.objectContaining({
           code: 'ERR_INVALID_OPTION',
           path: ['addressHeader'],
-          message: expect.stringContaining(': addressHeader: expected the name of a header. '),
+          message: expect.stringContaining(': expected addressHeader to be the name of a header. '),
         }),
       );
     },
   );
 
-  test('believes nobody by default', () => {
+  test('trusts no proxy by default', () => {
     expect(readClientAddressOptions().isTrusted('127.0.0.1', 0)).toBe(false);
     expect(readClientAddressOptions().addressHeader).toBe('x-forwarded-for');
-  });
-
-  test('names trustedProxies where that is at fault', () => {
-    expect(() => readClientAddressOptions({ trustedProxies: ['no'] })).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['trustedProxies', 0] }),
-    );
-  });
-
-  test('takes nothing from a polluted prototype', () => {
-    const options = Object.create({ trustedProxies: 9 }) as ClientAddressOptions;
-    expect(readClientAddressOptions(options).isTrusted('10.0.0.1', 0)).toBe(false);
   });
 });
 
@@ -302,8 +291,8 @@ const anyOptions = fc.record<ClientAddressOptions>({
   addressHeader: fc.constantFrom('x-forwarded-for', 'forwarded', 'host'),
 });
 
-describe('whatever a request holds', () => {
-  test('the address is one that net.isIP accepts, or none', () => {
+describe('any request', () => {
+  test('has a client that net.isIP accepts, or none', () => {
     fc.assert(
       fc.property(anyRequest, anyOptions, (given, options) => {
         const found = client(given, options);
@@ -313,7 +302,7 @@ describe('whatever a request holds', () => {
     );
   });
 
-  test('origin and explanation are reported without throwing, and within their bounds', () => {
+  test('has an origin and an explanation of bounded length', () => {
     fc.assert(
       fc.property(anyRequest, anyOptions, (given, options) => {
         const policy = readClientAddressOptions(options);
@@ -327,7 +316,7 @@ describe('whatever a request holds', () => {
     );
   });
 
-  test('what a client writes to the left changes nothing', () => {
+  test('has the same client with any text further left', () => {
     const hop = fc.oneof(fc.constantFrom('203.0.113.9', 'unknown', '10.0.0.2'), fc.ipV4());
     fc.assert(
       fc.property(
@@ -351,7 +340,7 @@ describe('whatever a request holds', () => {
     );
   });
 
-  test('both kinds of header lead to the same hops', () => {
+  test('has the same hops in both kinds of header', () => {
     const node = fc.oneof(
       fc.ipV4(),
       fc.ipV6().map((address) => `[${address}]:80`),
@@ -373,7 +362,7 @@ describe('whatever a request holds', () => {
     );
   });
 
-  test('it is not changed, though it is frozen', () => {
+  test('is read if it is frozen', () => {
     const headers = Object.freeze({
       'x-forwarded-for': Object.freeze(['6.6.6.6', '203.0.113.9']),
       host: 'a.example',

@@ -10,7 +10,7 @@ const TEN = { trustedProxies: '10.0.0.0/8' };
 const textOf = (given: RequestLike, options = {}) => explainClientAddress(given, options).text;
 
 describe('explainClientAddress', () => {
-  test('reports for each hop what was believed and why', () => {
+  test('explains for each hop which address was trusted and why', () => {
     const headers = {
       'x-forwarded-for': '6.6.6.6, [2001:DB8::9]:4711, 10.0.0.2',
       'x-client-ip': '6.6.6.6',
@@ -25,7 +25,7 @@ describe('explainClientAddress', () => {
     ]);
   });
 
-  test('tells the same as data', () => {
+  test('returns the same as data', () => {
     const headers = { 'x-forwarded-for': '203.0.113.9', 'x-real-ip': '6.6.6.6' };
     expect(explainClientAddress(request(headers), TEN)).toEqual({
       client: { address: '203.0.113.9', port: undefined, hop: 1, source: 'x-forwarded-for' },
@@ -45,7 +45,7 @@ describe('explainClientAddress', () => {
     ['0300.0250.1.1', '"0300.0250.1.1": not an IP address as net.isIP knows them'],
     ['a'.repeat(1025), '"": longer than 1024 characters, and not read'],
     [','.repeat(64), '"": more than 64 elements, and no more are read'],
-  ])('says of a refused hop why, and where that leads (%#)', (token, why) => {
+  ])('explains a refused hop and its effect (%#)', (token, why) => {
     expect(textOf(request({ 'x-forwarded-for': token }), TEN).split('\n')).toEqual([
       'The client address is 10.0.0.1 (hop 0, socket).',
       expect.stringMatching(/^- hop 0, socket: "10\.0\.0\.1": a trusted proxy/),
@@ -57,20 +57,20 @@ describe('explainClientAddress', () => {
   test.each<[string, string]>([
     ['proto=https', '"proto=https": an element without "for"'],
     ['for=a;for=b', '"for=a;for=b": not in the grammar of RFC 7239, or a parameter twice'],
-  ])('says so of Forwarded, too: %s', (forwarded, why) => {
+  ])('explains hops of Forwarded: %s', (forwarded, why) => {
     const options = { ...TEN, addressHeader: 'forwarded' };
     expect(textOf(request({ forwarded }), options).split('\n')[2]).toBe(
       `- hop 1, forwarded: ${why}`,
     );
   });
 
-  test('says that nothing further was named', () => {
+  test('says if the header names no further hop', () => {
     expect(textOf(request({}), TEN).split('\n').at(-1)).toBe(
       '- x-forwarded-for names no further hop, so the last one is the client',
     );
   });
 
-  test('names the header that would be believed of a trusted peer, once', () => {
+  test('names the ignored header of an untrusted peer once', () => {
     const headers = { 'x-real-ip': '6.6.6.6', 'x-forwarded-for': '6.6.6.6', forwarded: 'for=_a' };
     expect(explainClientAddress(request(headers), { addressHeader: 'X-Real-IP' })).toMatchObject({
       header: 'x-real-ip',
@@ -83,14 +83,14 @@ describe('explainClientAddress', () => {
     ]);
   });
 
-  test('says that nobody is known', () => {
+  test('says if the client is not known', () => {
     expect(textOf({ headers: {} }).split('\n')).toEqual([
       'The client address is not known.',
       '- hop 0, socket: "": no address, and not trusted without one',
     ]);
   });
 
-  test('shows what a header holds on one line, shortened, and no other header of the request', () => {
+  test('shows a header on one line, shortened, and no other header', () => {
     const headers = {
       'x-forwarded-for': `\n\u001b[31m\u00e9\ud800${'x'.repeat(100)}`,
       authorization: 'Bearer secret',

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
+  elementFromRight,
   type ForwardedHop,
   forwardedHops,
+  readForwardedElement,
 } from '../../../src/capture/client-address/forwarded-for.ts';
 
 const hops = (header: string, value: string): ForwardedHop[] => [...forwardedHops(header, value)];
+const tokens = (header: string, value: string) => hops(header, value).map(({ token }) => token);
 
 /** What an element is read as: an address, an address with its port, or a refusal. */
 type Reading = string | readonly [address: string, port: number];
@@ -74,11 +77,11 @@ const NODES: readonly (readonly [string, Reading])[] = [
 ];
 
 describe('forwardedHops', () => {
-  test.each(NODES)('of X-Forwarded-For reads %j as %j', (node, reading) => {
+  test.each(NODES)('reads %j of X-Forwarded-For as %j', (node, reading) => {
     expect(hops('x-forwarded-for', `6.6.6.6, ${node}`)[0]).toEqual(hopOf(node, reading));
   });
 
-  test.each(NODES)('of Forwarded reads %j as %j', (node, reading) => {
+  test.each(NODES)('reads %j of Forwarded as %j', (node, reading) => {
     const element = `by=_a;for="${node}";proto=https`;
     expect(hops('forwarded', `for=6.6.6.6, ${element}`)[0]).toEqual(hopOf(element, reading));
   });
@@ -94,7 +97,7 @@ describe('forwardedHops', () => {
     ['203.0.113.9', 'malformed'],
     ['for=203.0.113.9;for=6.6.6.6', 'malformed'],
     ['for="203.0.113.9', 'malformed'],
-  ])('of Forwarded reads the element %j as %j', (element, reading) => {
+  ])('reads the element %j of Forwarded as %j', (element, reading) => {
     expect(hops('forwarded', element)).toEqual([hopOf(element, reading)]);
   });
 
@@ -106,11 +109,11 @@ describe('forwardedHops', () => {
     ['203.0.113.9"', 'not-an-address'],
     ['""203.0.113.9""', 'not-an-address'],
     ['for=203.0.113.9', 'not-an-address'],
-  ])('of any other header reads the token %j as %j', (token, reading) => {
+  ])('reads the token %j of any other header as %j', (token, reading) => {
     expect(hops('cf-connecting-ip', token)).toEqual([hopOf(token, reading)]);
   });
 
-  test('gives the nearest hop first, and reads on behind a refused one', () => {
+  test('yields the nearest hop first, and continues after a refused one', () => {
     expect(hops('x-forwarded-for', '6.6.6.6,, unknown, 10.0.0.1')).toEqual([
       hopOf('10.0.0.1', '10.0.0.1'),
       hopOf('unknown', 'unknown'),
@@ -118,13 +121,93 @@ describe('forwardedHops', () => {
     ]);
   });
 
-  test('gives no hop for an empty header', () => {
-    expect(hops('x-forwarded-for', '')).toEqual([]);
-    expect(hops('forwarded', ' , ')).toEqual([]);
+  test.each([
+    ['', []],
+    [' \t ', []],
+    [',, ,', []],
+    ['a,,b,', ['b', 'a']],
+    [' a b ,\tc\t, ', ['c', 'a b']],
+    // Neither a no-break space nor a line feed is a blank of HTTP.
+    ['\u00a0a,b\n', ['b\n', '\u00a0a']],
+    ['"a,b"', ['b"', '"a']],
+  ])('reads the elements of the list %j', (value, expected) => {
+    expect(tokens('x-forwarded-for', value)).toEqual(expected);
   });
 
-  test.each(['x-forwarded-for', 'forwarded'])('says of %s what was not read', (header) => {
-    expect(hops(header, 'a'.repeat(1025))).toEqual([{ token: '', refusal: 'too-long' }]);
-    expect(hops(header, ','.repeat(64))).toEqual([{ token: '', refusal: 'too-many' }]);
+  test.each([
+    ['"a,b",c', ['c', '"a,b"']],
+    ['"a\\",b",c', ['c', '"a\\",b"']],
+    ['"a\\\\","b"', ['"b"', '"a\\\\"']],
+    ['b,"a\\"', ['"a\\"', 'b']],
+    ['a,\\\\"b,c"', ['\\\\"b,c"', 'a']],
+    ['a,"b', ['a,"b']],
+    ['\\"a,b', ['b', '\\"a']],
+    // A quote that the client left open changes nothing to its right.
+    ['for="6.6.6.6, for="[2001:db8::1]", for=b', ['for=b', 'for="[2001:db8::1]"', 'for="6.6.6.6']],
+  ])('reads the elements of %j in Forwarded', (value, expected) => {
+    expect(tokens('forwarded', value)).toEqual(expected);
+  });
+
+  test.each(['x-forwarded-for', 'forwarded'])('says which part of %s was not read', (header) => {
+    const longest = 'a'.repeat(1024);
+    const refusals = (value: string) => hops(header, value).map(({ refusal }) => refusal);
+    const read = header === 'forwarded' ? 'malformed' : 'not-an-address';
+    expect(refusals(`${longest},b`)).toEqual([read, read]);
+    expect(refusals(`c,${longest}a,b`)).toEqual([read, 'too-long']);
+    expect(hops(header, 'a'.repeat(65_536))).toEqual([{ token: '', refusal: 'too-long' }]);
+    expect(refusals(Array(64).fill('a').join(','))).toEqual(Array(64).fill(read));
+    expect(refusals(Array(65).fill('a').join(','))).toEqual([...Array(64).fill(read), 'too-many']);
+    expect(hops(header, ','.repeat(100_000))).toEqual([{ token: '', refusal: 'too-many' }]);
+  });
+});
+
+test.each([
+  ['a, b, c', 0, 'c'],
+  ['a, b, c', 2, 'a'],
+  ['a, b, c', 3, 'a'],
+  ['a,,', 0, 'a'],
+  ['', 0, undefined],
+  ['x'.repeat(2000), 0, undefined],
+  [`${'x'.repeat(2000)},a`, 1, 'a'],
+])('%j has at place %i from the right %j', (value, place, expected) => {
+  expect(elementFromRight(value, place)).toBe(expected);
+});
+
+describe('readForwardedElement', () => {
+  test.each<[string, Record<string, string> | undefined]>([
+    ['', {}],
+    [';;', {}],
+    ['for=192.0.2.43', { for: '192.0.2.43' }],
+    ['FOR=a;Proto=HTTP', { for: 'a', proto: 'HTTP' }],
+    ['for=a;', { for: 'a' }],
+    ['for=a ; by=b \t', { for: 'a', by: 'b' }],
+    ['for="[2001:db8::1]:80";host="a.example"', { for: '[2001:db8::1]:80', host: 'a.example' }],
+    ['for=[2001:db8::1]:80', { for: '[2001:db8::1]:80' }],
+    ['for="a\\"b\\\\c\\d"', { for: 'a"b\\cd' }],
+    ['for="a;b, c"', { for: 'a;b, c' }],
+    ['for=""', { for: '' }],
+    ['x-ext!=a', { 'x-ext!': 'a' }],
+    ['for=', undefined],
+    ['for', undefined],
+    ['=a', undefined],
+    ['for =a', undefined],
+    ['for= a', undefined],
+    ['for=a b', undefined],
+    ['for="a', undefined],
+    ['for=a"', undefined],
+    ['for="a"b', undefined],
+    ['for="a\\"', undefined],
+    ['for=a,b', undefined],
+    ['for=a;for=b', undefined],
+    ['for=a;For=a', undefined],
+    ['__proto__=a', { ['__proto__']: 'a' }],
+  ])('reads %j as %j', (element, expected) => {
+    const parameters = readForwardedElement(element);
+    expect(parameters && [...parameters]).toEqual(expected && Object.entries(expected));
+  });
+
+  test('reads a second element after a faulty one as if it were the first', () => {
+    expect(readForwardedElement('for=a;"')).toBeUndefined();
+    expect(readForwardedElement('for=b')?.get('for')).toBe('b');
   });
 });

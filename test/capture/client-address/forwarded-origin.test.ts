@@ -54,7 +54,7 @@ describe('without a trusted peer', () => {
     [{ ':authority': 'a.example', host: 'b.example' }, true, 'https a.example 443'],
     [{ ':authority': 'a.example', ':scheme': 'https' }, false, 'http a.example 80'],
     [{ ':authority': 'a.example', ':scheme': 'http' }, true, 'https a.example 443'],
-  ])('%j (TLS: %j) is %s, whatever is forwarded', (headers, encrypted, expected) => {
+  ])('%j (TLS: %j) is %s, and forwarded values are ignored', (headers, encrypted, expected) => {
     const forged: HeadersLike = {
       ...headers,
       'x-forwarded-proto': 'https',
@@ -81,7 +81,7 @@ describe('without a trusted peer', () => {
     [{ ':scheme': 'https', ':authority': 'a.example' }, 'https a.example 443'],
     [{ ':scheme': 'gopher', ':authority': 'a.example' }, 'http a.example 80'],
     [{ host: 'a.example' }, 'http a.example 80'],
-  ])('%j without a connection to look at is %s', (headers, expected) => {
+  ])('%j without a connection is %s', (headers, expected) => {
     expect(originOf({ headers }, {})).toBe(expected);
   });
 });
@@ -116,7 +116,7 @@ describe('from a trusted peer', () => {
     [{ ...FOR_TWO, 'x-forwarded-proto': ['http', 'https', 'http'] }, 'https inner 3000'],
     // Replaced instead of added to.
     [{ ...FOR_TWO, 'x-forwarded-proto': 'https' }, 'https inner 3000'],
-    // A proxy that names no client reports its own connection all the same.
+    // A proxy that names no client still reports its own connection.
     [{ host: 'inner:3000', 'x-forwarded-proto': 'http, https' }, 'https inner 3000'],
     [
       {
@@ -154,7 +154,7 @@ describe('from a trusted peer', () => {
       { forwarded: 'for=203.0.113.9', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil' },
       'http inner 3000',
     ],
-  ])('by Forwarded, %j is %s', (headers, expected) => {
+  ])('%j in Forwarded is %s', (headers, expected) => {
     expect(originOf(request({ host: 'inner:3000', ...headers }), FORWARDED)).toBe(expected);
   });
 

@@ -43,7 +43,7 @@ describe('an address', () => {
     ],
   });
 
-  it('has what enrichers know, but no place where it is not public', () => {
+  it('has the facts of enrichers, but geo only if it is public', () => {
     expect(describeAddress('::ffff:8.8.8.8', { enrichment })).toEqual({
       address: '8.8.8.8',
       geo: GEO,
@@ -60,7 +60,7 @@ describe('an address', () => {
     });
   });
 
-  it('is written by the strict contract', () => {
+  it('is accepted by the strict contract', () => {
     const record = sampleRecord('svc.ev0.threat.attack');
     const ip = describeAddress('8.8.8.8', { enrichment });
     const actor = { identifiers: null, svc_identifier: null, ip };
@@ -68,9 +68,9 @@ describe('an address', () => {
     expect(contract().LogRecord.parse(written).context.actor?.ip).toEqual(ip);
   });
 
-  it('hands out no fact that is kept for others', () => {
+  it('returns copies of cached facts', () => {
     const facts = { geo: GEO, datacenter: { name: 'a', url: 'b' } };
-    const kept = { enrichment: { factsOf: () => facts, stats: () => [] } };
+    const kept = { enrichment: { factsOf: () => facts, stats: async () => [] } };
     const { geo, metadata } = describeAddress('8.8.8.8', kept) ?? {};
     expect([geo, metadata?.datacenter]).toEqual([facts.geo, facts.datacenter]);
     expect(geo).not.toBe(facts.geo);

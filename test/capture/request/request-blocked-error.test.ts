@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import {
-  blockedBody,
   blockRequest,
   isRequestBlocked,
   RequestBlockedError,
@@ -15,7 +14,7 @@ const BRAND = Symbol.for('security-event-delivery.request-blocked');
 
 function scopeOf(blockedStatus = 403): RequestScope {
   const http = { request: {}, response: { blocked: false } };
-  return new RequestScope(() => ({ http }), undefined, { blockedStatus });
+  return new RequestScope(() => ({ http }), { blockedStatus });
 }
 
 const caught = (work: () => unknown): unknown => {
@@ -42,7 +41,7 @@ describe('the error of a blocked request', () => {
     expect([error.status, error.statusCode]).toEqual([status, status]);
   });
 
-  test('tells frameworks what it is, and not to show it', () => {
+  test('has the properties that frameworks read, and hides its message', () => {
     const error = new RequestBlockedError();
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({
@@ -52,7 +51,7 @@ describe('the error of a blocked request', () => {
     });
   });
 
-  test('gives the answer that Hono sends', async () => {
+  test('returns the response that Hono sends', async () => {
     const response = new RequestBlockedError(451).getResponse();
     expect(response.status).toBe(451);
     expect(Object.fromEntries(response.headers)).toEqual({
@@ -65,8 +64,8 @@ describe('the error of a blocked request', () => {
   test.each([
     [403, 'Forbidden'],
     [499, 'Blocked'],
-  ])('has for %d the words %j', (status, words) => {
-    expect(blockedBody(status)).toBe(words);
+  ])('has for status %d the body %j', async (status, words) => {
+    expect(await new RequestBlockedError(status).getResponse().text()).toBe(words);
   });
 
   test.each([
@@ -77,7 +76,7 @@ describe('the error of a blocked request', () => {
     ['null', null, false],
     ['undefined', undefined, false],
     ['text', 'RequestBlockedError', false],
-  ])('is known: %s', (_which, error, expected) => {
+  ])('is recognised or not: %s', (_which, error, expected) => {
     expect(isRequestBlocked(error)).toBe(expected);
   });
 });
@@ -93,11 +92,11 @@ describe('blocking', () => {
     expect(seen).toEqual([{ blocked: true, status: 451 }]);
   });
 
-  test('needs no report, and no request', () => {
+  test('works without a report and without a request', () => {
     expect(caught(() => blockRequest())).toMatchObject({ status: 403 });
   });
 
-  test('throws what its report throws', () => {
+  test('throws the error of its report', () => {
     const boom = new Error('of the report');
     const report = (): never => {
       throw boom;

@@ -24,7 +24,7 @@ const captured = (): Required<RequestContext> => ({
 });
 
 describe('a scope', () => {
-  test('reads its request once, when it is first asked, for as many events as there are', () => {
+  test('reads its request once, at the first event', () => {
     let reads = 0;
     const scope = new RequestScope(() => {
       reads += 1;
@@ -39,7 +39,7 @@ describe('a scope', () => {
     expect(reads).toBe(1);
   });
 
-  test('has the user from `identify` on, until another user, or none, is set', () => {
+  test('has the user of the last `identify`', () => {
     const scope = new RequestScope(captured);
     const identifiers: Record<string, string> = { email: 'ada@example.com' };
     scope.identify(identifiers, 'user 7');
@@ -55,7 +55,7 @@ describe('a scope', () => {
     expect(scope.context().actor).toEqual(captured().actor);
   });
 
-  test('knows of the answer what was reported by then', () => {
+  test('has the facts of the response that are known so far', () => {
     const scope = new RequestScope(captured);
     scope.answered({ blocked: true });
     expect(scope.context().http?.response).toEqual({ blocked: true });
@@ -64,24 +64,20 @@ describe('a scope', () => {
   });
 
   test.each([99, 600, 999, 200.5, Number.NaN, '200', null])(
-    'leaves out a status that the contract does not have: %j',
+    'ignores a status outside the contract: %j',
     (status) => {
-      const scope = new RequestScope(captured, {
-        hasMore: () => false,
-        status: () => status as number,
-      });
+      const scope = new RequestScope(captured, { status: () => status as number });
       expect(scope.context().http?.response).toEqual({ blocked: false });
     },
   );
 
-  test.each([100, 599])('has a status at the end of the contract’s range: %j', (status) => {
-    const scope = new RequestScope(captured, { hasMore: () => false, status: () => status });
+  test.each([100, 599])('accepts the lowest and highest status: %j', (status) => {
+    const scope = new RequestScope(captured, { status: () => status });
     expect(scope.context().http?.response).toEqual({ blocked: false, status });
   });
 
-  test('does without a status that cannot be read', () => {
+  test('has no status if reading it throws', () => {
     const scope = new RequestScope(captured, {
-      hasMore: () => false,
       status: () => {
         throw new Error('the response is gone');
       },
@@ -89,14 +85,14 @@ describe('a scope', () => {
     expect(scope.context()).toEqual(captured());
   });
 
-  test('has one story with the scope that it is opened in, if both are of one request', () => {
+  test('shares its state with the enclosing scope of the same request', () => {
     const original = { request: {} };
-    const outer = new RequestScope(captured, undefined, original);
+    const outer = new RequestScope(captured, original);
     outer.identify({ uid: 7 });
-    const inner = new RequestScope(captured, undefined, { ...original, outer });
-    const other = new RequestScope(captured, undefined, { request: {}, outer });
-    const unnamed = new RequestScope(captured, undefined, { outer });
-    const within = new RequestScope(captured, undefined, { outer: unnamed });
+    const inner = new RequestScope(captured, { ...original, outer });
+    const other = new RequestScope(captured, { request: {}, outer });
+    const unnamed = new RequestScope(captured, { outer });
+    const within = new RequestScope(captured, { outer: unnamed });
     const identifiers = [inner, other, unnamed, within].map(
       (scope) => scope.context().actor?.identifiers,
     );
@@ -106,7 +102,7 @@ describe('a scope', () => {
     expect(outer.context().actor?.identifiers).toEqual({ uid: 8 });
   });
 
-  test('gives what a record takes, and what was given does not change', () => {
+  test('returns frozen contexts', () => {
     const scope = new RequestScope(captured);
     const before = scope.context();
     scope.identify({ uid: 7 });
@@ -117,7 +113,7 @@ describe('a scope', () => {
     expect(() => Object.assign(before, { actor: undefined })).toThrow(TypeError);
   });
 
-  test('is empty where its request cannot be read, or has nothing to tell', () => {
+  test('is empty if its request cannot be read or has no facts', () => {
     const unreadable = new RequestScope(() => {
       throw new Error('the socket is gone');
     });
@@ -130,7 +126,7 @@ describe('a scope', () => {
 });
 
 describe('the current scope', () => {
-  test('is that of the request, however late, and none outside', async () => {
+  test('is the one of the request, also in later work, and undefined outside', async () => {
     const scope = new RequestScope(captured);
     const later = runInScope(scope, async () => {
       expect(currentScope()).toBe(scope);
@@ -141,7 +137,7 @@ describe('the current scope', () => {
     expect(await later).toBe(scope);
   });
 
-  test('gives what its work gives, and throws what that throws', () => {
+  test('returns the result or throws the error of its work', () => {
     const scope = new RequestScope(captured);
     expect(runInScope(scope, () => 7)).toBe(7);
     const boom = new Error('of the host');
@@ -153,7 +149,7 @@ describe('the current scope', () => {
     expect(currentScope()).toBeUndefined();
   });
 
-  test('is found by identify, which tells whether there is one', () => {
+  test('is used by identify, which returns whether there is one', () => {
     const scope = new RequestScope(captured);
     expect(identify({ uid: 1 })).toBe(false);
     expect(runInScope(scope, () => identify({ uid: 2 }, 'two'))).toBe(true);
@@ -163,7 +159,7 @@ describe('the current scope', () => {
     });
   });
 
-  test('keeps the requests of a server apart, while they are served at the same time', async () => {
+  test('keeps concurrent requests of a server apart', async () => {
     const server = createServer((incoming, response) => {
       const scope = new RequestScope(captured);
       void runInScope(scope, async () => {

@@ -42,7 +42,7 @@ describe('the exception of a blocked request', () => {
     expect(Object.keys(next)).toEqual(Object.keys(otelSpan()));
   });
 
-  test('is recorded once where two copies of the library do', () => {
+  test('is recorded once by two copies of the library', () => {
     const span = otelSpan();
     const byTheOther = { [Symbol.for('security-event-delivery.recorded')]: new WeakSet([blocked]) };
     setTracers({ otel: otelWith(Object.assign(span, byTheOther)) });
@@ -57,7 +57,7 @@ describe('the exception of a blocked request', () => {
     expect(span.reported).toEqual([['error', blocked]]);
   });
 
-  test('is OpenTelemetry’s alone where both have a span', () => {
+  test('is recorded on OpenTelemetry’s span only, if both have one', () => {
     const [otel, datadog] = [otelSpan(), datadogSpan()];
     setTracers({ otel: otelWith(otel), datadog: datadogWith(datadog) });
     recordOnSpan(blocked);
@@ -68,9 +68,9 @@ describe('the exception of a blocked request', () => {
     ['has no span', otelWith(undefined)],
     ['has a span of zeros', otelWith(otelSpan('0'.repeat(16)))],
     ['has a span without an id', otelWith(otelSpan(''))],
-    ['cannot tell its context', { context: { active: boom } }],
-    ['cannot tell its span’s ids', otelWith({ spanContext: boom })],
-  ])('is a tag of dd-trace’s span where OpenTelemetry %s', (_title, otel) => {
+    ['has no readable context', { context: { active: boom } }],
+    ['has no readable span ids', otelWith({ spanContext: boom })],
+  ])('is a tag of dd-trace’s span if OpenTelemetry %s', (_title, otel) => {
     const span = datadogSpan();
     setTracers({ otel, datadog: datadogWith(span) });
     recordOnSpan(blocked);
@@ -82,12 +82,12 @@ describe('the exception of a blocked request', () => {
     ['dd-trace has no span', { datadog: datadogWith(null) }],
     ['dd-trace fails', { datadog: { scope: boom } }],
     ['a tag cannot be set', { datadog: datadogWith({ setTag: boom }) }],
-  ])('is recorded nowhere, and nothing is thrown, where %s', (_title, tracers) => {
+  ])('is not recorded and does not throw if %s', (_title, tracers) => {
     setTracers(tracers);
     expect(() => recordOnSpan(blocked)).not.toThrow();
   });
 
-  test('is not given to dd-trace, too, where OpenTelemetry’s span does not take it', () => {
+  test('is not recorded by dd-trace if OpenTelemetry’s span throws', () => {
     const span = datadogSpan();
     const otel = otelWith({ ...otelSpan(), recordException: boom });
     setTracers({ otel, datadog: datadogWith(span) });
@@ -95,7 +95,7 @@ describe('the exception of a blocked request', () => {
     expect(span.reported).toEqual([]);
   });
 
-  test('is recorded on a span that takes no mark', () => {
+  test('is recorded on a span that cannot be marked', () => {
     const span = Object.freeze(otelSpan());
     setTracers({ otel: otelWith(span) });
     recordOnSpan(blocked);

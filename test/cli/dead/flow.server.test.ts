@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWebhookSender } from '../../../src/index.ts';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
-import { bury, deaths } from '../../helpers/queues.ts';
-import { openReceiver, PATIENCE, SECRET } from '../../helpers/sender.ts';
-import { runCommand } from '../../helpers/terminal.ts';
-import { DELIVERED_ONCE, wholeFlow } from './whole-flow.ts';
+import { addDeadLetters, deadLetterSpecs } from '../../helpers/queues.ts';
+import { GENEROUS_TIMEOUT, openReceiver, SECRET } from '../../helpers/sender.ts';
+import { outcome, runCommand } from '../../helpers/terminal.ts';
+import { DELIVERED_ONCE, wholeFlow } from './shared-flow.ts';
 
 describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {
   let server: PostgresServer;
@@ -28,32 +28,30 @@ describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {
   const inSchema = async (schema: string) => {
     const { connection } = server;
     await createPostgresSchema({ connection, schema });
-    // Longer than a test may take: what is replayed is told, and not found by looking.
+    // Longer than a test may take: replayed messages are found by notification, not by polling.
     return () => createPostgresQueue({ connection, schema, pollMs: 60_000 });
   };
 
-  test('what a service could not deliver is replayed and delivered once', async () => {
+  test('replays what a service could not deliver, and it is delivered once', async () => {
     const open = await inSchema('flow');
     const words = ['--postgres', '--schema', 'flow'];
     expect(await wholeFlow({ open, words, environment })).toEqual(DELIVERED_ONCE);
   });
 
-  test('a service at work delivers what is replayed at once', async () => {
+  test('a running service delivers replayed messages at once', async () => {
     const open = await inSchema('at_work');
     const queue = open();
-    await bury(queue, deaths(250));
+    await addDeadLetters(queue, deadLetterSpecs(250));
     const receiver = await openReceiver();
     const { url } = receiver;
     const service = createWebhookSender({ url, secret: SECRET, network: 'allow-private', queue });
     await service.stats();
     const words = ['dead', 'replay', '--all', '--postgres', '--schema', 'at_work'];
-    expect(await runCommand(words, { environment })).toEqual({
-      exitCode: 0,
-      stdout: '250 dead letters replayed\n',
-      stderr: '',
-    });
+    expect(await runCommand(words, { environment })).toEqual(
+      outcome(0, '250 dead letters replayed\n'),
+    );
     while (receiver.messageIds().size < 250) {
-      await receiver.waitForRequests(receiver.requests.length + 1, PATIENCE);
+      await receiver.waitForRequests(receiver.requests.length + 1, GENEROUS_TIMEOUT);
     }
     await service.close();
     expect(new Set(receiver.messageIds().values())).toEqual(new Set([1]));
@@ -67,15 +65,13 @@ describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {
       const text = `postgresql://postgres@/postgres?host=${encodeURIComponent(folder())}`;
       const words = ['--postgres', ...(by === 'DATABASE_URL' ? [] : [by])];
       const given = { DATABASE_URL: text };
-      expect(await runCommand(['dead', 'list', ...words], { environment: given })).toEqual({
-        exitCode: 0,
-        stdout: '',
-        stderr: '0 dead letters\n',
-      });
+      expect(await runCommand(['dead', 'list', ...words], { environment: given })).toEqual(
+        outcome(0, '', '0 dead letters\n'),
+      );
     },
   );
 
-  test('a schema that is missing is an outage', async () => {
+  test('a missing schema exits with 3', async () => {
     const words = ['dead', 'list', '--postgres', '--schema', 'nowhere'];
     const { exitCode, stderr } = await runCommand(words, { environment });
     expect(exitCode).toBe(3);

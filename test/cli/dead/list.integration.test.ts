@@ -14,21 +14,34 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
-import { type Death, deadIds, deaths, fileWith, fill, NOON_MS } from '../../helpers/queues.ts';
+import {
+  type DeadLetterSpec,
+  deadIds,
+  deadLetterSpecs,
+  fillQueueFile,
+  NOON_MS,
+  queueFileWith,
+} from '../../helpers/queues.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { fakeTerminal, runCommand } from '../../helpers/terminal.ts';
+import { fakeTerminal, outcome, runCommand } from '../../helpers/terminal.ts';
 
 const HOUR_MS = 3_600_000;
 
-const FIVE: readonly Death[] = [
+const FIVE: readonly DeadLetterSpec[] = [
   { messageId: 'a', text: 'hunter2' },
-  { messageId: 'b', applicationId: 'blog-1', reason: 'horizon-passed', end: null, sends: 0 },
-  { messageId: 'c', reason: 'too-large', end: { status: 413 }, diedAt: NOON_MS + HOUR_MS },
+  {
+    messageId: 'b',
+    applicationId: 'blog-1',
+    reason: 'horizon-passed',
+    lastAttempt: null,
+    sends: 0,
+  },
+  { messageId: 'c', reason: 'too-large', lastAttempt: { status: 413 }, diedAt: NOON_MS + HOUR_MS },
   {
     messageId: 'd',
     reason: 'horizon-passed',
-    end: { failure: 'connection-refused' },
+    lastAttempt: { failure: 'connection-refused' },
     sends: 12,
     diedAt: NOON_MS + 2 * HOUR_MS,
   },
@@ -36,7 +49,7 @@ const FIVE: readonly Death[] = [
     messageId: 'e',
     applicationId: 'blog-1',
     reason: 'destination-closed',
-    end: { status: 410 },
+    lastAttempt: { status: 410 },
     diedAt: NOON_MS + 3 * HOUR_MS,
   },
 ];
@@ -63,12 +76,12 @@ describe('dead list', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'dead-list-'));
     file = join(folder, 'queue.db');
-    await fill(file, FIVE);
+    await fillQueueFile(file, FIVE);
     ids = await deadIds(file);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('shows a table, the oldest first, and no payload', async () => {
+  test('prints a table without payloads, oldest first', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--sqlite', file]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '5 dead letters\n' });
     expect(stdout).toBe(
@@ -84,7 +97,7 @@ describe('dead list', () => {
     );
   });
 
-  test('gives programs a line each, as deadLetters() of a sender does', async () => {
+  test('prints one line of JSON each with --json, equal to what deadLetters() returns', async () => {
     const words = ['dead', 'list', '--sqlite', file, '--json', '--limit', '2'];
     const { stdout } = await runCommand(words);
     const facts = { format: 2, acceptedAt: NOON_MS - 60_000, diedAt: NOON_MS };
@@ -132,11 +145,11 @@ describe('dead list', () => {
     expect(await listed(file, ...words)).toEqual(expected);
   });
 
-  test('counts to the limit what the filters mean, over pages', async () => {
-    const many = deaths(450).map((death, index): Death => {
+  test('applies --limit to the filtered dead letters of all pages', async () => {
+    const many = deadLetterSpecs(450).map((death, index): DeadLetterSpec => {
       return index % 3 === 0 ? { ...death, reason: 'too-large' } : death;
     });
-    const other = await fileWith(many);
+    const other = await queueFileWith(many);
     const large = many
       .filter(({ reason }) => reason === 'too-large')
       .map(({ messageId }) => messageId);
@@ -147,18 +160,16 @@ describe('dead list', () => {
     expect(await listed(other)).toHaveLength(450);
   });
 
-  test('tells of none with exit code 0', async () => {
-    const other = await fileWith([]);
-    expect(await runCommand(['dead', 'list', '--sqlite', other])).toEqual({
-      exitCode: 0,
-      stdout: '',
-      stderr: '0 dead letters\n',
-    });
+  test('exits with 0 when there is none', async () => {
+    const other = await queueFileWith([]);
+    expect(await runCommand(['dead', 'list', '--sqlite', other])).toEqual(
+      outcome(0, '', '0 dead letters\n'),
+    );
   });
 
-  test('cannot be made to move the cursor by what others sent', async () => {
+  test('escapes control characters of received values', async () => {
     const hostile = '\u001b[2J\u202e\u{E0041}';
-    const other = await fileWith([{ messageId: hostile, applicationId: hostile }]);
+    const other = await queueFileWith([{ messageId: hostile, applicationId: hostile }]);
     for (const words of [[], ['--json']]) {
       const { stdout } = await runCommand(['dead', 'list', '--sqlite', other, ...words]);
       for (const moving of ['\u001b', '\u202e']) expect(stdout).not.toContain(moving);
@@ -167,8 +178,8 @@ describe('dead list', () => {
     expect(await listed(other)).toEqual([hostile]);
   });
 
-  test('does not let one long id push all others out of sight', async () => {
-    const other = await fileWith([
+  test('limits the width of a column', async () => {
+    const other = await queueFileWith([
       { messageId: 'a', applicationId: 'x'.repeat(100) },
       { messageId: 'b' },
     ]);
@@ -183,8 +194,8 @@ describe('dead list', () => {
 describe('a long list', () => {
   const count = quickOrNightly(1000, 100_000);
 
-  test('is written page by page, and ends quietly where nobody reads any more', async () => {
-    const file = await fileWith(deaths(count));
+  test('is written page by page, and ends with 0 when the reader leaves', async () => {
+    const file = await queueFileWith(deadLetterSpecs(count));
     const sizes: number[] = [];
     const words = ['dead', 'list', '--sqlite', file, '--json'];
     const { exitCode, stderr } = await runCommand(words, {
@@ -205,37 +216,33 @@ describe('a long list', () => {
     });
     expect(await runCommandLine(words, terminal)).toBe(0);
     expect([writes, terminal.stderr()]).toEqual([1, '']);
-    // The file can be used again.
+    // The queue was closed: the file can be opened again.
     expect((await runCommand([...words, '--limit', '1'])).exitCode).toBe(0);
   }, 120_000);
 });
 
 describe('dead list of a path without a queue', () => {
-  test('is an outage when nothing is there, and makes nothing', async () => {
+  test('exits with 3 when the file is missing, and creates none', async () => {
     const file = join(temporaryFolder(), 'none', 'queue.db');
-    expect(await runCommand(['dead', 'list', '--sqlite', file])).toEqual({
-      exitCode: 3,
-      stdout: '',
-      stderr: `security-events: ${file}: no such file or directory\n`,
-    });
+    expect(await runCommand(['dead', 'list', '--sqlite', file])).toEqual(
+      outcome(3, '', `security-events: ${file}: no such file or directory\n`),
+    );
     expect(existsSync(dirname(file))).toBe(false);
   });
 
-  test.each(['an empty file', 'a folder'])('is an outage when it is %s', async (what) => {
+  test.each(['an empty file', 'a folder'])('exits with 3 when it is %s', async (what) => {
     const folder = temporaryFolder();
     const path = join(folder, 'other');
     if (what === 'a folder') mkdirSync(path, { mode: 0o755 });
     else writeFileSync(path, '', { mode: 0o644 });
     const before = [statSync(path).mode, readdirSync(folder)];
-    expect(await runCommand(['dead', 'list', '--sqlite', path])).toEqual({
-      exitCode: 3,
-      stdout: '',
-      stderr: `security-events: ${path} contains no queue\n`,
-    });
+    expect(await runCommand(['dead', 'list', '--sqlite', path])).toEqual(
+      outcome(3, '', `security-events: ${path} contains no queue\n`),
+    );
     expect([statSync(path).mode, readdirSync(folder)]).toEqual(before);
   });
 
-  test('refuses the file of another program, and leaves it as it was', async () => {
+  test('refuses a file of another program, and does not change it', async () => {
     const file = join(temporaryFolder(), 'notes.txt');
     writeFileSync(file, 'mine');
     const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--sqlite', file]);
@@ -245,13 +252,11 @@ describe('dead list of a path without a queue', () => {
   });
 });
 
-test('dead list tells on standard error that the file was damaged', async () => {
+test('dead list reports a damaged file on standard error', async () => {
   const file = join(temporaryFolder(), 'queue.db');
-  await runFixture('sqlite-end', [file, 'kill']);
+  await runFixture('sqlite-exit', [file, 'kill']);
   rmSync(`${file}-wal`);
-  expect(await runCommand(['dead', 'list', '--sqlite', file])).toEqual({
-    exitCode: 0,
-    stdout: '',
-    stderr: 'The file is damaged: 5 messages are missing.\n0 dead letters\n',
-  });
+  expect(await runCommand(['dead', 'list', '--sqlite', file])).toEqual(
+    outcome(0, '', 'The file is damaged: 5 messages are missing.\n0 dead letters\n'),
+  );
 });

@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { contentOf, type Death, deadIds, deaths, fileWith, NOON_MS } from '../../helpers/queues.ts';
-import { fakeTerminal, runCommand } from '../../helpers/terminal.ts';
+import {
+  contentOf,
+  type DeadLetterSpec,
+  deadIds,
+  deadLetterSpecs,
+  NOON_MS,
+  queueFileWith,
+} from '../../helpers/queues.ts';
+import { fakeTerminal, outcome, runCommand } from '../../helpers/terminal.ts';
 
-const SIX: readonly Death[] = [
+const SIX: readonly DeadLetterSpec[] = [
   { messageId: 'a' },
   { messageId: 'b', applicationId: 'blog-1' },
   { messageId: 'c', reason: 'too-large' },
@@ -31,57 +38,43 @@ describe('dead replay', () => {
       ['--application', 'shop-1', '--limit', '2'],
       ['b', 'd', 'e', 'f'],
     ],
-  ])('makes those of %s wait again, and leaves the others', async (_what, words, left) => {
-    const file = await fileWith(SIX, ['gone-1']);
+  ])('queues the dead letters of %s again, and leaves the others', async (_what, words, left) => {
+    const file = await queueFileWith(SIX, ['gone-1']);
     const count = 6 - left.length;
-    expect(await dead(file, 'replay', ...words)).toEqual({
-      exitCode: 0,
-      stdout: `${count} dead letter${count === 1 ? '' : 's'} replayed\n`,
-      stderr: '',
-    });
+    expect(await dead(file, 'replay', ...words)).toEqual(
+      outcome(0, `${count} dead letter${count === 1 ? '' : 's'} replayed\n`),
+    );
     expect(await contentOf(file)).toEqual({ dead: left, pending: count });
   });
 
-  test('makes those of ids wait again, and leaves the others', async () => {
-    const file = await fileWith(SIX, ['gone-1']);
+  test('queues dead letters again by id, and leaves the others', async () => {
+    const file = await queueFileWith(SIX, ['gone-1']);
     const ids = await deadIds(file);
-    expect(await dead(file, 'replay', ids[4] ?? '', ids[0] ?? '')).toEqual({
-      exitCode: 0,
-      stdout: '2 dead letters replayed\n',
-      stderr: '',
-    });
+    expect(await dead(file, 'replay', ids[4] ?? '', ids[0] ?? '')).toEqual(
+      outcome(0, '2 dead letters replayed\n'),
+    );
     expect(await contentOf(file)).toEqual({ dead: ['b', 'c', 'd', 'f'], pending: 2 });
   });
 
-  test('leaves those of closed destinations, says how many and how to go on, and means no', async () => {
-    const file = await fileWith(SIX, ['gone-1']);
-    expect(await dead(file, 'replay', '--all')).toEqual({
-      exitCode: 1,
-      stdout: '4 dead letters replayed\n',
-      stderr: STAYS,
-    });
+  test('leaves those of closed destinations, says how many and what to do, and exits with 1', async () => {
+    const file = await queueFileWith(SIX, ['gone-1']);
+    expect(await dead(file, 'replay', '--all')).toEqual(
+      outcome(1, '4 dead letters replayed\n', STAYS),
+    );
     expect(await contentOf(file)).toEqual({ dead: ['d', 'f'], pending: 4 });
-    // Again: nothing twice.
-    expect(await dead(file, 'replay', '--all')).toEqual({
-      exitCode: 1,
-      stdout: '0 dead letters replayed\n',
-      stderr: STAYS,
-    });
-    expect(await dead(file, 'replay', '--all', '--reopen')).toEqual({
-      exitCode: 0,
-      stdout: '2 dead letters replayed\n',
-      stderr: '',
-    });
+    // A second time nothing is left to replay.
+    expect(await dead(file, 'replay', '--all')).toEqual(
+      outcome(1, '0 dead letters replayed\n', STAYS),
+    );
+    expect(await dead(file, 'replay', '--all', '--reopen')).toEqual(
+      outcome(0, '2 dead letters replayed\n'),
+    );
     expect(await contentOf(file)).toEqual({ dead: [], pending: 6 });
-    expect(await dead(file, 'replay', '--all')).toEqual({
-      exitCode: 0,
-      stdout: '0 dead letters replayed\n',
-      stderr: '',
-    });
+    expect(await dead(file, 'replay', '--all')).toEqual(outcome(0, '0 dead letters replayed\n'));
   });
 
-  test('reopens the destinations that are meant, and no others', async () => {
-    const file = await fileWith(
+  test('reopens only the closed destinations of the selection', async () => {
+    const file = await queueFileWith(
       [...SIX, { messageId: 'g', applicationId: 'gone-2' }],
       ['gone-1', 'gone-2'],
     );
@@ -92,14 +85,10 @@ describe('dead replay', () => {
     expect((await contentOf(file)).dead).toEqual(['a', 'b', 'c', 'e', 'g']);
   });
 
-  test('with --dry-run counts what is meant, and changes nothing', async () => {
-    const file = await fileWith(SIX, ['gone-1']);
+  test('only counts the selection with --dry-run', async () => {
+    const file = await queueFileWith(SIX, ['gone-1']);
     const words = ['replay', '--all', '--reopen', '--dry-run'];
-    expect(await dead(file, ...words)).toEqual({
-      exitCode: 0,
-      stdout: '6 dead letters would be replayed\n',
-      stderr: '',
-    });
+    expect(await dead(file, ...words)).toEqual(outcome(0, '6 dead letters would be replayed\n'));
     expect(await contentOf(file)).toMatchObject({
       dead: ['a', 'b', 'c', 'd', 'e', 'f'],
       pending: 0,
@@ -108,14 +97,16 @@ describe('dead replay', () => {
     expect((await dead(file, 'replay', fourth)).exitCode).toBe(1);
   });
 
-  test('names each id that no dead letter has, replays the others, and means no', async () => {
-    const file = await fileWith(deaths(3));
+  test('names unknown ids, replays the others, and exits with 1', async () => {
+    const file = await queueFileWith(deadLetterSpecs(3));
     const [first = '', second = ''] = await deadIds(file);
-    expect(await dead(file, 'replay', '9', second, 'none')).toEqual({
-      exitCode: 1,
-      stdout: '1 dead letter replayed\n',
-      stderr: 'There is no dead letter 9.\nThere is no dead letter none.\n',
-    });
+    expect(await dead(file, 'replay', '9', second, 'none')).toEqual(
+      outcome(
+        1,
+        '1 dead letter replayed\n',
+        'There is no dead letter 9.\nThere is no dead letter none.\n',
+      ),
+    );
     expect(await dead(file, 'replay', first, '--application', 'other')).toMatchObject({
       exitCode: 1,
       stderr: `There is no dead letter ${first}.\n`,
@@ -123,8 +114,8 @@ describe('dead replay', () => {
     expect(await contentOf(file)).toEqual({ dead: ['m-0', 'm-2'], pending: 1 });
   });
 
-  test('tells programs all of it', async () => {
-    const file = await fileWith(SIX, ['gone-1']);
+  test('prints errors and warnings as JSON with --json', async () => {
+    const file = await queueFileWith(SIX, ['gone-1']);
     const [first = '', , , fourth = ''] = await deadIds(file);
     const { exitCode, stdout } = await dead(file, 'replay', first, fourth, '9', '--json');
     expect(exitCode).toBe(1);
@@ -137,8 +128,8 @@ describe('dead replay', () => {
     });
   });
 
-  test('says on a terminal how far it is, and takes that away', async () => {
-    const file = await fileWith(deaths(450));
+  test('shows its progress on a terminal, and clears it', async () => {
+    const file = await queueFileWith(deadLetterSpecs(450));
     const words = ['dead', 'replay', '--all', '--sqlite', file];
     const { stderr } = await runCommand(words, { isTerminal: true });
     const lines = ['200 of 450 done', '400 of 450 done', '450 of 450 done', ''];
@@ -146,8 +137,8 @@ describe('dead replay', () => {
     expect(await contentOf(file)).toEqual({ dead: [], pending: 450 });
   });
 
-  test('that is interrupted ends between two pages, and the same command goes on', async () => {
-    const file = await fileWith(deaths(450));
+  test('stops between two pages when it is interrupted, and continues when it is repeated', async () => {
+    const file = await queueFileWith(deadLetterSpecs(450));
     const words = ['dead', 'replay', '--all', '--sqlite', file];
     const terminal = fakeTerminal({
       isTerminal: true,
@@ -167,28 +158,30 @@ describe('dead replay', () => {
 });
 
 describe('dead purge', () => {
-  test('discards those that are selected, for good', async () => {
-    const file = await fileWith(SIX);
-    expect(await dead(file, 'purge', '--application', 'gone-1', '--dry-run')).toEqual({
-      exitCode: 0,
-      stdout: '2 dead letters would be deleted\n',
-      stderr: '',
-    });
+  test('deletes the selected dead letters permanently', async () => {
+    const file = await queueFileWith(SIX);
+    expect(await dead(file, 'purge', '--application', 'gone-1', '--dry-run')).toEqual(
+      outcome(0, '2 dead letters would be deleted\n'),
+    );
     expect((await contentOf(file)).dead).toHaveLength(6);
-    expect(await dead(file, 'purge', '--application', 'gone-1')).toEqual({
-      exitCode: 0,
-      stdout: '2 dead letters deleted\n',
-      stderr: '',
-    });
+    expect(await dead(file, 'purge', '--application', 'gone-1')).toEqual(
+      outcome(0, '2 dead letters deleted\n'),
+    );
     expect(await contentOf(file)).toEqual({ dead: ['a', 'b', 'c', 'e'], pending: 0 });
   });
 
-  test('names each id that no dead letter has, and means no', async () => {
-    const file = await fileWith(deaths(3));
+  test('names unknown ids, and exits with 1', async () => {
+    const file = await queueFileWith(deadLetterSpecs(3));
     const [, second = ''] = await deadIds(file);
     const { exitCode, stdout, stderr } = await dead(file, 'purge', second, '9', '--json');
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'There is no dead letter 9.\n' });
-    expect(JSON.parse(stdout)).toEqual({ deleted: 1, isDryRun: false, unknown: ['9'] });
+    expect(JSON.parse(stdout)).toEqual({
+      deleted: 1,
+      isDryRun: false,
+      unknown: ['9'],
+      closed: {},
+      isFull: false,
+    });
     expect(await dead(file, 'purge', '--all')).toMatchObject({
       exitCode: 0,
       stdout: '2 dead letters deleted\n',

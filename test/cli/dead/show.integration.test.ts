@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { deadIds, deaths, fileWith, NOON_MS } from '../../helpers/queues.ts';
+import { deadIds, deadLetterSpecs, NOON_MS, queueFileWith } from '../../helpers/queues.ts';
 import { message } from '../../helpers/sender.ts';
-import { runCommand } from '../../helpers/terminal.ts';
+import { outcome, runCommand } from '../../helpers/terminal.ts';
 
 const linesOf = (id: string, messageId: string): string =>
   [
@@ -18,19 +18,17 @@ const linesOf = (id: string, messageId: string): string =>
   ].join('\n');
 
 describe('dead show', () => {
-  test('shows what is known of a dead letter, but its payload', async () => {
-    const file = await fileWith(deaths(1, { text: 'hunter2' }));
+  test('shows the facts of a dead letter without its payload', async () => {
+    const file = await queueFileWith(deadLetterSpecs(1, { text: 'hunter2' }));
     const [id = ''] = await deadIds(file);
-    expect(await runCommand(['dead', 'show', id, '--sqlite', file])).toEqual({
-      exitCode: 0,
-      stdout: linesOf(id, 'm-0'),
-      stderr: '',
-    });
+    expect(await runCommand(['dead', 'show', id, '--sqlite', file])).toEqual(
+      outcome(0, linesOf(id, 'm-0')),
+    );
   });
 
-  test('shows the payload where that is asked for, and nothing in it moves the cursor', async () => {
+  test('shows the payload with --payload, and escapes control characters', async () => {
     const text = 'a "quoted"\nline \u009b2J\u202e';
-    const file = await fileWith(deaths(1, { text }));
+    const file = await queueFileWith(deadLetterSpecs(1, { text }));
     const [id = ''] = await deadIds(file);
     const lines = linesOf(id, 'm-0');
     const { stdout } = await runCommand(['dead', 'show', id, '--sqlite', file, '--payload']);
@@ -39,8 +37,8 @@ describe('dead show', () => {
     expect(stdout).not.toMatch(/[\u009b\u202e]/);
   });
 
-  test('gives programs a line each, with the payload only where that is asked for', async () => {
-    const file = await fileWith(deaths(2));
+  test('prints one line of JSON each with --json, without payloads by default', async () => {
+    const file = await queueFileWith(deadLetterSpecs(2));
     const [one = '', two = ''] = await deadIds(file);
     const words = ['dead', 'show', two, one, '--sqlite', file, '--json'];
     const [first = '', second = '', ...rest] = (await runCommand(words)).stdout.split('\n');
@@ -61,22 +59,24 @@ describe('dead show', () => {
     expect(JSON.parse(stdout.split('\n')[1] ?? '')).toMatchObject({ content: message('m-1') });
   });
 
-  test('shows several with an empty line between', async () => {
-    const file = await fileWith(deaths(2));
+  test('separates several with an empty line', async () => {
+    const file = await queueFileWith(deadLetterSpecs(2));
     const [one = '', two = ''] = await deadIds(file);
     const { stdout } = await runCommand(['dead', 'show', one, two, '--sqlite', file]);
     expect(stdout).toBe(`${linesOf(one, 'm-0')}\n${linesOf(two, 'm-1')}`);
   });
 
-  test('names each id that no dead letter has, once, with exit code 1', async () => {
-    const file = await fileWith(deaths(1));
+  test('names each unknown id once, and exits with 1', async () => {
+    const file = await queueFileWith(deadLetterSpecs(1));
     const [id = ''] = await deadIds(file);
     const words = ['dead', 'show', '7', id, '7', 'x\u001b', '--sqlite', file];
     const { exitCode, stdout, stderr } = await runCommand(words);
-    expect({ exitCode, stdout, stderr }).toEqual({
-      exitCode: 1,
-      stdout: linesOf(id, 'm-0'),
-      stderr: 'There is no dead letter 7.\nThere is no dead letter x\\u001b.\n',
-    });
+    expect({ exitCode, stdout, stderr }).toEqual(
+      outcome(
+        1,
+        linesOf(id, 'm-0'),
+        'There is no dead letter 7.\nThere is no dead letter x\\u001b.\n',
+      ),
+    );
   });
 });

@@ -13,14 +13,14 @@ function ending() {
 
 const hanging = (): Promise<never> => new Promise(() => {});
 
-describe('a call of the queue', () => {
-  test('gives what it comes to where nobody ends the command', async () => {
+describe('untilEnded', () => {
+  test('resolves to the result of the work', async () => {
     const around = ending();
     expect(await untilEnded(Promise.resolve(7), around)).toBe(7);
     await expect(untilEnded(Promise.reject(new Error('no')), around)).rejects.toThrow('no');
   });
 
-  test('that is nearly over when the command is ended is waited for', async () => {
+  test('waits for work that finishes soon after the signal aborts', async () => {
     const around = ending();
     const { promise, resolve } = deferred();
     const called = untilEnded(promise, around);
@@ -30,16 +30,19 @@ describe('a call of the queue', () => {
     await expect(called).resolves.toBe(undefined);
   });
 
-  test.each(['before', 'meanwhile'])('that hangs is left 2 s after the end, %s', async (when) => {
-    const around = ending();
-    if (when === 'before') around.end();
-    const thrown: unknown[] = [];
-    const called = untilEnded(hanging(), around).catch((error: unknown) => thrown.push(error));
-    if (when === 'meanwhile') around.end();
-    await around.clock.advance(1999);
-    expect(thrown).toEqual([]);
-    await around.clock.advance(1);
-    await called;
-    expect(thrown).toEqual([around.reason]);
-  });
+  test.each(['before', 'meanwhile'])(
+    'rejects 2 s after the signal aborts if the work hangs: %s',
+    async (when) => {
+      const around = ending();
+      if (when === 'before') around.end();
+      const thrown: unknown[] = [];
+      const called = untilEnded(hanging(), around).catch((error: unknown) => thrown.push(error));
+      if (when === 'meanwhile') around.end();
+      await around.clock.advance(1999);
+      expect(thrown).toEqual([]);
+      await around.clock.advance(1);
+      await called;
+      expect(thrown).toEqual([around.reason]);
+    },
+  );
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { runCommand } from '../../helpers/terminal.ts';
+import { outcome, runCommand } from '../../helpers/terminal.ts';
 
 const QUEUE_HINT =
   'Use --sqlite FILE, or --postgres with the connection in DATABASE_URL or PGHOST and so on.';
 const SELECTION_HINT =
   'Give ids, --application, --reason or --since; or --all for all dead letters.';
 
-describe('the dead letters of which queue, and which of them', () => {
+describe('the options of dead commands', () => {
   test.each<[string, readonly string[], string]>([
     ['no queue', ['list'], `no queue given\n${QUEUE_HINT}`],
     [
@@ -31,7 +31,11 @@ describe('the dead letters of which queue, and which of them', () => {
     ],
     ['no id', ['show', '--sqlite', 'x'], 'ID is missing'],
     ['nothing selected', ['replay', '--sqlite', 'x'], `nothing selected\n${SELECTION_HINT}`],
-    ['nothing selected to go', ['purge', '--sqlite', 'x'], `nothing selected\n${SELECTION_HINT}`],
+    [
+      'nothing selected to purge',
+      ['purge', '--sqlite', 'x'],
+      `nothing selected\n${SELECTION_HINT}`,
+    ],
     [
       'a number alone',
       ['purge', '--sqlite', 'x', '--limit', '5'],
@@ -52,12 +56,10 @@ describe('the dead letters of which queue, and which of them', () => {
       ['replay', '1', '--sqlite', 'x', '--limit', '5'],
       'give ids or --limit, not both',
     ],
-  ])('%s is a wrong use', async (_what, words, message) => {
-    expect(await runCommand(['dead', ...words])).toEqual({
-      exitCode: 2,
-      stdout: '',
-      stderr: `security-events: ${message}\n`,
-    });
+  ])('%s exits with 2', async (_what, words, message) => {
+    expect(await runCommand(['dead', ...words])).toEqual(
+      outcome(2, '', `security-events: ${message}\n`),
+    );
   });
 
   test.each([
@@ -71,27 +73,25 @@ describe('the dead letters of which queue, and which of them', () => {
     const { exitCode, stdout, stderr } = await runCommand(['dead', ...words]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).not.toContain('hunter2');
-    const tells = stderr.includes('Set DATABASE_URL and use --postgres.');
-    // Of words that it takes none of, nothing more is known.
-    expect(tells).toBe(words[0] !== 'list');
+    const hasHint = stderr.includes('Set DATABASE_URL and use --postgres.');
+    // `list` takes no words, so it has no hint about them.
+    expect(hasHint).toBe(words[0] !== 'list');
   });
 });
 
-describe('a database that is not there', () => {
+describe('an unreachable database', () => {
   const REFUSED = 'postgresql://somebody:hunter2@127.0.0.1:1/hunter2';
 
-  test('is an outage that tells no connection string', async () => {
+  test('exits with 3 and does not print the connection string', async () => {
     const environment = { DATABASE_URL: REFUSED };
     const run = await runCommand(['dead', 'list', '--postgres'], { environment });
-    expect({ ...run, stderr: run.stderr.split('. ')[0] }).toEqual({
-      exitCode: 3,
-      stdout: '',
-      stderr: 'security-events: The queue failed: no connection (ECONNREFUSED)',
-    });
+    expect({ ...run, stderr: run.stderr.split('. ')[0] }).toEqual(
+      outcome(3, '', 'security-events: The queue failed: no connection (ECONNREFUSED)'),
+    );
     expect(run.stderr).not.toContain('hunter2');
   });
 
-  test('by a text that is no connection string is a wrong use that does not repeat it', async () => {
+  test('an invalid connection string exits with 2 and is not repeated', async () => {
     const environment = { DATABASE_URL: 'postgresql://somebody:hunter2@db:99999999/x' };
     const { exitCode, stderr } = await runCommand(['dead', 'list', '--postgres'], { environment });
     expect(exitCode).toBe(2);
@@ -99,12 +99,13 @@ describe('a database that is not there', () => {
   });
 });
 
-test.each(['abc', '0', '65536', '-1', '5432 '])('PGPORT=%s is no port', async (PGPORT) => {
-  const told = await runCommand(['dead', 'list', '--postgres'], { environment: { PGPORT } });
-  expect(told).toEqual({
-    exitCode: 2,
-    stdout: '',
-    stderr:
+test.each(['abc', '0', '65536', '-1', '5432 '])('refuses PGPORT=%s', async (PGPORT) => {
+  const result = await runCommand(['dead', 'list', '--postgres'], { environment: { PGPORT } });
+  expect(result).toEqual(
+    outcome(
+      2,
+      '',
       'security-events: the environment variable PGPORT must be a whole number from 1 to 65535\n',
-  });
+    ),
+  );
 });

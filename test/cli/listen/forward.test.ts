@@ -20,7 +20,7 @@ async function targetOf(serve: http.RequestListener): Promise<URL> {
 
 const HEAD_CAME = 'http.client.response.finish';
 
-/** Resolves when the head of an answer from there has arrived. */
+/** Resolves when the head of the target's answer has arrived. */
 function headFrom({ host }: URL): Promise<void> {
   const { promise, resolve } = deferred();
   const listen = (message: unknown): void => {
@@ -41,7 +41,7 @@ test.each([
     { answer: { status: 502, headers: {}, text: 'not-forwarded\n' }, failure: 'timeout' },
   ],
   [
-    'goes on answering for ever',
+    'never stops answering',
     (response: http.ServerResponse) => {
       response.writeHead(202, { 'retry-after': '3' });
       response.write('a');
@@ -53,7 +53,7 @@ test.each([
   const came = deferred();
   const gone = deferred();
   const url = await targetOf((request, response) => {
-    // Something now and then: it is never idle for as long as the deadline.
+    // Sends something now and then, so it is never idle until the deadline.
     const dripping = setInterval(() => response.headersSent && response.write('a'), 5);
     response.once('close', () => {
       clearInterval(dripping);

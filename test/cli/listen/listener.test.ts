@@ -29,22 +29,22 @@ test('drops a request that fails unexpectedly, and accepts the next one', async 
 const SECRET = 'secret-of-the-test';
 const BODY = JSON.stringify([sampleMessage()]);
 
-/** Told: of each request its number, and how its answer came about. */
+/** Also returns each request's number, its status, and who decided it. */
 async function listenerTo(forwardTo: () => URL, forwarder: string, host = '127.0.0.1') {
-  const told: unknown[] = [];
+  const deliveries: unknown[] = [];
   const options: Omit<ListenerOptions, 'forwardTo'> = {
     secrets: [SECRET],
     delayMs: 0,
     name: forwarder,
     clock: systemClock,
     onDelivery: async ({ number, status, decidedBy }: Delivery) => {
-      told.push([number, status, decidedBy]);
+      deliveries.push([number, status, decidedBy]);
     },
     onAnswered: () => {},
   };
   const server: http.Server = createListener({
     ...options,
-    // Known once it listens.
+    // Its port is known once it listens.
     get forwardTo() {
       return forwardTo();
     },
@@ -55,11 +55,11 @@ async function listenerTo(forwardTo: () => URL, forwarder: string, host = '127.0
   });
   server.listen(0, host);
   await once(server, 'listening');
-  return { told, port: (server.address() as AddressInfo).port };
+  return { deliveries, port: (server.address() as AddressInfo).port };
 }
 
-test('what leads back to the listener by another name of the machine is answered 508, and once', async () => {
-  const { told, port } = await listenerTo(
+test('a listener answers 508 to its own forwarded request, also by another name of the machine', async () => {
+  const { deliveries, port } = await listenerTo(
     () => new URL(`http://127.0.0.2:${port}/`),
     'here',
     '0.0.0.0',
@@ -67,19 +67,19 @@ test('what leads back to the listener by another name of the machine is answered
   expect(await postSigned(`http://127.0.0.1:${port}/`, BODY, SECRET)).toMatchObject({
     status: 508,
   });
-  expect(told).toEqual([
+  expect(deliveries).toEqual([
     [2, 508, 'not forwarded: it came from here'],
     [1, 508, 'forwarded'],
   ]);
 });
 
-test('two that forward to each other, and proxies before them, see it too', async () => {
+test('two listeners that forward to each other answer 508, also behind proxies', async () => {
   const there = await listenerTo(() => new URL(`http://127.0.0.1:${here.port}/`), 'there');
   const here = await listenerTo(() => new URL(`http://127.0.0.1:${there.port}/`), 'here');
   const url = `http://127.0.0.1:${here.port}/`;
   const answer = await postSigned(url, BODY, SECRET, { via: '1.0 a-proxy, 1.1 another' });
   expect(answer).toMatchObject({ status: 508 });
-  expect([here.told, there.told]).toEqual([
+  expect([here.deliveries, there.deliveries]).toEqual([
     [
       [2, 508, 'not forwarded: it came from here'],
       [1, 508, 'forwarded'],

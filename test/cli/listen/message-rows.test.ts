@@ -53,7 +53,7 @@ describe('the rows of a message', () => {
     });
   });
 
-  it('are those of an element of format v1, which does not tell when it was sent', () => {
+  it('have no time of sending in format 1', () => {
     expect(rowsOf(sampleMessageV1('pulse'))).toEqual({
       application: 'shop-1, shop, production',
       genre: 'http_scan',
@@ -63,7 +63,7 @@ describe('the rows of a message', () => {
     });
   });
 
-  it('are those that are there, of a type that is not known yet', () => {
+  it('are those found in a message of an unknown type', () => {
     const message = {
       ...sampleMessage('http_scan'),
       message_type: 'of_tomorrow',
@@ -86,19 +86,19 @@ describe('the rows of a message', () => {
     });
   });
 
-  it('cut what is long', () => {
+  it('cut long values', () => {
     const message = sampleMessage('test', { message: { humanized_description: 'x'.repeat(301) } });
     expect(rowsOf(message)['what']).toBe(`${'x'.repeat(300)}…`);
   });
 
-  it('name keys that the contract does not have', () => {
+  it('name keys that the contract does not know', () => {
     const message = { ...sampleMessage('test'), trace: 1 };
     const found = received({ ...message, message: { ...message.message, 'a\u0007': 1 } });
     const { unknown } = Object.fromEntries(messageRows(found, NOW));
     expect(unknown?.split(', ').toSorted()).toEqual(['message.a\\u0007', 'trace']);
   });
 
-  it('have no row about keys where all are known', () => {
+  it('have no row about keys when all keys are known', () => {
     expect(rowsOf(sampleMessage())).not.toHaveProperty('unknown');
   });
 });

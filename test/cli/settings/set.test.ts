@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { openReceiver } from '../../helpers/sender.ts';
-import { fakeTerminal } from '../../helpers/terminal.ts';
+import { fakeTerminal, outcome } from '../../helpers/terminal.ts';
 import { modeOf, OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
 
 const SHOP_1 = ['--application', 'shop-1'] as const;
@@ -20,8 +20,8 @@ describe('settings set', () => {
     const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE];
     const { exitCode, stdout, stderr } = await run('set', words, env(OLD_SECRET));
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'shop-1: saved\n' });
-    expect(stderr).toMatch(/^Test message delivered: 200 in [\d.]+ m?s\.\n/);
-    expect(stderr.slice(stderr.indexOf('\n') + 1)).toBe(HTTP);
+    expect(stderr).toMatch(/^Delivered: the receiver answered 200 after .*\.\n.* bytes\.\n/);
+    expect(stderr.split('\n').slice(2).join('\n')).toBe(HTTP);
     expect(receiver.requests).toMatchObject([{ signatureOk: true }]);
     expect(stored()).toEqual({
       format: 2,
@@ -32,7 +32,7 @@ describe('settings set', () => {
     expect(modeOf(file)).toBe(0o600);
   });
 
-  test('keeps the secret and the names of what is saved, and takes new names', async () => {
+  test('keeps the saved secret and name, and changes the environment', async () => {
     const receiver = await openReceiver({ secret: OLD_SECRET });
     const { run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
     const words = [...SHOP_1, '--url', receiver.url, '--environment', 'staging', ...PRIVATE];
@@ -43,7 +43,7 @@ describe('settings set', () => {
     });
   });
 
-  test.each(['--secret-env', '--secret-file'])('takes another secret by %s', async (option) => {
+  test.each(['--secret-env', '--secret-file'])('uses the secret of %s', async (option) => {
     const receiver = await openReceiver({ secret: 'the new secret' });
     const { folder, run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
     const secretFile = join(folder, 'secret');
@@ -56,7 +56,7 @@ describe('settings set', () => {
   });
 
   test.each(['there', 'not there'])(
-    'saves nothing where the test fails: a file that is %s',
+    'saves nothing when the test fails: a file that is %s',
     async (how) => {
       const receiver = await openReceiver({ otherwise: { status: 401 } });
       const before = { applications: { 'shop-1': SHOP }, drafts: { 'shop-1': SHOP } };
@@ -68,7 +68,7 @@ describe('settings set', () => {
         stdout: 'shop-1: not saved; the file is unchanged\n',
       });
       expect(stderr).toMatch(
-        /^Test message not delivered: 401 in .*\.\nThe receiver rejected the signature/,
+        /^Not delivered: the receiver answered 401 after .*\.\n.*\nThe receiver rejected the signature/,
       );
       expect(existsSync(file) ? text() : undefined).toBe(
         how === 'there' ? JSON.stringify(before) : undefined,
@@ -77,25 +77,31 @@ describe('settings set', () => {
     },
   );
 
-  test('tells programs what came of it', async () => {
+  test('prints the result as JSON with --json', async () => {
     const receiver = await openReceiver({ otherwise: { status: 503 } });
     const { run } = settingsFixture();
     const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE, '--json'];
     expect(JSON.parse((await run('set', words, env(OLD_SECRET))).stdout)).toEqual({
       application: 'shop-1',
       result: 'test-failed',
-      test: { ok: false, tested: 'draft', status: 503, durationMs: expect.any(Number) as number },
+      test: {
+        ok: false,
+        tested: 'draft',
+        message_id: expect.any(String) as string,
+        status: 503,
+        durationMs: expect.any(Number) as number,
+        bytes: receiver.requests[0]?.body.length,
+        advice: expect.stringContaining('A proxy got no answer') as string,
+      },
     });
   });
 
-  test('with --no-test saves without sending anything, and says that loudly', async () => {
+  test('saves without a test with --no-test, and warns about it', async () => {
     const { run, stored } = settingsFixture();
     const words = [...SHOP_1, '--url', URL_TEXT, '--no-test'];
-    expect(await run('set', words, env(OLD_SECRET))).toEqual({
-      exitCode: 0,
-      stdout: 'shop-1: saved\n',
-      stderr: 'NOT TESTED: nothing was sent to the URL.\n',
-    });
+    expect(await run('set', words, env(OLD_SECRET))).toEqual(
+      outcome(0, 'shop-1: saved\n', 'NOT TESTED: nothing was sent to the URL.\n'),
+    );
     expect(stored()).toMatchObject({ applications: { 'shop-1': { url: URL_TEXT } } });
   });
 
@@ -104,13 +110,14 @@ describe('settings set', () => {
     const receiver = await openReceiver({ secret: 'the new secret of it' });
     const environment = { NEW: 'the new secret of it' };
     const words = [...SHOP_1, '--url', receiver.url, '--draft', '--secret-env', 'NEW'];
-    expect(await run('set', words, { environment })).toEqual({
-      exitCode: 0,
-      stdout:
+    expect(await run('set', words, { environment })).toEqual(
+      outcome(
+        0,
         'shop-1: kept as a draft; the saved URL stays in use\n' +
-        `Once the receiver has the secret, run security-events settings save ${file} --application shop-1\n`,
-      stderr: HTTP,
-    });
+          `Once the receiver has the secret, run security-events settings save ${file} --application shop-1\n`,
+        HTTP,
+      ),
+    );
     expect(receiver.requests).toEqual([]);
     const draft = { ...SHOP, url: receiver.url, secret: environment.NEW };
     expect(stored()).toMatchObject({
@@ -125,19 +132,20 @@ describe('settings set', () => {
     expect(receiver.requests).toMatchObject([{ signatureOk: true }]);
   });
 
-  test('does not undo a change of the secret without a word', async () => {
+  test('refuses a new URL that would cancel a planned change of the secret', async () => {
     const nextFrom = '2100-01-01T00:00:00.000Z';
     const secret = { current: OLD_SECRET, next: 'the next one', nextFrom };
     const before = { applications: { 'shop-1': { ...SHOP, secret } } };
     const { run, text } = settingsFixture(before);
     const words = [...SHOP_1, '--url', URL_TEXT, '--no-test'];
-    expect(await run('set', words)).toEqual({
-      exitCode: 2,
-      stdout: '',
-      stderr:
+    expect(await run('set', words)).toEqual(
+      outcome(
+        2,
+        '',
         `security-events: the secret changes at ${nextFrom}; a new URL would cancel that\n` +
-        'Wait until then, or name the secret with --secret-env or --secret-file.\n',
-    });
+          'Wait until then, or name the secret with --secret-env or --secret-file.\n',
+      ),
+    );
     expect(text()).toBe(JSON.stringify(before));
   });
 
@@ -159,17 +167,13 @@ describe('settings set', () => {
       [...SHOP_1, '--url', URL_TEXT, '--secret-env', 'X', '--secret-file', 'Y'],
       'give --secret-env or --secret-file, not both',
     ],
-  ])('with %s is a wrong use', async (_what, words, message) => {
+  ])('exits with 2: %s', async (_what, words, message) => {
     const { file, run } = settingsFixture();
-    expect(await run('set', words)).toEqual({
-      exitCode: 2,
-      stdout: '',
-      stderr: `security-events: ${message}\n`,
-    });
+    expect(await run('set', words)).toEqual(outcome(2, '', `security-events: ${message}\n`));
     expect(existsSync(file)).toBe(false);
   });
 
-  test('that is interrupted while it tests saves nothing', async () => {
+  test('saves nothing when it is interrupted during the test', async () => {
     const { file, run, text } = settingsFixture({
       applications: {},
       drafts: { 'shop-1': { ...SHOP, url: 'http://127.0.0.1:1' } },
@@ -188,14 +192,14 @@ describe('settings set', () => {
     expect((await run('show')).stdout).toContain('draft       http://127.0.0.1:1');
   });
 
-  test('does not go into a private network unless that is allowed', async () => {
+  test('refuses private addresses without --network allow-private', async () => {
     const receiver = await openReceiver();
     const { run } = settingsFixture();
     const words = [...SHOP_1, '--url', receiver.url];
     const { exitCode, stderr } = await run('set', words, env(OLD_SECRET));
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('Test message not delivered: address-refused');
-    expect(stderr).toContain('network');
+    expect(stderr).toContain('Not delivered: no answer');
+    expect(stderr).toContain('--network allow-private');
     expect(receiver.connectionCount).toBe(0);
   });
 });
@@ -203,7 +207,7 @@ describe('settings set', () => {
 describe('settings save', () => {
   const DRAFT = { name: 'shop', environment: '', url: URL_TEXT, secret: OLD_SECRET };
 
-  test('leaves the draft where the test fails', async () => {
+  test('keeps the draft when the test fails', async () => {
     const receiver = await openReceiver({ otherwise: { status: 404 } });
     const before = { applications: {}, drafts: { 'shop-1': { ...DRAFT, url: receiver.url } } };
     const { run, text } = settingsFixture(before);
@@ -216,27 +220,19 @@ describe('settings save', () => {
     expect(text()).toBe(JSON.stringify(before));
   });
 
-  test('without a draft sends nothing, and means no', async () => {
+  test('sends nothing and exits with 1 without a draft', async () => {
     const { run } = settingsFixture({ applications: { 'shop-1': SHOP } });
-    expect(await run('save', SHOP_1)).toEqual({
-      exitCode: 1,
-      stdout: 'shop-1: there is no draft to save\n',
-      stderr: '',
-    });
-    expect(await run('save', ['--application', 'constructor', '--json'])).toEqual({
-      exitCode: 1,
-      stdout: '{"application":"constructor","result":"no-draft"}\n',
-      stderr: '',
-    });
+    expect(await run('save', SHOP_1)).toEqual(outcome(1, 'shop-1: there is no draft to save\n'));
+    expect(await run('save', ['--application', 'constructor', '--json'])).toEqual(
+      outcome(1, '{"application":"constructor","result":"no-draft"}\n'),
+    );
   });
 
-  test('with --no-test sends nothing, and says so', async () => {
+  test('sends nothing with --no-test, and says so', async () => {
     const { run, stored } = settingsFixture({ applications: {}, drafts: { 'shop-1': DRAFT } });
-    expect(await run('save', [...SHOP_1, '--no-test'])).toEqual({
-      exitCode: 0,
-      stdout: 'shop-1: saved\n',
-      stderr: 'NOT TESTED: nothing was sent to the URL.\n',
-    });
+    expect(await run('save', [...SHOP_1, '--no-test'])).toEqual(
+      outcome(0, 'shop-1: saved\n', 'NOT TESTED: nothing was sent to the URL.\n'),
+    );
     expect(stored()).toEqual({ format: 2, applications: { 'shop-1': DRAFT } });
   });
 });

@@ -1,4 +1,4 @@
-/** The form of the cases: what is given where, and each reading's verdict on it. */
+/** The form of the cases: an input, its place, and the expected result in each reading. */
 import { SAMPLES, type SampleName } from '../samples.ts';
 
 export const MODES = [
@@ -58,7 +58,7 @@ export const byDialect = (strict: Verdict, open: Verdict): Verdicts => ({
   'open received': open,
 });
 
-/** Accepted in all four readings, and written as it is. */
+/** Accepted in all four readings, and written unchanged. */
 export const ok = (...values: readonly unknown[]): Given[] =>
   values.map((value) => ({ value, verdicts: everywhere(true) }));
 

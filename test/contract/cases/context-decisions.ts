@@ -2,7 +2,7 @@
 import { namesOf, RECORDS } from '../samples.ts';
 import { ABSENT, byDialect, type Change, type Refusal } from './case.ts';
 import { type Decision, fails, failsEmitted, fits, missing } from './decision.ts';
-import { oneOf, WORDS } from './words.ts';
+import { foundWord, oneOf, WORDS } from './words.ts';
 
 const GEO = {
   city: 'Lyon',
@@ -166,7 +166,7 @@ export const CONTEXT_DECISIONS: readonly Decision[] = [
           [
             {
               at: `context.http.request.${String(key)}`,
-              says: `${oneOf(list as readonly string[])}, found "${String(value)}"`,
+              says: `${oneOf(list as readonly string[])}, ${foundWord(String(value))}`,
             },
           ],
           true,

@@ -180,7 +180,11 @@ export const ENVELOPE_DECISIONS: readonly Decision[] = [
       strictlyUnknown('http_scan', { message_type: 'injection_a b' }, 'a string'),
       strictlyUnknown('http_scan', { message_type: 'injection_a\n' }, 'a string'),
       strictlyUnknown('http_scan', { message_type: 'an injection_a' }, 'a string'),
-      strictlyUnknown('http_scan', { message_type: 'Security_Event' }, '"Security_Event"'),
+      strictlyUnknown(
+        'http_scan',
+        { message_type: 'Security_Event' },
+        '"Security_Event"; did you mean "security_event"?',
+      ),
       strictlyUnknown('http_scan', { message_type: ' ' }, 'a string'),
       strictlyUnknown('http_scan', { message_type: 'constructor' }, '"constructor"'),
       strictlyUnknown('incident to send', { message_type: 'brute_force' }, '"brute_force"'),
@@ -231,7 +235,7 @@ export const ENVELOPE_DECISIONS: readonly Decision[] = [
     ],
   },
   {
-    title: 'D25 asks for the message that message_type says, and tells of no other',
+    title: 'D25 requires the message of its message_type, and reports no faults of others',
     cases: [
       ...NOT_OTHERS.map((name) => fails(name, { message: {} }, ...NOT_AN_INCIDENT)),
       fails(

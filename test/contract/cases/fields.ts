@@ -10,7 +10,7 @@ import {
   onlyOpen,
   onlyReceived,
 } from './case.ts';
-import { oneOf } from './words.ts';
+import { foundWord, oneOf } from './words.ts';
 
 /** A field whose wrong kinds are refused in the same words everywhere. */
 export const plain = (
@@ -83,7 +83,7 @@ export const NUMBER = plain('a number', NOT_NUMBER, [
 export const word = (list: readonly string[], ...others: readonly string[]): Field => ({
   given: [
     ...ok(...list),
-    ...others.flatMap((other) => onlyOpen(`${oneOf(list)}, found "${other}"`, other)),
+    ...others.flatMap((other) => onlyOpen(`${oneOf(list)}, ${foundWord(other)}`, other)),
     ...onlyOpen(`${oneOf(list)}, found a string`, 'two words'),
     {
       value: '',
@@ -125,7 +125,7 @@ export const closedWord = (
 
 const NOT_OBJECT: readonly Kind[] = ['a string', 'a number', 'an array'];
 
-/** An object with keys of its own in the tables; here only that it is one. */
+/** An object whose keys have their own tables. */
 export const OBJECT = plain('an object', NOT_OBJECT, []);
 
 export const FREE_OBJECT = plain(

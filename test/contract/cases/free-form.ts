@@ -67,7 +67,7 @@ const at = (field: string, below: readonly (string | number)[]): Path =>
 
 export const FREE_FORM: readonly Decision[] = FIELDS.flatMap(({ on, field, scalars }) => [
   {
-    title: `D0 refuses what is not JSON in ${field} of ${on}`,
+    title: `D0 rejects values that are not JSON in ${field} of ${on}`,
     cases: [
       ...REFUSED.map(
         ([value, below, says]): Change => ({
@@ -91,7 +91,7 @@ export const FREE_FORM: readonly Decision[] = FIELDS.flatMap(({ on, field, scala
     ],
   },
   {
-    title: `D0 takes any JSON in ${field} of ${on} as it is`,
+    title: `D0 accepts any JSON in ${field} of ${on} unchanged`,
     cases: [
       ...[...SCALARS, ...(scalars === true ? [] : NESTED)].map(
         (value): Change => ({ on, set: { [field]: value }, verdicts: everywhere(true) }),

@@ -3,10 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { contract, messageToSend } from '../../../src/contract/index.ts';
 import { escapeLine } from '../../../src/contract/json-fragments.ts';
+import { withOwnKeys } from '../../../src/contract/own-keys.ts';
 import {
   type CapturedFields,
+  messageSerializer,
   serializeLogRecord,
-  serializeMessageToSend,
 } from '../../../src/contract/serialize.ts';
 import { DRAFTS, ELEMENTS, LINE, MESSAGES, SAMPLES, type SampleName } from '../samples.ts';
 import { type Case, keysOf, MODES, type Mode, refusals } from './case.ts';
@@ -35,7 +36,10 @@ const nothingCaptured = (): CapturedFields => ({
 const SERIALIZERS: ReadonlyMap<z.ZodType, Serialize> = new Map(
   (['strict', 'open'] as const).flatMap((dialect): [z.ZodType, Serialize][] => [
     [contract({ dialect }).LogRecord, (value) => serializeLogRecord(value, dialect)],
-    [messageToSend(dialect), (value) => serializeMessageToSend(value, dialect, nothingCaptured())],
+    [
+      messageToSend(dialect),
+      (value) => messageSerializer(dialect)(withOwnKeys(value), nothingCaptured()),
+    ],
   ]),
 );
 
@@ -49,7 +53,7 @@ export const serialized = (schema: z.ZodType, data: unknown): string => {
     : text;
 };
 
-/** As JSON text: most are equal as they are, and need not be read to be compared. */
+/** Compared as JSON text first, since most are equal. */
 const asJson = (value: unknown): string | undefined => JSON.stringify(value);
 
 const isSameJson = (one: string | undefined, other: string | undefined): boolean =>

@@ -1,4 +1,4 @@
-/** D26-D30: what a message tells. */
+/** D26-D30: the content of a message. */
 import { MESSAGES } from '../samples.ts';
 import { ABSENT, byReading } from './case.ts';
 import { type Decision, fails, failsEmitted, fits, missing } from './decision.ts';
@@ -14,7 +14,7 @@ const ACCOUNTS = MESSAGES.account_takeover.message.new_compromised_accounts;
 
 export const MESSAGE_DECISIONS: readonly Decision[] = [
   {
-    title: 'D26 takes categories and kinds that nobody knows yet',
+    title: 'D26 accepts unknown categories and kinds',
     cases: [
       fits('security_event', {
         'message.event_category': 'brand new',

@@ -84,7 +84,7 @@ export const RECORD_DECISIONS: readonly Decision[] = [
     ],
   },
   {
-    title: 'D0 asks the payload of the event that event_name says, and tells of no other',
+    title: 'D0 requires the payload of its event_name, and reports no faults of others',
     cases: [
       {
         on: 'attack',

@@ -1,4 +1,4 @@
-/** D0 on every object of every sample: a key that nobody knows, there. */
+/** D0: an unknown key in every object of every sample. */
 import { namesOf, SAMPLES, type SampleName } from '../samples.ts';
 import { byReading, type Change, everywhere } from './case.ts';
 import type { Decision } from './decision.ts';

@@ -33,3 +33,16 @@ export const WORDS = {
 
 export const oneOf = (list: readonly (string | number)[]): string =>
   `expected one of ${list.map((word) => JSON.stringify(word)).join(', ')}`;
+
+const NEAR_MISSES: ReadonlyMap<string, string> = new Map([
+  ['get', 'GET'],
+  ['HTTP', 'http'],
+  ['SQL_INJECTION', 'sql_injection'],
+  ['HTTP_SCAN', 'http_scan'],
+]);
+
+/** `found "…"`, and for a near miss the word that was probably meant. */
+export const foundWord = (word: string): string => {
+  const near = NEAR_MISSES.get(word);
+  return `found "${word}"${near === undefined ? '' : `; did you mean "${near}"?`}`;
+};

@@ -1,8 +1,17 @@
-/** Laws 1, 6 and 7: all or nothing, bounds and the ledger; and who is told of what is due. */
+/** Laws 1, 6 and 7: all or nothing, bounds and the ledger; and who is notified of due messages. */
 import { describe, expect, test } from 'vitest';
 import type { Claim, MessageQueue, NothingDue } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, INITIAL, isClaim, Trial } from './trial.ts';
+import {
+  closeApplication,
+  counted,
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  isClaim,
+  Trial,
+} from './trial.ts';
 
 export function describeAccounting(harness: QueueHarness): void {
   describe('a full queue', () => {
@@ -31,21 +40,22 @@ export function describeAccounting(harness: QueueHarness): void {
 
     test('counts no message that it does not store', async () => {
       const trial = await Trial.start(harness, { maxPendingMessages: 1 });
-      await trial.queue.closeApplication('closed', 1);
+      await trial.enqueue('closed', 'a');
+      await trial.settle(await trial.claim(), DELIVERED, { health: 'closed' });
       expect(await trial.queue.enqueue([])).toEqual({ sequences: [], closed: [] });
       const entries = ['closed', 'closed', 'one'].map((name) => entryOf(name));
       const { sequences, closed } = await trial.queue.enqueue(entries);
       expect([sequences.length, closed]).toEqual([1, ['closed']]);
-      expect(await trial.counts()).toEqual([1, 0, 1, 0]);
+      expect(await trial.counts()).toEqual([2, 1, 1, 0]);
     });
   });
 
   describe('stats', () => {
-    test('tell each application its own ledger, and the sums', async () => {
+    test('have the ledger of each application and the sums', async () => {
       const trial = await Trial.start(harness);
       await trial.queue.enqueue([entryOf('one', { sizeBytes: 70 }), entryOf('one')]);
       await trial.enqueue('two', 'c', 'd');
-      await trial.settle(await trial.claim(), [DELIVERED, DEAD], { tier: 'failing' });
+      await trial.settle(await trial.claim(), [DELIVERED, DEAD], { health: 'failing' });
       await trial.queue.purgeDeadLetters({});
       await trial.settle(await trial.claim(), [DEAD, trial.retry(0)]);
       const { applications, discarded, ...total } = await trial.queue.stats();
@@ -63,18 +73,18 @@ export function describeAccounting(harness: QueueHarness): void {
       ]);
       expect(Object.fromEntries(rows)).toEqual({
         one: {
-          tier: 'failing',
+          health: 'failing',
           accepted: 2,
           delivered: 1,
           pending: 0,
           dead: 0,
           discarded: { purged: 1 },
         },
-        two: { tier: 'healthy', accepted: 2, delivered: 0, pending: 1, dead: 1, discarded: {} },
+        two: { health: 'healthy', accepted: 2, delivered: 0, pending: 1, dead: 1, discarded: {} },
       });
     });
 
-    test('tell for how long what waits could have been claimed, at most', async () => {
+    test('have the time for which the oldest claimable message has been due', async () => {
       const trial = await Trial.start(harness);
       const oldest = async (): Promise<number> => (await trial.queue.stats()).oldestDueMs;
       expect(await oldest()).toBe(0);
@@ -91,11 +101,11 @@ export function describeAccounting(harness: QueueHarness): void {
       expect(await oldest()).toBe(0);
       await trial.advance(4);
       expect(trial.units(await oldest())).toBe(4);
-      await trial.queue.closeApplication('one', 0);
+      await closeApplication(trial.queue);
       expect(trial.units(await oldest())).toBe(3);
     });
 
-    test('tell of a lease that is over that its messages wait', async () => {
+    test('count messages of an expired lease as waiting', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
       await trial.claim({ leaseMs: trial.ms(1) });
@@ -113,10 +123,10 @@ export function describeAccounting(harness: QueueHarness): void {
       ['a reopening', (trial) => trial.queue.reopenApplication('closed')],
       ['a settling', async (trial) => trial.settle(await trial.claim(), trial.retry(1))],
       ['a release', async (trial) => trial.queue.release(await trial.claim())],
-    ])('is told after %s, until it is taken off', async (_title, act) => {
+    ])('is called after %s, until it unsubscribes', async (_title, act) => {
       const trial = await Trial.start(harness);
       await trial.enqueue('closed', 'a');
-      await trial.queue.closeApplication('closed', 0);
+      await closeApplication(trial.queue);
       await trial.enqueue('dead', 'b');
       await trial.settle(await trial.claim(), DEAD);
       await trial.enqueue('one', 'c');
@@ -133,7 +143,7 @@ export function describeAccounting(harness: QueueHarness): void {
       expect(calls).toBe(before);
     });
 
-    test('finds due what it was told of, and may listen twice', async () => {
+    test('is called when messages are due, once for each subscription', async () => {
       const trial = await Trial.start(harness);
       const seen: (Claim | NothingDue)[] = [];
       let looking = Promise.resolve();
@@ -161,10 +171,10 @@ export function describeAccounting(harness: QueueHarness): void {
     const CALLS: readonly [string, (queue: MessageQueue) => Promise<unknown>][] = [
       ['open', (queue) => queue.open(INITIAL)],
       ['enqueue', (queue) => queue.enqueue([entryOf('one')])],
-      ['claim', (queue) => queue.claim({ tiers: [], maxMessages: 1, maxBytes: 1, leaseMs: 1 })],
+      ['claim', (queue) => queue.claim({ ofHealth: [], maxMessages: 1, maxBytes: 1, leaseMs: 1 })],
       ['applicationState', (queue) => queue.applicationState('one')],
-      ['expire', (queue) => queue.expire(0, 1)],
-      ['closeApplication', (queue) => queue.closeApplication('one', 1)],
+      ['deadLetterOlderThan', (queue) => queue.deadLetterOlderThan(0, 1)],
+      ['deadLetterClosed', (queue) => queue.deadLetterClosed('one', 1)],
       ['reopenApplication', (queue) => queue.reopenApplication('one')],
       ['countPending', (queue) => queue.countPending([])],
       ['listDeadLetters', (queue) => queue.listDeadLetters({ limit: 1 })],
@@ -172,13 +182,13 @@ export function describeAccounting(harness: QueueHarness): void {
       ['purgeDeadLetters', (queue) => queue.purgeDeadLetters({})],
     ];
 
-    test.each(CALLS)('is the end of %s', async (_name, call) => {
+    test.each(CALLS)('makes %s reject', async (_name, call) => {
       const trial = await Trial.start(harness);
       await trial.queue.close();
       await expect(call(trial.queue)).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
     });
 
-    test('is the end of what a claim is used for', async () => {
+    test('makes settle, release and extend of a claim reject', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
       const claim = await trial.claim();
@@ -189,7 +199,7 @@ export function describeAccounting(harness: QueueHarness): void {
       await expect(trial.queue.extend(claim, 1)).rejects.toMatchObject(closed);
     });
 
-    test('waits for what was begun, tells of every message that waits, and twice the same', async () => {
+    test('waits for running calls, counts waiting messages, and resolves to the same when called twice', async () => {
       const trial = await Trial.start(harness);
       const entries = ['one', 'two', 'one'].map((name) => entryOf(name));
       await trial.queue.enqueue(entries);
@@ -198,10 +208,10 @@ export function describeAccounting(harness: QueueHarness): void {
       const begun = trial.queue.enqueue([entryOf('three')]);
       const closing = trial.queue.close();
       expect((await begun).sequences).toHaveLength(1);
-      const { returned, left } = await closing;
+      const { returned, remaining } = await closing;
       const expected = harness.capabilities.durable ? [0, 4] : [4, 0];
-      expect([returned.length, left]).toEqual(expected);
-      expect(await trial.queue.close()).toEqual({ returned, left });
+      expect([returned.length, remaining]).toEqual(expected);
+      expect(await trial.queue.close()).toEqual({ returned, remaining });
     });
   });
 }

@@ -90,7 +90,7 @@ export function describeClaiming(harness: QueueHarness): void {
       expect(messages).toHaveLength(contents.length);
       for (const [index, { stored, ...rest }] of messages.entries()) {
         const { stored: accepted } = entries[index] as QueueEntry;
-        expect(rest).toMatchObject({ sequence: sequences[index], sends: 0, progress: null });
+        expect(rest).toMatchObject({ sequence: sequences[index], retryCount: 0, retryState: null });
         expect({ ...stored, bytes: 0 }).toEqual({ ...accepted, bytes: 0 });
         expect(Buffer.isBuffer(stored.bytes)).toBe(true);
         expect(accepted.bytes.equals(stored.bytes)).toBe(true);
@@ -126,7 +126,7 @@ export function describeClaiming(harness: QueueHarness): void {
       ]);
     });
 
-    test('tells how old its messages are, and the time', async () => {
+    test('shows the age of its messages and the time', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
       await trial.advance(2);
@@ -160,7 +160,7 @@ export function describeClaiming(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c', 'd'].slice(0, claimed));
     });
 
-    test('is the only live one of its application, however many ask at once', async () => {
+    test('is the only live one of its application when many are made at once', async () => {
       const trial = await Trial.start(harness);
       const other = await trial.join();
       for (const name of ['one', 'two', 'three'])
@@ -175,31 +175,34 @@ export function describeClaiming(harness: QueueHarness): void {
     });
 
     test.each([
-      { tiers: ['healthy'], claimed: ['well'] },
-      { tiers: ['untried'], claimed: ['new'] },
-      { tiers: ['failing'], claimed: ['ill'] },
-      { tiers: ['failing', 'healthy', 'untried'], claimed: ['ill', 'new', 'well'] },
-      { tiers: [], claimed: [] },
-    ] as const)('is of an application of the tiers $tiers', async ({ tiers, claimed }) => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('ill', 'a', 'b');
-      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { tier: 'failing' });
-      await trial.enqueue('new', 'a', 'b');
-      const only = await trial.claim({ tiers: ['healthy'], maxMessages: 1 });
-      await trial.settle(only, DELIVERED, { tier: 'untried' });
-      await trial.enqueue('well', 'c');
-      const names: string[] = [];
-      for (;;) {
-        const claim = await trial.queue.claim(trial.request({ tiers }));
-        if (!isClaim(claim)) break;
-        names.push(claim.applicationId);
-      }
-      expect(names.toSorted()).toEqual([...claimed]);
-    });
+      { ofHealth: ['healthy'], claimed: ['well'] },
+      { ofHealth: ['untried'], claimed: ['new'] },
+      { ofHealth: ['failing'], claimed: ['ill'] },
+      { ofHealth: ['failing', 'healthy', 'untried'], claimed: ['ill', 'new', 'well'] },
+      { ofHealth: [], claimed: [] },
+    ] as const)(
+      'is of an application whose health is one of $ofHealth',
+      async ({ ofHealth, claimed }) => {
+        const trial = await Trial.start(harness);
+        await trial.enqueue('ill', 'a', 'b');
+        await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { health: 'failing' });
+        await trial.enqueue('new', 'a', 'b');
+        const only = await trial.claim({ ofHealth: ['healthy'], maxMessages: 1 });
+        await trial.settle(only, DELIVERED, { health: 'untried' });
+        await trial.enqueue('well', 'c');
+        const names: string[] = [];
+        for (;;) {
+          const claim = await trial.queue.claim(trial.request({ ofHealth }));
+          if (!isClaim(claim)) break;
+          names.push(claim.applicationId);
+        }
+        expect(names.toSorted()).toEqual([...claimed]);
+      },
+    );
   });
 
   describe('applications', () => {
-    test('take turns, whatever comes in for one of them', async () => {
+    test('take turns while one of them gets new messages', async () => {
       const trial = await Trial.start(harness);
       for (const name of ['one', 'two', 'three']) await trial.enqueue(name, 'a', 'b', 'c');
       const names: string[] = [];
@@ -212,16 +215,16 @@ export function describeClaiming(harness: QueueHarness): void {
       expect(names).toEqual(Array.from({ length: 3 }, () => ['one', 'two', 'three']).flat());
     });
 
-    test('of both tiers take turns with each other where both are asked for', async () => {
+    test('of two healths take turns when a claim accepts both', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('ill', 'a', 'b', 'c');
-      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { tier: 'failing' });
+      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { health: 'failing' });
       await trial.enqueue('well', 'd', 'e', 'f');
       const names: string[] = [];
       for (let turn = 0; turn < 4; turn += 1) {
         const claim = await trial.claim({ maxMessages: 1 });
         names.push(claim.applicationId);
-        await trial.settle(claim, DELIVERED, { tier: claim.state.tier });
+        await trial.settle(claim, DELIVERED, { health: claim.state.health });
       }
       expect(names.slice(0, 2).toSorted()).toEqual(['ill', 'well']);
       expect(names.slice(2).toSorted()).toEqual(['ill', 'well']);
@@ -249,7 +252,7 @@ export function describeClaiming(harness: QueueHarness): void {
       expect((await trial.nothing()).dueInMs).toBeGreaterThan(0);
     });
 
-    test('are all served where many have one message each', async () => {
+    test('are all claimed when many have one message each', async () => {
       const trial = await Trial.start(harness);
       const names = Array.from({ length: harness.crowd }, (_, index) => `crowd:${index}`);
       await trial.queue.enqueue(names.map((name) => entryOf(name)));

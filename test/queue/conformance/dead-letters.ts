@@ -18,7 +18,7 @@ const namesIn = async (trial: Trial, filter: DeadLetterFilter = {}): Promise<str
   return items.map(({ stored }) => stored.messageId);
 };
 
-/** Filters are told by names, since ids are the queue's. */
+/** Filters name messages, since each queue makes its own ids. */
 const FILTERS = [
   { title: 'all', names: undefined, applicationId: undefined, meant: ['a', 'b', 'c', 'd', 'e'] },
   { title: 'of an application', names: undefined, applicationId: 'two', meant: ['d', 'e'] },
@@ -43,7 +43,7 @@ async function filterOf(
 
 export function describeDeadLetters(harness: QueueHarness): void {
   describe('dead letters', () => {
-    test('tell the message, how often it was sent, why it died and when', async () => {
+    test('have the message, its sends, the reason and the time', async () => {
       const trial = await Trial.start(harness);
       const entry = entryOf('one', { bytes: Buffer.from([0, 255, 10]) });
       await trial.queue.enqueue([entry]);
@@ -74,7 +74,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
         ],
       ],
     ])(
-      'come in pages of %i, oldest first, also behind one that is gone',
+      'come in pages of %i, oldest first, also after a cursor that was purged',
       async (limit, expected) => {
         const trial = await fiveDead(harness);
         const pages: string[][] = [];
@@ -97,7 +97,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
       },
     );
 
-    test('have no next page where the last one is full', async () => {
+    test('have no next page when the last one is full', async () => {
       const trial = await fiveDead(harness);
       expect(await trial.queue.listDeadLetters({ limit: 5 })).not.toHaveProperty('next');
       const { next } = await trial.queue.listDeadLetters({ limit: 2, applicationId: 'one' });
@@ -139,11 +139,11 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(names.toSorted()).toEqual([...meant]);
     });
 
-    test('that are replayed go on counting, are young, and have a new sequence and no progress', async () => {
+    test('keep their sends when they are replayed, with a new age and sequence and without retry state', async () => {
       const trial = await Trial.start(harness);
       const entry = entryOf('one');
       await trial.queue.enqueue([entry]);
-      await trial.settle(await trial.claim(), trial.retry(0, { maxMessages: 1, progress: 4 }));
+      await trial.settle(await trial.claim(), trial.retry(0, { maxMessages: 1, retryState: 4 }));
       await trial.settle(await trial.claim(), DEAD);
       await trial.advance(5);
       await trial.enqueue('one', 'b');
@@ -152,8 +152,8 @@ export function describeDeadLetters(harness: QueueHarness): void {
       const claim = await trial.claim();
       expect(idsOf(claim)).toEqual(['b', entry.stored.messageId]);
       expect(claim.messages[1]).toMatchObject({
-        sends: 2,
-        progress: null,
+        retryCount: 2,
+        retryState: null,
         stored: entry.stored,
       });
       expect(trial.units(claim.messages[1]?.ageMs)).toBe(1);
@@ -165,14 +165,15 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(await trial.counts()).toEqual([2, 2, 0, 0]);
     });
 
-    test('of a closed application are not replayed, others are', async () => {
+    test('are replayed except those of closed applications', async () => {
       const trial = await fiveDead(harness);
-      await trial.queue.closeApplication('one', 10);
+      await trial.enqueue('one', 'z');
+      await trial.settle(await trial.claim(), DELIVERED, { health: 'closed' });
       expect(await trial.queue.replayDeadLetters({})).toBe(2);
       expect(await namesIn(trial)).toEqual(['a', 'b', 'c']);
       await trial.queue.reopenApplication('one');
       expect(await trial.queue.replayDeadLetters({ applicationId: 'one' })).toBe(3);
-      expect(await trial.counts()).toEqual([5, 0, 5, 0]);
+      expect(await trial.counts()).toEqual([6, 1, 5, 0]);
     });
   });
 }

@@ -17,7 +17,7 @@ async function threeAtOnce(harness: QueueHarness): Promise<Trial> {
 
 export function describeDelays(harness: QueueHarness): void {
   describe('a delay', () => {
-    test('keeps messages back until it is over', async () => {
+    test('delays messages until it is over', async () => {
       const trial = await Trial.start(harness);
       await trial.queue.enqueue(named('a'), trial.ms(10));
       expect(trial.units((await trial.nothing()).dueInMs)).toBe(10);
@@ -35,7 +35,7 @@ export function describeDelays(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['b']);
     });
 
-    test('lets messages pass that are due before its end', async () => {
+    test('does not delay messages that are due earlier', async () => {
       const trial = await Trial.start(harness);
       await trial.queue.enqueue(named('late', 'later'), trial.ms(8));
       await trial.queue.enqueue(named('soon'), trial.ms(3));
@@ -71,7 +71,7 @@ export function describeDelays(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['late', 'soon', 'now']);
     });
 
-    test('goes on while fewer messages wait, though others are claimed', async () => {
+    test('continues while fewer messages wait, although others are claimed', async () => {
       const trial = await threeAtOnce(harness);
       await trial.queue.enqueue(named('a', 'b'));
       const claim = await trial.claim();
@@ -107,7 +107,7 @@ export function describeDelays(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['b', 'c']);
     });
 
-    test('does not shorten the wait of a retry when it ends early', async () => {
+    test('does not shorten the wait of retries when it ends early', async () => {
       const trial = await threeAtOnce(harness);
       await trial.queue.enqueue(named('retried'));
       await trial.settle(await trial.claim(), trial.retry(6), { maxMessages: 3 });

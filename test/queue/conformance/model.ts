@@ -17,7 +17,7 @@ export interface ModelMessage {
   dueMs: number;
   sends: number;
   maxMessages: number;
-  progress: Json;
+  retryState: Json;
 }
 
 export interface ModelClaim {
@@ -56,7 +56,7 @@ export class Model {
     return made;
   }
 
-  isClosed = (id: string): boolean => this.applications.get(id)?.state.tier === 'closed';
+  isClosed = (id: string): boolean => this.applications.get(id)?.state.health === 'closed';
 
   enqueue(
     entries: readonly QueueEntry[],
@@ -83,7 +83,7 @@ export class Model {
       acceptedMs: nowMs,
       dueMs: nowMs + delayMs,
       maxMessages: Number.POSITIVE_INFINITY,
-      progress: null,
+      retryState: null,
     };
   }
 
@@ -115,12 +115,13 @@ export class Model {
     return first && Math.max(first.dueMs, this.application(id).notBeforeMs);
   }
 
-  /** Of each application of the tiers of which something waits. */
-  times(tiers: ClaimRequest['tiers']): Map<string, number> {
+  /** Of each application of this health of which something waits. */
+  times(ofHealth: ClaimRequest['ofHealth']): Map<string, number> {
     const times = new Map<string, number>();
     for (const [id, { state }] of this.applications) {
       const atMs = this.claimableMs(id);
-      if (atMs !== undefined && tiers.some((tier) => tier === state.tier)) times.set(id, atMs);
+      if (atMs !== undefined && ofHealth.some((health) => health === state.health))
+        times.set(id, atMs);
     }
     return times;
   }
@@ -149,8 +150,8 @@ export class Model {
     if (update !== undefined) {
       const { pauseMs, ...rest } = update;
       const application = this.application(claim.applicationId);
-      const isClosed = application.state.tier === 'closed';
-      application.state = isClosed ? { ...rest, tier: 'closed' } : rest;
+      const isClosed = application.state.health === 'closed';
+      application.state = isClosed ? { ...rest, health: 'closed' } : rest;
       application.notBeforeMs = this.nowMs + pauseMs;
     }
     this.#endDelays(this.nowMs);
@@ -166,7 +167,7 @@ export class Model {
       } else {
         if (result.afterMs > 0) message.dueMs = this.nowMs + result.afterMs;
         message.maxMessages = result.maxMessages ?? Number.POSITIVE_INFINITY;
-        message.progress = result.progress;
+        message.retryState = result.retryState;
         this.waiting.push(message);
       }
     }
@@ -206,13 +207,8 @@ export class Model {
     this.dead = this.dead.toSorted((one, other) => placeOf(one) - placeOf(other));
   }
 
-  close(id: string): void {
-    const application = this.application(id);
-    application.state = { ...application.state, tier: 'closed' };
-  }
-
   reopen(id: string): void {
-    if (!this.applications.has(id) || this.application(id).state.tier === 'healthy') return;
+    if (!this.applications.has(id) || this.application(id).state.health === 'healthy') return;
     Object.assign(this.application(id), { state: INITIAL, notBeforeMs: 0 });
     this.#endDelays(this.nowMs);
   }
@@ -261,7 +257,7 @@ export class Model {
       applications: Object.fromEntries(
         [...this.applications].map(([id, { state }]) => [
           id,
-          { ...ledgerOf((one) => one === id), tier: state.tier },
+          { ...ledgerOf((one) => one === id), health: state.health },
         ]),
       ),
     };

@@ -12,7 +12,7 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import type { QueueHarness } from './harness.ts';
-import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
+import { closeApplication, DEAD, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
 
 /** The other end of a move: an open queue in a file. */
 async function openFile(): Promise<DurableQueue> {
@@ -55,26 +55,27 @@ function plain(item: QueueItem): object {
 async function fillForMove(trial: Trial): Promise<void> {
   const { queue } = trial;
   const state = {
-    tier: 'failing',
+    health: 'failing',
     maxMessages: 7,
     maxBytes: 7000,
     circuitBreaker: { failures: [1, null] },
   } as const;
+  await queue.enqueue([entryOf('closed', { messageId: 'expired \0' }), entryOf('closed')]);
+  await closeApplication(queue);
+  await queue.deadLetterClosed('closed', 1);
   const bytes = Buffer.from([0, 255, 10]);
   await queue.enqueue([
     entryOf('one', { messageId: 'retried', bytes }),
     entryOf('one', { messageId: 'postponed' }),
     entryOf('one', { messageId: 'dead', bytes }),
   ]);
-  const results = [trial.retry(0, { maxMessages: 2, progress: 3 }), trial.retry(5), DEAD];
+  const results = [trial.retry(0, { maxMessages: 2, retryState: 3 }), trial.retry(5), DEAD];
   await trial.settle(await trial.claim(), results, { ...state, pauseMs: trial.ms(2) });
   await queue.enqueue([
     entryOf('\0 \ud800', { messageId: 'same', sizeBytes: 300 }),
     entryOf('\0 \ud800', { messageId: 'same', format: 1 }),
   ]);
   await queue.enqueue([entryOf('one', { messageId: 'delayed' })], trial.ms(1));
-  await queue.enqueue([entryOf('closed', { messageId: 'expired \0' }), entryOf('closed')]);
-  await queue.closeApplication('closed', 1);
 }
 
 /** Fails after so many items. */
@@ -105,7 +106,7 @@ export function describeMoving(harness: QueueHarness): void {
       expect((await back.enqueue('closed', 'late')).closed).toEqual(['closed']);
     });
 
-    test('can go by a file of JSON lines', async () => {
+    test('works through a file of JSON lines', async () => {
       const trial = await Trial.start(harness);
       await fillForMove(trial);
       const lines = (await allOf(exportQueue(moved(trial)))).map((item) => JSON.stringify(item));
@@ -117,34 +118,39 @@ export function describeMoving(harness: QueueHarness): void {
       expect(await contentOf(other)).toEqual(await contentOf(trial.queue));
     });
 
-    test('goes on with the number of sends, the state and the dead letters', async () => {
+    test('keeps sends, states and dead letters', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b', 'c');
-      const state = { tier: 'failing', maxMessages: 5, maxBytes: 5000, circuitBreaker: 4 } as const;
-      const results = [trial.retry(0, { progress: 3 }), DEAD, trial.retry(1)];
+      const state = {
+        health: 'failing',
+        maxMessages: 5,
+        maxBytes: 5000,
+        circuitBreaker: 4,
+      } as const;
+      const results = [trial.retry(0, { retryState: 3 }), DEAD, trial.retry(1)];
       await trial.settle(await trial.claim(), results, state);
       const items = await allOf(exportQueue(moved(trial)));
       const target = await Trial.start(harness);
-      let told = 0;
+      let calls = 0;
       target.queue.onDue(() => {
-        told += 1;
+        calls += 1;
       });
       await importQueue(moved(target), items);
-      expect(told).toBeGreaterThan(0);
+      expect(calls).toBeGreaterThan(0);
       const claim = await target.claim();
       expect(claim).toMatchObject({ applicationId: 'one', state });
-      expect(claim.messages).toMatchObject([{ sends: 1, progress: 3 }]);
+      expect(claim.messages).toMatchObject([{ retryCount: 1, retryState: 3 }]);
       await target.settle(claim, DELIVERED);
       expect(await target.queue.replayDeadLetters({})).toBe(1);
       const replayed = await target.claim();
-      expect([idsOf(replayed), replayed.messages[0]?.sends]).toEqual([['b'], 1]);
+      expect([idsOf(replayed), replayed.messages[0]?.retryCount]).toEqual([['b'], 1]);
       await target.settle(replayed, DELIVERED);
       await target.advance(1);
       expect(idsOf(await target.claim())).toEqual(['c']);
       expect(await target.counts()).toEqual([3, 2, 1, 0]);
     });
 
-    test('that failed is mended by a second one, which stores nothing twice', async () => {
+    test('stores nothing twice when it is repeated after a failure', async () => {
       const source = await openFile();
       await source.enqueue(Array.from({ length: 1100 }, () => entryOf('one')));
       const items = await allOf(exportQueue(source));
@@ -159,7 +165,7 @@ export function describeMoving(harness: QueueHarness): void {
       expect(await trial.counts()).toEqual([1100, 1000, 100, 0]);
     });
 
-    test('stores no message of a call for which there is no room', async () => {
+    test('stores no message of a call that exceeds a limit', async () => {
       const trial = await Trial.start(harness, { maxPendingBytes: 250 });
       const source = await openFile();
       await source.enqueue([entryOf('one'), entryOf('one'), entryOf('two')]);
@@ -173,7 +179,45 @@ export function describeMoving(harness: QueueHarness): void {
       ]);
     });
 
-    test('does not begin while messages are claimed', async () => {
+    test('leaves an application of the target closed', async () => {
+      const source = await openFile();
+      await source.enqueue([entryOf('closed')]);
+      const trial = await Trial.start(harness);
+      await trial.enqueue('closed', 'a');
+      await closeApplication(trial.queue);
+      await importQueue(moved(trial), exportQueue(source));
+      expect(await trial.queue.applicationState('closed')).toMatchObject({ health: 'closed' });
+      expect(await trial.nothing()).toEqual({});
+    });
+
+    test('lets old messages be dead-lettered although younger ones were there before', async () => {
+      const source = await openFile();
+      await source.enqueue([entryOf('old', { messageId: 'old' })]);
+      const items = await allOf(exportQueue(source));
+      const trial = await Trial.start(harness);
+      await trial.queue.enqueue(Array.from({ length: 201 }, () => entryOf('young')));
+      const older = items.map((item) =>
+        item.kind === 'message' ? { ...item, accepted: 1, due: 1 } : item,
+      );
+      await importQueue(moved(trial), older);
+      const letters = await trial.queue.deadLetterOlderThan(trial.ms(50), 9);
+      expect(letters.map(({ messageId }) => messageId)).toEqual(['old']);
+    });
+
+    test('ends the delay of messages that fill a claim', async () => {
+      const source = await openFile();
+      await source.enqueue([entryOf('one'), entryOf('one')], 1e9);
+      const items = (await allOf(exportQueue(source))).map((item) =>
+        item.kind === 'application' ? { ...item, max_messages: 3 } : item,
+      );
+      const trial = await Trial.start(harness);
+      await importQueue(moved(trial), items);
+      expect(await trial.nothing()).not.toEqual({});
+      await trial.enqueue('one', 'last');
+      expect((await trial.claim()).messages).toHaveLength(3);
+    });
+
+    test('is rejected while messages are claimed', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
       await trial.claim({ leaseMs: trial.ms(2) });

@@ -16,12 +16,12 @@ const anyResult = fc.oneof(
     kind: fc.constant('retry' as const),
     units: anyUnits,
     maxMessages: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
-    progress: fc.nat({ max: 9 }),
+    retryState: fc.nat({ max: 9 }),
   }),
 );
 
 const anyState = fc.record({
-  tier: fc.constantFrom('healthy' as const, 'failing' as const, 'closed' as const),
+  health: fc.constantFrom('healthy' as const, 'failing' as const, 'closed' as const),
   maxMessages: fc.constantFrom(1, 3, 1000),
   maxBytes: fc.constantFrom(100, 250, 100_000),
   circuitBreaker: fc.nat({ max: 9 }),
@@ -61,7 +61,7 @@ export const anyCommand = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('claim' as const),
-      tiers: fc.subarray(['healthy' as const, 'failing' as const], { minLength: 1 }),
+      ofHealth: fc.subarray(['healthy' as const, 'failing' as const], { minLength: 1 }),
       maxMessages: anyMax,
       maxBytes: fc.constantFrom(100, 200, 100_000),
       leaseUnits: fc.integer({ min: 1, max: 6 }),
@@ -89,8 +89,15 @@ export const anyCommand = fc.oneof(
       units: fc.integer({ min: 1, max: 4 }),
     }),
   },
-  fc.record({ kind: fc.constant('expire' as const), units: anyUnits, max: anyMax }),
-  fc.record({ kind: fc.constant('close' as const), applicationId: anyApplication, max: anyMax }),
+  fc.record({ kind: fc.constant('deadLetterOlderThan' as const), units: anyUnits, max: anyMax }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('dead-letter-closed' as const),
+      applicationId: anyApplication,
+      max: anyMax,
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('reopen' as const), applicationId: anyApplication }),

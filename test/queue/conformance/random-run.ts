@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import type {
   ApplicationUpdate,
   Claim,
+  DeadLetteredMessage,
   DeadLetterFilter,
-  ExpiredMessage,
   MessageResult,
 } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
@@ -49,10 +49,10 @@ class Comparison {
         return this.#extend(command);
       case 'advance':
         return this.#advance(command);
-      case 'expire':
-        return this.#expire(command);
-      case 'close':
-        return this.#close(command);
+      case 'deadLetterOlderThan':
+        return this.#deadLetterOlderThan(command);
+      case 'dead-letter-closed':
+        return this.#deadLetterClosed(command);
       case 'reopen':
         return this.#reopen(command);
       default:
@@ -69,10 +69,10 @@ class Comparison {
     this.#sequences.accept(accepted.messages, sequences);
   }
 
-  async #claim({ tiers, maxMessages, maxBytes, leaseUnits }: Run<'claim'>): Promise<void> {
+  async #claim({ ofHealth, maxMessages, maxBytes, leaseUnits }: Run<'claim'>): Promise<void> {
     const leaseMs = this.#trial.ms(leaseUnits);
-    const request = this.#trial.request({ tiers, maxMessages, maxBytes, leaseMs });
-    const times = this.#model.times(tiers);
+    const request = this.#trial.request({ ofHealth, maxMessages, maxBytes, leaseMs });
+    const times = this.#model.times(ofHealth);
     const { nowMs } = this.#model;
     const real = await this.#trial.queue.claim(request);
     if (!isClaim(real)) {
@@ -88,16 +88,16 @@ class Comparison {
     assert.deepEqual(real.state, this.#model.application(real.applicationId).state);
     assert.deepEqual(
       // Of whatever class a queue's objects are.
-      real.messages.map(({ stored, sends, progress }) => ({
-        sends,
-        progress,
+      real.messages.map(({ stored, retryCount, retryState }) => ({
+        retryCount,
+        retryState,
         stored: { ...stored },
         ageMs: 0,
       })),
-      model.messages.map(({ entry: { stored }, sends, progress }) => ({
+      model.messages.map(({ entry: { stored }, sends, retryState }) => ({
         stored,
-        sends: sends - 1,
-        progress,
+        retryCount: sends - 1,
+        retryState,
         ageMs: 0,
       })),
     );
@@ -167,37 +167,29 @@ class Comparison {
 
   async #advance({ units }: Run<'advance'>): Promise<void> {
     await this.#trial.advance(units);
-    const before = this.#model.live;
     this.#model.advance(this.#trial.ms(units));
-    const ended = before.filter((claim) => !this.#isLive(claim));
-    // A queue may leave these to the next page of closing, the model does not.
-    for (const { applicationId } of ended) {
-      if (!this.#model.isClosed(applicationId)) continue;
-      await this.#trial.queue.closeApplication(applicationId, 1000);
-      this.#model.bury(this.#model.waitingOf(applicationId), 'destination-closed');
-    }
   }
 
-  async #expire({ units, max }: Run<'expire'>): Promise<void> {
+  async #deadLetterOlderThan({ units, max }: Run<'deadLetterOlderThan'>): Promise<void> {
     // Between two times at which something was accepted.
     const olderThanMs = this.#trial.ms(units + 0.5);
     const old = this.#model.waiting.filter(
       ({ acceptedMs }) => this.#model.nowMs - acceptedMs > olderThanMs,
     );
-    const expired = await this.#trial.queue.expire(olderThanMs, max);
+    const expired = await this.#trial.queue.deadLetterOlderThan(olderThanMs, max);
     this.#buryChosen(expired, { old, max, reason: 'horizon-passed' });
   }
 
-  async #close({ applicationId, max }: Run<'close'>): Promise<void> {
-    this.#model.close(applicationId);
-    const old = this.#model.waitingOf(applicationId);
-    const closed = await this.#trial.queue.closeApplication(applicationId, max);
+  async #deadLetterClosed({ applicationId, max }: Run<'dead-letter-closed'>): Promise<void> {
+    const isClosed = this.#model.isClosed(applicationId);
+    const old = isClosed ? this.#model.waitingOf(applicationId) : [];
+    const closed = await this.#trial.queue.deadLetterClosed(applicationId, max);
     this.#buryChosen(closed, { old, max, reason: 'destination-closed' });
   }
 
   /** Which ones fit into the page the queue decides. */
   #buryChosen(
-    chosen: readonly ExpiredMessage[],
+    chosen: readonly DeadLetteredMessage[],
     { old, max, reason }: { old: ModelMessage[]; max: number; reason: ModelDeath['reason'] },
   ): void {
     const names = new Set(chosen.map(({ messageId }) => messageId));
@@ -276,7 +268,7 @@ class Comparison {
 }
 
 export function describeRandomRun(harness: QueueHarness): void {
-  test('any sequence of calls leaves what a naive queue would hold', async () => {
+  test('holds the same as a simple model after any sequence of calls', async () => {
     const commands = fc.array(anyCommand, { minLength: 5, maxLength: 50, size: 'max' });
     const run = async (sequence: readonly Command[]): Promise<void> => {
       const subject = await harness.create();
@@ -294,8 +286,11 @@ export function describeRandomRun(harness: QueueHarness): void {
   });
 }
 
-/** Throws a report that gives the seed and the shortest sequence that fails. */
+/** Throws a report that gives the seed, the shortest sequence that fails, and its error as the cause. */
 function passes(details: fc.RunDetails<[readonly Command[]]>): boolean {
-  if (details.failed) throw new Error(fc.defaultReportMessage(details));
+  if (details.failed) {
+    const message = fc.defaultReportMessage(details);
+    throw new Error(message, { cause: details.errorInstance });
+  }
   return details.numRuns > 0;
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SequenceRange } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DEAD, DELIVERED, entryOf, Trial } from './trial.ts';
+import { closeApplication, DEAD, DELIVERED, entryOf, Trial } from './trial.ts';
 
 const rises = (sequences: readonly number[]): boolean =>
   sequences.every((sequence, index) => index === 0 || sequence > (sequences[index - 1] ?? 0));
@@ -15,7 +15,8 @@ export function describeSequences(harness: QueueHarness): void {
   describe('sequences', () => {
     test('belong to the stored entries, in their order, when an application is closed', async () => {
       const trial = await Trial.start(harness);
-      await trial.queue.closeApplication('closed', 1);
+      await trial.enqueue('closed', 'a');
+      await closeApplication(trial.queue);
       const names = ['one', 'closed', 'two', 'closed', 'one'];
       const { sequences, closed } = await trial.queue.enqueue(names.map((name) => entryOf(name)));
       expect(closed).toEqual(['closed']);
@@ -55,7 +56,7 @@ export function describeSequences(harness: QueueHarness): void {
       expect(claim.messages.map(({ sequence }) => sequence)).toEqual(sequences);
     });
 
-    test('tell two messages with the same id apart', async () => {
+    test('differ for two messages with the same id', async () => {
       const trial = await Trial.start(harness);
       const { sequences } = await trial.enqueue('one', 'same', 'same');
       expect(new Set(sequences).size).toBe(2);
@@ -79,7 +80,7 @@ export function describeSequences(harness: QueueHarness): void {
       expect(await count()).toBe(5);
       await trial.settle(claim, [DELIVERED, DEAD, trial.retry(3)]);
       expect(await count()).toBe(3);
-      await trial.queue.closeApplication('one', 1);
+      await trial.queue.deadLetterOlderThan(-1, 1);
       expect(await count()).toBe(2);
     });
 

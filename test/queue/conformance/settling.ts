@@ -4,11 +4,14 @@ import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
 import { DEAD, DELIVERED, INITIAL, idsOf, Trial } from './trial.ts';
 
-const sendsOf = (claim: Claim): number[] => claim.messages.map(({ sends }) => sends);
+const LAST = { ...INITIAL, pauseMs: 0 };
+
+const retryCountsOf = (claim: Claim): number[] =>
+  claim.messages.map(({ retryCount }) => retryCount);
 
 export function describeSettling(harness: QueueHarness): void {
   describe('settling', () => {
-    test('gives each message its own result, and leaves what came later', async () => {
+    test('gives each message its own result, and leaves later messages alone', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b', 'c');
       const claim = await trial.claim();
@@ -19,6 +22,23 @@ export function describeSettling(harness: QueueHarness): void {
       expect(letters.map(({ stored }) => stored.messageId)).toEqual(['b']);
       expect(idsOf(await trial.claim())).toEqual(['c', 'd']);
     });
+
+    test.each([0, 1, 3])(
+      'with %i results for 2 messages is rejected, and keeps the claim',
+      async (count) => {
+        const trial = await Trial.start(harness);
+        await trial.enqueue('one', 'a', 'b');
+        const claim = await trial.claim();
+        const results = Array<typeof DELIVERED>(count).fill(DELIVERED);
+        await expect(trial.queue.settle(claim, results, LAST)).rejects.toMatchObject({
+          code: 'ERR_QUEUE_FAILED',
+          message: expect.stringContaining(`${count} results for 2 messages`) as string,
+        });
+        expect(await trial.counts()).toEqual([2, 0, 2, 0]);
+        expect(await trial.queue.settle({ ...claim, id: 'forged' }, results, LAST)).toBe('lost');
+        expect(await trial.settle(claim, DELIVERED)).toBe('settled');
+      },
+    );
 
     test('makes a message due at its time, and not before; others are due meanwhile', async () => {
       const trial = await Trial.start(harness);
@@ -39,7 +59,7 @@ export function describeSettling(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['a']);
     });
 
-    test('sorts what is due again by the time when it became due', async () => {
+    test('sorts retried messages by their due time', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b', 'c', 'd');
       await trial.settle(
@@ -51,7 +71,7 @@ export function describeSettling(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['d', 'b', 'c', 'a', 'e']);
     });
 
-    test('with no wait leaves a message in front of what became due later', async () => {
+    test('keeps the due time of a message that is retried without a wait', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       const claim = await trial.claim({ maxMessages: 1 });
@@ -61,20 +81,20 @@ export function describeSettling(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
     });
 
-    test("keeps the messages' progress and the application's state and circuit breaker", async () => {
+    test("keeps the messages' retry state and the application's state and circuit breaker", async () => {
       const trial = await Trial.start(harness);
       const circuitBreaker = { failures: 3, opened: [1.5, null, 'x'], nested: { deep: true } };
-      const state = { tier: 'failing', maxMessages: 7, maxBytes: 5000, circuitBreaker } as const;
+      const state = { health: 'failing', maxMessages: 7, maxBytes: 5000, circuitBreaker } as const;
       await trial.enqueue('one', 'a', 'b');
-      const results = [trial.retry(0, { progress: 5 }), trial.retry(0, { progress: 6 })];
+      const results = [trial.retry(0, { retryState: 5 }), trial.retry(0, { retryState: 6 })];
       await trial.settle(await trial.claim(), results, state);
       const claim = await trial.claim();
-      expect(claim.messages.map(({ progress }) => progress)).toEqual([5, 6]);
+      expect(claim.messages.map(({ retryState }) => retryState)).toEqual([5, 6]);
       expect(claim.state).toEqual(state);
       expect(await trial.queue.applicationState('one')).toEqual(state);
     });
 
-    test('holds all of the application back for as long as it says', async () => {
+    test('pauses the application for pauseMs', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       await trial.settle(await trial.claim({ maxMessages: 1 }), trial.retry(1), {
@@ -89,13 +109,13 @@ export function describeSettling(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['b', 'c', 'a']);
     });
 
-    test('counts a sending for each claim, over results and leases, but not for a release', async () => {
+    test('counts a send for each claim that was not released', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       const seen: number[][] = [];
       const next = async (): Promise<Claim> => {
         const claim = await trial.claim({ leaseMs: trial.ms(1) });
-        seen.push(sendsOf(claim));
+        seen.push(retryCountsOf(claim));
         return claim;
       };
       await trial.settle(await next(), trial.retry(0));
@@ -113,7 +133,7 @@ export function describeSettling(harness: QueueHarness): void {
       await trial.enqueue('one', 'a', 'b');
       const claim = await trial.claim({ maxMessages: 1 });
       await trial.settle(claim, DELIVERED);
-      expect(await trial.settle(claim, DEAD, { tier: 'failing' })).toBe('lost');
+      expect(await trial.settle(claim, DEAD, { health: 'failing' })).toBe('lost');
       expect(await trial.queue.release(claim)).toBe('lost');
       expect(await trial.queue.extend(claim, trial.ms(9))).toBe('lost');
       expect(await trial.counts()).toEqual([2, 1, 1, 0]);
@@ -123,28 +143,28 @@ export function describeSettling(harness: QueueHarness): void {
   });
 
   describe('a release', () => {
-    test('makes the messages due as they were, and writes the state where one is given', async () => {
+    test('makes the messages due as before, and writes the state if one is given', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       const claim = await trial.claim();
       await trial.enqueue('one', 'c');
       expect(await trial.queue.release(claim)).toBe('released');
       const again = await trial.claim();
-      expect([idsOf(again), sendsOf(again)]).toEqual([
+      expect([idsOf(again), retryCountsOf(again)]).toEqual([
         ['a', 'b', 'c'],
         [0, 0, 0],
       ]);
       expect(again.state).toEqual(INITIAL);
-      const state = { tier: 'failing', maxMessages: 2, maxBytes: 50, circuitBreaker: 1 } as const;
+      const state = { health: 'failing', maxMessages: 2, maxBytes: 50, circuitBreaker: 1 } as const;
       await trial.queue.release(again, { ...state, pauseMs: trial.ms(2) });
       expect(trial.units((await trial.nothing()).dueInMs)).toBe(2);
       await trial.advance(2);
-      expect((await trial.claim({ tiers: ['failing'] })).state).toEqual(state);
+      expect((await trial.claim({ ofHealth: ['failing'] })).state).toEqual(state);
     });
   });
 
   describe('a lease', () => {
-    test('that is over makes the messages due again, in front, with their sendings', async () => {
+    test('makes its messages due again when it expires, first and with their sends', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       await trial.claim({ leaseMs: trial.ms(2), maxMessages: 1 });
@@ -153,7 +173,7 @@ export function describeSettling(harness: QueueHarness): void {
       expect(trial.units((await trial.nothing()).dueInMs)).toBe(1);
       await trial.advance(1);
       const claim = await trial.claim();
-      expect([idsOf(claim), sendsOf(claim)]).toEqual([
+      expect([idsOf(claim), retryCountsOf(claim)]).toEqual([
         ['a', 'b', 'c'],
         [1, 0, 0],
       ]);
@@ -178,14 +198,14 @@ export function describeSettling(harness: QueueHarness): void {
       expect(await use(trial.queue, stale)).toBe('lost');
       expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
       const claim = await trial.claim();
-      expect([idsOf(claim), sendsOf(claim)]).toEqual([['a'], [1]]);
+      expect([idsOf(claim), retryCountsOf(claim)]).toEqual([['a'], [1]]);
       // Nor against the claim that came after it.
       expect(await use(trial.queue, stale)).toBe('lost');
       expect(await trial.settle(claim, DELIVERED)).toBe('settled');
       expect(await trial.counts()).toEqual([1, 1, 0, 0]);
     });
 
-    test('can be extended, from now on', async () => {
+    test('lasts leaseMs from the call that extends it', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
       const claim = await trial.claim({ leaseMs: trial.ms(2) });
@@ -198,17 +218,17 @@ export function describeSettling(harness: QueueHarness): void {
     });
   });
 
-  describe('where nothing can be claimed, dueInMs', () => {
-    test('is absent while nothing waits, in these tiers or at all', async () => {
+  describe('dueInMs of a claim that found nothing', () => {
+    test('is absent while no message of this health waits', async () => {
       const trial = await Trial.start(harness);
       expect(await trial.nothing()).toEqual({});
       await trial.enqueue('one', 'a');
       await trial.settle(await trial.claim(), trial.retry(1));
-      expect(await trial.nothing({ tiers: ['failing'] })).toEqual({});
-      expect(await trial.nothing({ tiers: [] })).toEqual({});
+      expect(await trial.nothing({ ofHealth: ['failing'] })).toEqual({});
+      expect(await trial.nothing({ ofHealth: [] })).toEqual({});
     });
 
-    test('is that of the first application', async () => {
+    test('is the time until the first application is due', async () => {
       const trial = await Trial.start(harness);
       for (const [name, units] of [
         ['one', 5],

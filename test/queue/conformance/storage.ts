@@ -2,7 +2,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Claim, MessageQueue, QueueEntry } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { counted, DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim, Trial } from './trial.ts';
+import {
+  closeApplication,
+  counted,
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  idsOf,
+  isClaim,
+  Trial,
+} from './trial.ts';
 
 /** 30 for each, one after the other. */
 const ofThree = (): QueueEntry[] =>
@@ -26,49 +36,53 @@ export function describeStorage(harness: QueueHarness): void {
 
   // A queue that is not durable has no storage to come back to.
   describe.runIf(durable)('a durable queue', () => {
-    test.each(['closed', 'crashed'] as const)('that was %s still has all it had', async (how) => {
-      const trial = await Trial.start(harness);
-      const state = {
-        tier: 'failing',
-        maxMessages: 5,
-        maxBytes: 5000,
-        circuitBreaker: { a: [1] },
-      } as const;
-      const entry = entryOf('one', { bytes: Buffer.from([0, 255]) });
-      const { sequences } = await trial.queue.enqueue([entry, entryOf('one'), entryOf('one')]);
-      const results = [trial.retry(0, { maxMessages: 2, progress: 3 }), DELIVERED, DEAD];
-      await trial.settle(await trial.claim(), results, state);
-      await trial.enqueue('two', 'b', 'c');
-      await trial.queue.closeApplication('two', 1);
-      const before = await trial.queue.stats();
-      const letters = await trial.deadLetters();
-      await trial.reopen(how);
-      const after = await trial.queue.stats();
-      expect({ ...after, oldestDueMs: 0 }).toEqual({ ...before, oldestDueMs: 0 });
-      expect(counted(after.discarded)).toEqual(counted(before.discarded));
-      expect(await trial.deadLetters()).toEqual(letters);
-      expect((await trial.enqueue('two', 'd')).closed).toEqual(['two']);
-      const claim = await trial.claim();
-      expect(claim).toMatchObject({ applicationId: 'one', state });
-      expect(claim.messages[0]).toMatchObject({
-        stored: entry.stored,
-        sequence: sequences[0],
-        sends: 1,
-        progress: 3,
-      });
-    });
+    test.each(['closed', 'crashed'] as const)(
+      'has the same content after it was %s',
+      async (how) => {
+        const trial = await Trial.start(harness);
+        const state = {
+          health: 'failing',
+          maxMessages: 5,
+          maxBytes: 5000,
+          circuitBreaker: { a: [1] },
+        } as const;
+        const entry = entryOf('one', { bytes: Buffer.from([0, 255]) });
+        const { sequences } = await trial.queue.enqueue([entry, entryOf('one'), entryOf('one')]);
+        const results = [trial.retry(0, { maxMessages: 2, retryState: 3 }), DELIVERED, DEAD];
+        await trial.settle(await trial.claim(), results, state);
+        await trial.enqueue('two', 'b', 'c');
+        await closeApplication(trial.queue);
+        await trial.queue.deadLetterClosed('two', 1);
+        const before = await trial.queue.stats();
+        const letters = await trial.deadLetters();
+        await trial.reopen(how);
+        const after = await trial.queue.stats();
+        expect({ ...after, oldestDueMs: 0 }).toEqual({ ...before, oldestDueMs: 0 });
+        expect(counted(after.discarded)).toEqual(counted(before.discarded));
+        expect(await trial.deadLetters()).toEqual(letters);
+        expect((await trial.enqueue('two', 'd')).closed).toEqual(['two']);
+        const claim = await trial.claim();
+        expect(claim).toMatchObject({ applicationId: 'one', state });
+        expect(claim.messages[0]).toMatchObject({
+          stored: entry.stored,
+          sequence: sequences[0],
+          retryCount: 1,
+          retryState: 3,
+        });
+      },
+    );
 
-    test('whose claims ended with close did not send; after a crash they count', async () => {
+    test('counts no send for claims that close released, and one after a crash', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
       await trial.claim({ leaseMs: trial.ms(2) });
       await trial.reopen('closed');
       const released = await trial.claim({ leaseMs: trial.ms(2) });
-      expect(released.messages[0]?.sends).toBe(0);
+      expect(released.messages[0]?.retryCount).toBe(0);
       await trial.reopen('crashed');
       await trial.advance(2);
       const claim = await trial.claim();
-      expect([idsOf(claim), claim.messages[0]?.sends]).toEqual([['a'], 1]);
+      expect([idsOf(claim), claim.messages[0]?.retryCount]).toEqual([['a'], 1]);
     });
   });
 
@@ -87,30 +101,30 @@ export function describeStorage(harness: QueueHarness): void {
 
   // A queue of one process has no other handle.
   describe.runIf(distributed)('a distributed queue', () => {
-    test('is one queue, whichever handle is used', async () => {
+    test('has one content for all of its handles', async () => {
       const trial = await Trial.start(harness);
       const other = await trial.join();
-      let told = 0;
+      let notified = 0;
       const isTold = new Promise<void>((resolve) => {
         other.onDue(() => {
-          told += 1;
+          notified += 1;
           resolve();
         });
       });
       await trial.enqueue('one', 'a');
       await isTold;
-      expect(told).toBeGreaterThan(0);
+      expect(notified).toBeGreaterThan(0);
       const claim = await other.claim(trial.request());
       expect(claim).toMatchObject({ applicationId: 'one' });
       await trial.nothing();
       await other.close();
       const again = await trial.claim();
-      expect(again.messages[0]?.sends).toBe(0);
+      expect(again.messages[0]?.retryCount).toBe(0);
       await trial.settle(again, DELIVERED);
       expect(await trial.counts()).toEqual([1, 1, 0, 0]);
     });
 
-    test('shows what one call brings to others all at once', async () => {
+    test('shows all messages of a call to others at once', async () => {
       const trial = await Trial.start(harness);
       const other = await trial.join();
       await other.claim(trial.request());
@@ -141,7 +155,7 @@ export function describeStorage(harness: QueueHarness): void {
       });
     });
 
-    test('knows a claim by whichever handle it comes back, and once', async () => {
+    test('settles a claim once, by any handle', async () => {
       const trial = await Trial.start(harness);
       const other = await trial.join();
       await trial.enqueue('one', 'a', 'b');

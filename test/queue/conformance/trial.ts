@@ -18,7 +18,7 @@ import type {
 import type { Hold, QueueBounds, QueueHarness, QueueUnderTest } from './harness.ts';
 
 export const INITIAL: ApplicationState = {
-  tier: 'healthy',
+  health: 'healthy',
   maxMessages: 1000,
   maxBytes: 1_000_000,
   circuitBreaker: null,
@@ -57,9 +57,9 @@ export const idsOf = (claim: Claim): string[] =>
 
 export const isClaim = (claimed: Claim | NothingDue): claimed is Claim => 'messages' in claimed;
 
-/** All that is due of one healthy application. */
+/** Claims all due messages of one healthy application. */
 export const REQUEST: ClaimRequest = {
-  tiers: ['healthy'],
+  ofHealth: ['healthy'],
   maxMessages: 1000,
   maxBytes: 1e9,
   leaseMs: 60_000,
@@ -72,7 +72,14 @@ export async function claimFrom(queue: MessageQueue, request = REQUEST): Promise
   return claim;
 }
 
-/** Counts that are 0 need not be told. */
+/** Closes the application whose turn it is, as a sender does: when it settles a request. */
+export async function closeApplication(queue: MessageQueue): Promise<void> {
+  const claim = await claimFrom(queue, { ...REQUEST, maxMessages: 1 });
+  const retry = { kind: 'retry', afterMs: 0, retryState: null } as const;
+  await queue.settle(claim, [retry], { ...INITIAL, health: 'closed', pauseMs: 0 });
+}
+
+/** Leaves out counts of 0, which a queue may omit. */
 export const counted = (discarded: Readonly<Record<string, number | undefined>>) =>
   Object.fromEntries(Object.entries(discarded).filter(([, count]) => (count ?? 0) > 0));
 
@@ -105,7 +112,7 @@ export class Trial {
     return this.#subject.advance(this.ms(units));
   }
 
-  /** A time that the queue told, in units: whole ones, where it is as near as can be asked. */
+  /** Converts a time of the queue to units, and rounds it within the tolerance. */
   units(ms: number | undefined): number {
     const exact = (ms ?? Number.NaN) / this.harness.unitMs;
     const whole = Math.round(exact);
@@ -113,7 +120,7 @@ export class Trial {
     return offMs <= this.harness.toleranceMs ? whole : exact;
   }
 
-  /** The queue goes on from its storage. */
+  /** Opens the queue again from its storage. */
   async reopen(how: 'closed' | 'crashed'): Promise<void> {
     if (how === 'closed') await this.queue.close();
     this.queue = (await this.#subject.reopen?.(how)) ?? this.queue;
@@ -132,14 +139,14 @@ export class Trial {
     return hold;
   }
 
-  /** One message each; they are named by what is given. */
+  /** Enqueues one message for each id. */
   enqueue(applicationId: string, ...messageIds: string[]): Promise<EnqueueResult> {
     return this.queue.enqueue(messageIds.map((messageId) => entryOf(applicationId, { messageId })));
   }
 
   request(request: Partial<ClaimRequest> = {}): ClaimRequest {
     return {
-      tiers: ['healthy', 'failing'],
+      ofHealth: ['healthy', 'failing'],
       maxMessages: 1000,
       maxBytes: 1_000_000,
       leaseMs: this.ms(10),
@@ -159,11 +166,11 @@ export class Trial {
     return claimed;
   }
 
-  retry(units: number, more: { maxMessages?: number; progress?: number } = {}): MessageResult {
-    return { kind: 'retry', afterMs: this.ms(units), progress: null, ...more };
+  retry(units: number, more: { maxMessages?: number; retryState?: number } = {}): MessageResult {
+    return { kind: 'retry', afterMs: this.ms(units), retryState: null, ...more };
   }
 
-  /** With the last result for those beyond. */
+  /** Settles a claim. The last result counts for all further messages. */
   settle(
     claim: Claim,
     results: MessageResult | readonly MessageResult[],
@@ -176,7 +183,7 @@ export class Trial {
     return this.queue.settle(claim, each, { ...INITIAL, pauseMs: 0, ...state });
   }
 
-  /** Makes dead letters of what is due, application by application. */
+  /** Makes dead letters of all due messages. */
   async bury(result: MessageResult = DEAD): Promise<void> {
     for (;;) {
       const claimed = await this.queue.claim(this.request());

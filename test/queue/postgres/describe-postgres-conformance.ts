@@ -7,10 +7,10 @@ import {
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { PostgresServer, STANDING_CLOCK } from '../../helpers/postgres-server.ts';
+import { PostgresServer, STOPPED_CLOCK } from '../../helpers/postgres-server.ts';
 import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
 import type { QueueBounds, QueueHarness, QueueUnderTest } from '../conformance/harness.ts';
-import { holdCall } from './hold-call.ts';
+import { pauseEnqueue } from './pause-enqueue.ts';
 
 const TABLES = ['application', 'message', 'dead_letter', 'counter_delta', 'imported'];
 
@@ -44,7 +44,7 @@ export function describePostgresConformance({
     await createPostgresSchema({ ...options, pool });
     control = new pg.Client(server.connection);
     await control.connect();
-    await control.query(STANDING_CLOCK);
+    await control.query(STOPPED_CLOCK);
   });
 
   afterAll(async () => {
@@ -73,7 +73,7 @@ export function describePostgresConformance({
       },
       reopen: () => Promise.resolve(handle()),
       join: () => Promise.resolve(handle()),
-      hold: (applicationId) => holdCall(control, applicationId),
+      hold: (applicationId) => pauseEnqueue(control, applicationId),
       dispose: async () => {
         for (const queue of handles) await queue.close();
       },

@@ -11,16 +11,16 @@ import {
   type PostgresConnection,
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { createSeededRandom } from '../../../src/testing/index.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
 
 /** Number of processes that share the queue. */
 const LIVES = 3;
 
-const REQUEST = { tiers: ['healthy'], maxMessages: 9, maxBytes: 1e6, leaseMs: 60_000 } as const;
+const REQUEST = { ofHealth: ['healthy'], maxMessages: 9, maxBytes: 1e6, leaseMs: 60_000 } as const;
 
 describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue with a standby', () => {
   let servers: [primary: PostgresServer, standby: PostgresServer];
@@ -78,22 +78,22 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue with a stan
       const connection = JSON.stringify(hosts());
       for (let seed = 0; seed < LIVES; seed += 1) {
         const args = [connection, 'security_events', journal.file, `${seed}`];
-        lives.push(await startLife('live-with-postgres-queue', args));
+        lives.push(await startLife('postgres-workload', args));
       }
       const failovers = quickOrNightly(2, 20);
       for (let count = 0; count < failovers; count += 1) {
-        await journal.busy(count + 1);
+        await journal.waitUntilBusy(count + 1);
         await new Promise((resolve) => setTimeout(resolve, random() * 300));
         await failOver();
-        const settled = journal.told('settled').length;
+        const settled = journal.idsOf('settled').length;
         await expect
-          .poll(() => journal.told('settled').length, { timeout: 5000 })
+          .poll(() => journal.idsOf('settled').length, { timeout: 5000 })
           .toBeGreaterThan(settled);
         await rebuildStandby();
       }
       await Promise.all(lives.splice(0).map(kill));
       const queue = await open({ connection: hosts() });
-      const failures = journal.told('failed').length;
+      const failures = journal.idsOf('failed').length;
       expect(failures).toBeGreaterThan(0);
       await journal.judge(queue, failures + LIVES * 3);
     },

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
-import { createSeededRandom } from '../../../src/testing/index.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { INITIAL } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
 
@@ -57,9 +57,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     const connection = JSON.stringify(server.connection);
     const { file } = journalOf(schema);
     return Promise.all(
-      seeds.map((seed) =>
-        startLife('live-with-postgres-queue', [connection, schema, file, `${seed}`]),
-      ),
+      seeds.map((seed) => startLife('postgres-workload', [connection, schema, file, `${seed}`])),
     );
   }
 
@@ -70,14 +68,14 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     const generations = quickOrNightly(2, 17);
     for (let number = 0; number < generations; number += 1) {
       const lives = await generation(schema, number);
-      await journalOf(schema).busy(number + 1);
+      await journalOf(schema).waitUntilBusy(number + 1);
       const ends = lives.map(async (child) => {
         await new Promise((resolve) => setTimeout(resolve, 50 + random() * 300));
         await kill(child);
       });
       await Promise.all(ends);
     }
-    expect(journalOf(schema).told('failed')).toEqual([]);
+    expect(journalOf(schema).idsOf('failed')).toEqual([]);
     // Each process has up to three steps under way.
     await judge(schema, generations * LIVES * 3);
   }, 200_000);
@@ -89,7 +87,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     const lives = await generation(schema, 0);
     const stops = quickOrNightly(3, 20);
     for (let count = 0; count < stops; count += 1) {
-      await journalOf(schema).busy(count + 1);
+      await journalOf(schema).waitUntilBusy(count + 1);
       await new Promise((resolve) => setTimeout(resolve, random() * 100));
       const child = lives[count % LIVES];
       child?.kill('SIGSTOP');
@@ -98,7 +96,7 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
       child?.kill('SIGCONT');
     }
     await Promise.all(lives.map(kill));
-    expect(journalOf(schema).told('failed')).toEqual([]);
+    expect(journalOf(schema).idsOf('failed')).toEqual([]);
     await judge(schema, (LIVES + stops) * 3);
   }, 200_000);
 
@@ -109,14 +107,14 @@ describe.runIf(postgresPrograms !== undefined)('a queue in PostgreSQL', () => {
     const lives = await generation(schema, 0);
     const kills = quickOrNightly(1, 10);
     for (let count = 0; count < kills; count += 1) {
-      await journalOf(schema).busy(count + 2);
+      await journalOf(schema).waitUntilBusy(count + 2);
       await new Promise((resolve) => setTimeout(resolve, random() * 300));
       await server.kill('SIGKILL');
       await server.start();
     }
     await new Promise((resolve) => setTimeout(resolve, 300));
     await Promise.all(lives.map(kill));
-    const failures = journalOf(schema).told('failed');
+    const failures = journalOf(schema).idsOf('failed');
     expect(failures.length).toBeGreaterThan(0);
     await judge(schema, failures.length + LIVES * 3);
   }, 200_000);

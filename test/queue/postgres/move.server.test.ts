@@ -7,10 +7,15 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { contentOf } from '../conformance/moving.ts';
-import { DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
+import { closeApplication, DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
 import { fillForKills, MOVED_MESSAGES, moveWithKills, TIMEOUT_MS } from '../killed-moves.ts';
 
-const request = { tiers: ['healthy'], maxMessages: 100, maxBytes: 1e9, leaseMs: 60_000 } as const;
+const request = {
+  ofHealth: ['healthy'],
+  maxMessages: 100,
+  maxBytes: 1e9,
+  leaseMs: 60_000,
+} as const;
 
 test.runIf(postgresPrograms !== undefined)(
   'an SQLite queue moves to PostgreSQL and back with everything that it holds',
@@ -25,12 +30,14 @@ test.runIf(postgresPrograms !== undefined)(
     for (let round = 0; round < 20; round += 1) {
       const claim = await source.claim(request);
       if (!('messages' in claim)) throw new Error('nothing is due');
-      const retry = { kind: 'retry', afterMs: round, progress: { round } } as const;
+      const retry = { kind: 'retry', afterMs: round, retryState: { round } } as const;
       const results = claim.messages.map((_, index) => (index % 2 === 0 ? DEAD : retry));
-      const state = { ...INITIAL, tier: 'failing', circuitBreaker: { round } } as const;
+      const state = { ...INITIAL, health: 'failing', circuitBreaker: { round } } as const;
       await source.settle(claim, results, { ...state, pauseMs: round * 60_000 });
     }
-    await source.closeApplication('shop-299', 2);
+    await source.enqueue([entryOf('closed'), entryOf('closed')]);
+    await closeApplication(source);
+    await source.deadLetterClosed('closed', 1);
     const content = await contentOf(source);
     const { connection } = server;
     await createPostgresSchema({ connection });

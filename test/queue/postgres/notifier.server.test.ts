@@ -13,7 +13,12 @@ import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformanc
 
 const SCHEMA = 'security_events';
 const NEVER_MS = 1_000_000;
-const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e6, leaseMs: 60_000 } as const;
+const REQUEST = {
+  ofHealth: ['healthy'],
+  maxMessages: 1000,
+  maxBytes: 1e6,
+  leaseMs: 60_000,
+} as const;
 const LAST = { ...INITIAL, pauseMs: 0 };
 
 const claimOf = async (queue: MessageQueue): Promise<Claim> => {
@@ -106,11 +111,11 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
       },
     ],
     [
-      'settles a claim with another tier',
+      'settles a claim with another health',
       async (other) => {
-        const again = { kind: 'retry', afterMs: 0, progress: null } as const;
-        const tier = { ...LAST, tier: 'failing' } as const;
-        await other.settle(await claimOf(other), [again], tier);
+        const again = { kind: 'retry', afterMs: 0, retryState: null } as const;
+        const health = { ...LAST, health: 'failing' } as const;
+        await other.settle(await claimOf(other), [again], health);
       },
     ],
     [
@@ -125,12 +130,12 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     const other = await open();
     await other.enqueue([entryOf('one', { messageId: 'a' })]);
     // Waits until its notifications are sent.
-    expect(await other.claim({ ...REQUEST, tiers: [] })).toEqual({});
+    expect(await other.claim({ ...REQUEST, ofHealth: [] })).toEqual({});
     const { queue, notified } = await idle();
     const notification = notified();
     await work(other);
     await notification;
-    const claimed = await queue.claim({ ...REQUEST, tiers: ['healthy', 'failing'] });
+    const claimed = await queue.claim({ ...REQUEST, ofHealth: ['healthy', 'failing'] });
     expect(isClaim(claimed) && idsOf(claimed)).toEqual(['a']);
   });
 
@@ -148,10 +153,10 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
       connect: () => inner.connect(),
     };
     const load = () => Promise.resolve({ ...pg.default, Client });
-    const surroundings = { clock: systemClock, newId: () => 'id', load };
+    const parts = { clock: systemClock, newId: () => 'id', load };
     for (const given of [pool, { ...pool, options: inner.options }]) {
       expect(clients).toEqual([]);
-      const queue = new PostgresQueue(readQueueOptions({ pool: given }), surroundings);
+      const queue = new PostgresQueue(readQueueOptions({ pool: given }), parts);
       await queue.open(INITIAL);
       queue.onDue(() => {});
       await queue.close();

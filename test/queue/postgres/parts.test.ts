@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
-import { Batcher } from '../../../src/queue/postgres/batcher.ts';
+import { Batcher, CounterFlusher } from '../../../src/queue/postgres/batcher.ts';
 import { claimName } from '../../../src/queue/postgres/claims.ts';
-import { fromEscaped, toEscaped, toWhole } from '../../../src/queue/postgres/conversions.ts';
-import { CounterFlusher } from '../../../src/queue/postgres/counter-flusher.ts';
 import { type EnqueueCall, enqueueBatcher, partsOf } from '../../../src/queue/postgres/enqueue.ts';
 import { failure } from '../../../src/queue/postgres/failure.ts';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
@@ -14,6 +12,7 @@ import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
 import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
 import type { EnqueueResult } from '../../../src/queue/queue.ts';
+import { fromText, toText, toWhole } from '../../../src/queue/stored-values.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { isOwnWork } from '../../../src/runtime/untraced.ts';
 import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
@@ -90,8 +89,8 @@ describe('a text in the database', () => {
     "'; drop table x; --",
     '{a,b}',
   ])('of %j comes back as it was, without what PostgreSQL cannot hold', (word) => {
-    const text = toEscaped(word);
-    expect(fromEscaped(text)).toBe(word);
+    const text = toText(word);
+    expect(fromText(text)).toBe(word);
     expect(text).not.toContain('\u0000');
     expect(Buffer.from(text).toString()).toBe(text);
   });
@@ -133,7 +132,7 @@ describe('an error of PostgreSQL', () => {
     ['26000', 'answered 26000; behind a proxy'],
     ['ECONNREFUSED', 'no connection (ECONNREFUSED)'],
     [undefined, 'PostgreSQL did not answer'],
-  ])('of code %s is told', (code, text) => {
+  ])('of code %s has a message that says what to do', (code, text) => {
     const error = thrown(code);
     expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', cause: { message: 'why' } });
     expect(error.message).toContain(text);
@@ -359,6 +358,7 @@ function flushing() {
         const end = (error?: Error): void => (error === undefined ? resolve() : reject(error));
         flushes.push({ notifies, end });
       }),
+    { callTimeoutMs: 1000, monotonicMs: () => 0 },
   );
   const flush = async (index: number) => {
     while (flushes[index] === undefined) await nextTurn();
@@ -407,11 +407,11 @@ test.each(['', '1', '1-2-3', '1-x', ' 1-2', '1-2;', `1-${'9'.repeat(19)}`])(
 );
 
 describe('a queue', () => {
-  const surroundings = { clock: systemClock, newId: () => 'id' };
+  const parts = { clock: systemClock, newId: () => 'id' };
 
   test('names the missing package and how to install it', async () => {
     const queue = new PostgresQueue(readQueueOptions({ connection }), {
-      ...surroundings,
+      ...parts,
       load: notInstalled,
     });
     expect(queue.durability).toBe('process-crash');
@@ -421,7 +421,7 @@ describe('a queue', () => {
       cause: { message: 'no such module' },
     });
     await expect(queue.enqueue([])).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
-    expect(await queue.close()).toEqual({ returned: [], left: 0 });
+    expect(await queue.close()).toEqual({ returned: [], remaining: 0 });
   });
 
   test('survives a server that ends a connection while it is made', async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
 import { hasPgBouncer, PgBouncer } from '../../helpers/pgbouncer.ts';
 import { PostgresServer } from '../../helpers/postgres-server.ts';
-import { message, openReceiver, PATIENCE, senderTo } from '../../helpers/sender.ts';
+import { GENEROUS_TIMEOUT, message, openReceiver, senderTo } from '../../helpers/sender.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
 import {
   describePostgresConformance,
@@ -58,7 +58,7 @@ describe.runIf(hasPgBouncer)('behind PgBouncer', () => {
       await Promise.all(ids.map((id) => agent.send([message(id)])));
       const received = () => receiver.requests.flatMap(({ body }) => idsIn(body));
       await expect
-        .poll(() => received().toSorted(), { timeout: PATIENCE.timeoutMs })
+        .poll(() => received().toSorted(), { timeout: GENEROUS_TIMEOUT.timeoutMs })
         .toEqual(ids.toSorted());
     });
 

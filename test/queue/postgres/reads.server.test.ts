@@ -27,8 +27,15 @@ const READS = `select relname, (seq_tup_read + coalesce(idx_tup_fetch, 0))::inte
 const INCIDENTS = `insert into security_events.incident (key, started_at, seen_at)
   select sha256(i::text::bytea), 0, floor(security_events.now_exact()) from generate_series(1, $1) i`;
 
+const CLOSE = `update security_events.application set health = 'closed' where id = $1`;
+
 const claimed = async (queue: MessageQueue, maxMessages = 5) => {
-  const claim = await queue.claim({ tiers: ['healthy'], maxMessages, maxBytes: 1e6, leaseMs: 1e5 });
+  const claim = await queue.claim({
+    ofHealth: ['healthy'],
+    maxMessages,
+    maxBytes: 1e6,
+    leaseMs: 1e5,
+  });
   if (!isClaim(claim)) throw new Error('nothing was claimed');
   return claim;
 };
@@ -41,16 +48,28 @@ const CALLS: readonly (readonly [string, Call])[] = [
   [
     'settle',
     async (queue) => {
-      const again = { kind: 'retry', afterMs: 1000, progress: null } as const;
+      const again = { kind: 'retry', afterMs: 1000, retryState: null } as const;
       const results = [DELIVERED, DEAD, again, again, again];
       await queue.settle(await claimed(queue), results, LAST);
     },
   ],
   ['release', async (queue) => queue.release(await claimed(queue))],
   ['extend', async (queue) => queue.extend(await claimed(queue), 1000)],
-  ['expire, where nothing is too old', (queue) => queue.expire(DAY_MS, 1000)],
-  ['expire', (queue) => queue.expire(-1000, 3)],
-  ['closeApplication', (queue) => queue.closeApplication('one', 3)],
+  [
+    'deadLetterOlderThan, if nothing is too old',
+    (queue) => queue.deadLetterOlderThan(DAY_MS, 1000),
+  ],
+  ['deadLetterOlderThan', (queue) => queue.deadLetterOlderThan(-1000, 3)],
+  [
+    'deadLetterClosed',
+    async (queue) => {
+      const claim = await claimed(queue);
+      const again = { kind: 'retry', afterMs: 1000, retryState: null } as const;
+      const results = claim.messages.map(() => again);
+      await queue.settle(claim, results, { ...LAST, health: 'closed' });
+      return queue.deadLetterClosed(claim.applicationId, 3);
+    },
+  ],
   ['listDeadLetters', (queue) => queue.listDeadLetters({ applicationId: 'dead', limit: 3 })],
   ['replayDeadLetters', (queue) => queue.replayDeadLetters({ applicationId: 'few' })],
   ['purgeDeadLetters', (queue) => queue.purgeDeadLetters({ applicationId: 'few' })],
@@ -106,7 +125,8 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
     await queue.enqueue(entries);
     await queue.enqueue(letters.map((name) => entryOf(name)));
     for (const name of new Set(letters)) {
-      await queue.closeApplication(name, letters.length);
+      await client.query(CLOSE, [name]);
+      await queue.deadLetterClosed(name, letters.length);
       await queue.reopenApplication(name);
     }
     await client.query(INCIDENTS, [count]);

@@ -12,7 +12,7 @@ import {
   openReceiver,
   openSender,
 } from '../../helpers/sender.ts';
-import { entryOf, INITIAL } from '../conformance/trial.ts';
+import { closeApplication, entryOf, INITIAL } from '../conformance/trial.ts';
 
 const APPLICATIONS = Array.from({ length: 30 }, (_, index) => `shop-${index}`);
 
@@ -42,8 +42,11 @@ describe.runIf(postgresPrograms !== undefined)('a sender for each of two servers
       return queue;
     };
     const old = await open('old');
-    await old.enqueue(APPLICATIONS.flatMap((id) => [entryOf(id), entryOf(id)]));
-    await old.closeApplication('shop-3', 1);
+    await old.enqueue([entryOf('shop-3'), entryOf('shop-3')]);
+    await closeApplication(old);
+    await old.deadLetterClosed('shop-3', 1);
+    const others = APPLICATIONS.filter((id) => id !== 'shop-3');
+    await old.enqueue(others.flatMap((id) => [entryOf(id), entryOf(id)]));
     const names = ['a', 'b', 'c'];
     for (const name of names) {
       const items = async function* () {

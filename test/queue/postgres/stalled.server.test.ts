@@ -11,7 +11,7 @@ import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.
 import { type Direction, StallingProxy } from '../../helpers/stalling-proxy.ts';
 import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
 
-const REQUEST = { tiers: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1500 } as const;
+const REQUEST = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1500 } as const;
 const LAST = { ...INITIAL, pauseMs: 0 };
 const LARGE = { ...INITIAL, maxMessages: 1000, maxBytes: 1e9 };
 
@@ -58,7 +58,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const other = await open();
     await other.enqueue(large(1000));
     // Flushes its counters first: that locks the application, and a claim skips what is locked.
-    await other.claim({ ...REQUEST, tiers: ['failing'] });
+    await other.claim({ ...REQUEST, ofHealth: ['failing'] });
     await stopped.stats();
     proxy.stall('to-client');
     const claiming = stopped.claim(REQUEST).catch(() => undefined);
@@ -75,12 +75,12 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(isClaim(small) && idsOf(small)).toEqual(['a']);
     if (isClaim(small)) await other.settle(small, [DELIVERED], LAST);
     expect(await durationOf(other.claim(REQUEST))).toBeLessThan(1000);
-    expect(await durationOf(other.closeApplication('elsewhere', 9))).toBeLessThan(1000);
+    expect(await durationOf(other.deadLetterClosed('elsewhere', 9))).toBeLessThan(1000);
     await expect
       .poll(
         async () => {
           const claim = await other.claim({ ...REQUEST, maxMessages: 1 });
-          return isClaim(claim) && [idsOf(claim), claim.messages[0]?.sends];
+          return isClaim(claim) && [idsOf(claim), claim.messages[0]?.retryCount];
         },
         { timeout: 5000 },
       )
@@ -89,7 +89,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await claiming;
   }, 30_000);
 
-  test('lets others close the application of a claim that a stopped dispatcher reads', async () => {
+  test('lets others dead-letter messages of the application whose claim a stopped dispatcher reads', async () => {
     const stopped = await open({ connection: proxy.connection, listen: false });
     const other = await open();
     await other.enqueue(large(1000));
@@ -97,8 +97,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const stalled = proxy.stallAfter(1_000_000);
     const claiming = stopped.claim(REQUEST).catch(() => undefined);
     await stalled;
-    // A close waits for the row of the application, and each enqueue for the close.
-    const calls = [other.closeApplication('large', 9), other.enqueue([entryOf('small')])];
+    const calls = [other.deadLetterOlderThan(-1000, 9), other.enqueue([entryOf('large')])];
     expect(await durationOf(Promise.all(calls))).toBeLessThan(1000);
     proxy.resume();
     proxy.cut();

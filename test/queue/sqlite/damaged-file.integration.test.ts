@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
-import { createSeededRandom } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { claimFrom, DEAD, entryOf, INITIAL, isClaim, REQUEST } from '../conformance/trial.ts';
 
@@ -27,7 +27,7 @@ async function makeFile(file: string): Promise<void> {
   await queue.enqueue(entries);
   const claim = await claimFrom(queue, request);
   const results = claim.messages.map((_, index) =>
-    index % 2 === 0 ? DEAD : ({ kind: 'retry', afterMs: 0, progress: index } as const),
+    index % 2 === 0 ? DEAD : ({ kind: 'retry', afterMs: 0, retryState: index } as const),
   );
   await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 });
   await queue.close();
@@ -74,7 +74,7 @@ async function emptied(queue: MessageQueue): Promise<Found> {
     const { items } = await queue.listDeadLetters({ limit: 1000 });
     for (const { stored } of items) seen.add(stored.messageId);
     const { discarded } = await queue.stats();
-    return { isReported: (discarded.lost ?? 0) > 0, seen, wrong };
+    return { isReported: (discarded.damaged ?? 0) > 0, seen, wrong };
   } catch (error) {
     const code = (error as { readonly code?: unknown }).code;
     if (code !== 'ERR_QUEUE_FAILED' && code !== 'ERR_QUEUE_FOREIGN') throw error;

@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fixtureCommand } from '../../helpers/child-programs.ts';
+import { fixtureCommand, isInstalled } from '../../helpers/child-programs.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 
-const hasStrace = spawnSync('strace', ['-V']).status === 0;
+const hasStrace = isInstalled('strace');
 
 /** Calls that open or close a descriptor of the file, by the file's path. */
 function callsOf(trace: string, file: string): string[] {
@@ -26,7 +26,7 @@ describe('the file of a queue', () => {
       const options = ['-f', '-y', '-e', 'trace=open,openat,close', '-o', trace];
       const { status } = spawnSync('strace', [
         ...options,
-        ...fixtureCommand('sqlite-end', [file, 'busy']),
+        ...fixtureCommand('sqlite-exit', [file, 'busy']),
       ]);
       expect(status).toBe(0);
       const text = readFileSync(trace, 'utf8');

@@ -4,18 +4,28 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
 import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
-import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
+import { loadSqlite } from '../../../src/queue/sqlite/worker/sqlite-library.ts';
 import { createSqliteQueue, type SqliteQueueDamage } from '../../../src/queue/sqlite.ts';
-import { fixtureCommand, runFixture } from '../../helpers/child-programs.ts';
+import { fixtureCommand, isInstalled, runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { claimFrom, entryOf, INITIAL, idsOf, REQUEST } from '../conformance/trial.ts';
 import { newFile, openQueue } from './open-queue.ts';
 import { integrityOf, withDatabase } from './raw-database.ts';
 
-describe('a file that is no queue of ours', () => {
+/** Mounts a disk of 44 MiB, or skips the test with a message. */
+function mountDisk(folder: string, context: TestContext): void {
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=44m', 'tmpfs', folder]);
+  if (mount.status !== 0) {
+    console.warn(`SKIPPED: ${context.task.name}, since this process may not mount a disk`);
+    context.skip();
+  }
+  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+}
+
+describe('a file that is not a queue', () => {
   const foreign: readonly [string, (file: string) => void][] = [
     [
       'text',
@@ -64,10 +74,15 @@ describe('a file that cannot be used', () => {
     await expect(opening).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
   });
 
-  test.skipIf(process.getuid?.() === 0)('is refused when it is read-only', async () => {
-    const file = newFile();
+  test('is refused when it is read-only', async (context) => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'queue.db');
+    // Root may write to any file, but not to a disk that is read-only.
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) mountDisk(folder, context);
     await (await openQueue({ file })).close();
-    chmodSync(file, 0o400);
+    if (isRoot) execFileSync('mount', ['-o', 'remount,ro', folder]);
+    else chmodSync(file, 0o400);
     const opening = createSqliteQueue({ file }).open(INITIAL);
     await expect(opening).rejects.toThrow('read-only');
   });
@@ -93,7 +108,7 @@ describe('a file that another process holds', () => {
   test.each(cases)('%s', async (_, holdMs, expected) => {
     const file = newFile();
     const queue = await openQueue({ file });
-    const { DatabaseSync } = loadEngine(peerPath());
+    const { DatabaseSync } = loadSqlite(peerPath());
     const other = new DatabaseSync(file, { timeout: 5000 });
     other.exec('begin immediate');
     const pending = queue.enqueue([entryOf('one')]).catch((error: unknown) => error);
@@ -142,7 +157,7 @@ describe('a damaged file', () => {
       {
         file,
         kind: 'rows',
-        applications: [{ applicationId: 'one', lost: 1 }],
+        applications: [{ applicationId: 'one', messages: 1 }],
         missingSequences: 0,
       },
     ]);
@@ -150,7 +165,7 @@ describe('a damaged file', () => {
       accepted: 3,
       pending: 2,
       pendingBytes: 200,
-      discarded: { lost: 1 },
+      discarded: { damaged: 1 },
     });
     const aside = withDatabase(file, (other) =>
       other.prepare('select message_id from damaged_message').get(),
@@ -169,7 +184,7 @@ describe('a damaged file', () => {
 
   test('reports a write-ahead log that was removed after a crash', async () => {
     const file = newFile();
-    const ended = await runFixture('sqlite-end', [file, 'kill']);
+    const ended = await runFixture('sqlite-exit', [file, 'kill']);
     expect(ended.stdout.split('\n')).toHaveLength(6);
     rmSync(`${file}-wal`);
     const reports: SqliteQueueDamage[] = [];
@@ -182,14 +197,14 @@ describe('a damaged file', () => {
     const file = newFile();
     const reports: SqliteQueueDamage[] = [];
     for (const how of ['kill', 'exit', 'throw', 'busy']) {
-      await runFixture('sqlite-end', [file, how]);
+      await runFixture('sqlite-exit', [file, how]);
       const queue = await openQueue({ file, onDamage: (report) => reports.push(report) });
       await queue.close();
     }
     expect(reports).toEqual([]);
   });
 
-  test('names what to do when SQLite cannot read it', async () => {
+  test('says what to do when SQLite cannot read it', async () => {
     const file = newFile();
     const queue = await openQueue({ file });
     const entries = Array.from({ length: 2000 }, () => entryOf('one'));
@@ -235,20 +250,19 @@ function judge(text: string, file: string): object {
 }
 
 describe('a full disk', () => {
-  const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
-
-  test.runIf(hasPrlimit)('lets messages be delivered, and takes more afterwards', () => {
-    const file = newFile();
-    const command = fixtureCommand('sqlite-full', [file]);
-    const text = execFileSync('prlimit', [`--fsize=${20 * 2 ** 20}`, ...command]).toString();
-    expect(judge(text, file)).toEqual(GOES_ON);
-  });
+  test.runIf(isInstalled('prlimit'))(
+    'lets messages be delivered, and takes more afterwards',
+    () => {
+      const file = newFile();
+      const command = fixtureCommand('sqlite-full', [file]);
+      const text = execFileSync('prlimit', [`--fsize=${20 * 2 ** 20}`, ...command]).toString();
+      expect(judge(text, file)).toEqual(GOES_ON);
+    },
+  );
 
   test('of its own lets messages be delivered, too', (context) => {
     const folder = temporaryFolder();
-    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=44m', 'tmpfs', folder]);
-    if (mount.status !== 0) context.skip('this process may not mount a disk');
-    onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+    mountDisk(folder, context);
     const file = join(folder, 'queue.db');
     const [node = '', ...args] = fixtureCommand('sqlite-full', [file]);
     expect(judge(execFileSync(node, args).toString(), file)).toEqual(GOES_ON);

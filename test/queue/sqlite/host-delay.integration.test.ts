@@ -2,11 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fixtureCommand } from '../../helpers/child-programs.ts';
+import { fixtureCommand, isInstalled } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 
-const hasStrace = spawnSync('strace', ['-V']).status === 0;
+const hasStrace = isInstalled('strace');
 
 /** Each call that waits for the disk takes 20 ms longer. */
 const SLOW_DISK =

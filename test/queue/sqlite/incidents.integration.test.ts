@@ -31,7 +31,7 @@ describeIncidentStore(
 );
 
 describe('incidents in an SQLite file', () => {
-  test('are there after the file was closed, and lie beside a queue', async () => {
+  test('survive a close of the file, and can share it with a queue', async () => {
     const file = join(temporaryFolder(), 'queue.db');
     const queue = createSqliteQueue({ file });
     await queue.open(INITIAL);

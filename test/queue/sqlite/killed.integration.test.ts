@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
-import { createSeededRandom } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { INITIAL } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
@@ -24,10 +24,10 @@ describe('a queue in an SQLite file', () => {
       const count = 2 + (generation % 3);
       const lives = await Promise.all(
         Array.from({ length: count }, (_, index) =>
-          startLife('sqlite-life', [file, journal.file, `${generation * 4 + index}`]),
+          startLife('sqlite-workload', [file, journal.file, `${generation * 4 + index}`]),
         ),
       );
-      await journal.busy(generation + 1);
+      await journal.waitUntilBusy(generation + 1);
       const ends = lives.map(async (child) => {
         await new Promise((resolve) => setTimeout(resolve, random() * 300));
         await kill(child);
@@ -36,7 +36,7 @@ describe('a queue in an SQLite file', () => {
       kills += count;
       expect(integrityOf(file)).toBe('ok');
     }
-    expect(journal.told('failed')).toEqual([]);
+    expect(journal.idsOf('failed')).toEqual([]);
     const queue = createSqliteQueue({ file });
     await queue.open(INITIAL);
     await journal.judge(queue, kills * STEPS);

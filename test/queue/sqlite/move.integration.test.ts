@@ -28,7 +28,7 @@ test('queues of two files move into one', async () => {
   for (const queue of [one, two, target]) await queue.close();
 });
 
-test('an item that is none stores nothing of its call', async () => {
+test('an import with an invalid item stores nothing of its call', async () => {
   const queue = createSqliteQueue({ file: join(temporaryFolder(), 'queue.db') });
   await queue.open(INITIAL);
   await queue.enqueue([entryOf('shop')]);
@@ -46,7 +46,7 @@ test('an item that is none stores nothing of its call', async () => {
   await target.close();
 });
 
-test('an import that is killed again and again loses and doubles nothing', {
+test('an import that is killed again and again loses nothing and stores nothing twice', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const folder = temporaryFolder();

@@ -28,8 +28,8 @@ describe('the options of a queue in an SQLite file', () => {
   test.each([
     [{}, ['file']],
     [{ file: 'a', maxIncidents: 0 }, ['maxIncidents']],
-    [{ file: 'a', maxNames: 0.5 }, ['maxNames']],
-    [{ file: 'a', keptMs: 0 }, ['keptMs']],
+    [{ file: 'a', maxAddressesAndAccounts: 0.5 }, ['maxAddressesAndAccounts']],
+    [{ file: 'a', retentionMs: 0 }, ['retentionMs']],
   ])('refuse %j for incidents', (options, path) => {
     const create = () => createSqliteIncidents(options as unknown as SqliteIncidentsOptions);
     expect(create).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }));

@@ -1,9 +1,9 @@
 /** The end of a process whose queue is busy: no abort, no delay, and what was accepted is there. */
 import { describe, expect, test } from 'vitest';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
-import { createSeededRandom } from '../../../src/testing/index.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { INITIAL, isClaim, REQUEST } from '../conformance/trial.ts';
 import { newFile } from './open-queue.ts';
 import { integrityOf } from './raw-database.ts';
@@ -30,7 +30,7 @@ async function waitingIn(file: string): Promise<Set<string>> {
 const ENDS = { exit: 0, throw: 1, busy: 0, idle: 0 } as const;
 
 test('a process with a queue in an SQLite file prints no warning', async () => {
-  const { exitCode, stderr } = await runFixture('sqlite-end', [newFile(), 'idle']);
+  const { exitCode, stderr } = await runFixture('sqlite-exit', [newFile(), 'idle']);
   // Node's own SQLite is experimental in some versions (D80).
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
@@ -44,8 +44,8 @@ describe('a process with a busy queue in an SQLite file', () => {
       const runs = quickOrNightly(3, 50);
       for (let run = 0; run < runs; run += 1) {
         const turns = `${Math.floor(random() * 300)}`;
-        const ended = await runFixture('sqlite-end', [file, how, turns]);
-        expect(ended.stderr).toMatch(how === 'throw' ? 'nobody catches this' : /^$/);
+        const ended = await runFixture('sqlite-exit', [file, how, turns]);
+        expect(ended.stderr).toMatch(how === 'throw' ? 'meant to be uncaught' : /^$/);
         expect(ended.exitCode).toBe(code);
         expect(ended.lingeredMs).toBeLessThan(2000);
         const found = await waitingIn(file);

@@ -1,9 +1,9 @@
 /** A connection of the test's own to a queue's file, through the library that the queue uses. */
 import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
-import { type Connection, loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
+import { type Connection, loadSqlite } from '../../../src/queue/sqlite/worker/sqlite-library.ts';
 
 export function withDatabase<T>(file: string, work: (connection: Connection) => T): T {
-  const { DatabaseSync } = loadEngine(peerPath());
+  const { DatabaseSync } = loadSqlite(peerPath());
   const connection = new DatabaseSync(file, { timeout: 5000 });
   try {
     return work(connection);

@@ -32,7 +32,7 @@ async function claimedIds(queue: MessageQueue): Promise<readonly string[]> {
 }
 
 describe('a queue whose claim is damaged', () => {
-  test('goes on, and forgets no attempt', async () => {
+  test('delivers other messages, and counts the send of the claim', async () => {
     const { queue, clock, file } = await openedOn({ file: newFile() });
     await queue.enqueue([entryOf('one', { messageId: 'a' }), entryOf('two', { messageId: 'b' })]);
     const claim = await claimFrom(queue);
@@ -41,10 +41,10 @@ describe('a queue whose claim is damaged', () => {
     await expect(settling).rejects.toThrow('the claim is damaged');
     expect(await claimedIds(queue)).toEqual(['b']);
     await clock.advance(REQUEST.leaseMs);
-    expect((await claimFrom(queue)).messages.map(({ sends }) => sends)).toEqual([1]);
+    expect((await claimFrom(queue)).messages.map(({ retryCount }) => retryCount)).toEqual([1]);
   });
 
-  test('never gives a live claim away, and ends a lease that has no end', async () => {
+  test('is not claimed twice, and its lease ends if its end is missing', async () => {
     const { queue, clock, file } = await openedOn({ file: newFile() });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     await queue.claim(REQUEST);
@@ -63,28 +63,38 @@ describe('a row with an integer that is no safe number', () => {
     await queue.enqueue([entryOf('one', { messageId: 'a' }), entryOf('two', { messageId: 'b' })]);
     change(file, 'update message set due = -9223372036854775807 where sequence = 1');
     expect(await claimedIds(queue)).toEqual(['b']);
-    expect(await queue.stats()).toMatchObject({ pending: 1, discarded: { lost: 1 } });
+    expect(await queue.stats()).toMatchObject({ pending: 1, discarded: { damaged: 1 } });
   });
 
-  test('is set aside when it would never be due, once the file is opened', async () => {
+  test('is set aside when the file is opened, if it would never be due', async () => {
     const { queue, file, clock } = await openedOn({ file: newFile() });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     await queue.close();
     change(file, 'update message set due = 9223372036854775807');
     const again = await openedOn({ file }, clock);
-    expect(await again.queue.stats()).toMatchObject({ pending: 0, discarded: { lost: 1 } });
+    expect(await again.queue.stats()).toMatchObject({ pending: 0, discarded: { damaged: 1 } });
   });
 });
 
 describe('damaged texts', () => {
-  test('of a circuit breaker make it unknown', async () => {
+  test('of an application id do not stop other applications', async () => {
+    const { queue, file, clock } = await openedOn({ file: newFile() });
+    await queue.enqueue([entryOf('one'), entryOf('two', { messageId: 'b' })]);
+    await queue.close();
+    change(file, String.raw`update application set id = 'one\x' where id = 'one'`);
+    const again = await openedOn({ file }, clock);
+    expect([await claimedIds(again.queue), await claimedIds(again.queue)]).toContainEqual(['b']);
+    expect((await again.queue.stats()).applications.has(String.raw`one\x`)).toBe(true);
+  });
+
+  test('of a circuit breaker are read as null', async () => {
     const { queue, file } = await openedOn({ file: newFile() });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     change(file, "update application set circuit_breaker = '{x'");
     expect(await queue.claim(REQUEST)).toMatchObject({ state: { circuitBreaker: null } });
   });
 
-  test('of a dead letter count it as lost when it is listed', async () => {
+  test('of a dead letter count it as damaged when it is listed', async () => {
     const { queue, file } = await openedOn({ file: newFile() });
     const ids = ['a', 'b', 'c'];
     await queue.enqueue(ids.map((messageId) => entryOf('one', { messageId })));
@@ -98,17 +108,21 @@ describe('damaged texts', () => {
     ]);
     expect(page.next).toBe(page.items[0]?.id);
     const { accepted, dead, discarded } = await queue.stats();
-    expect({ accepted, dead, discarded }).toEqual({ accepted: 3, dead: 2, discarded: { lost: 1 } });
+    expect({ accepted, dead, discarded }).toEqual({
+      accepted: 3,
+      dead: 2,
+      discarded: { damaged: 1 },
+    });
   });
 
-  test('of messages that expire are set aside', async () => {
+  test('of messages that are too old set them aside', async () => {
     const { queue, clock, file } = await openedOn({ file: newFile() });
     await queue.enqueue(['a', 'b'].map((messageId) => entryOf('one', { messageId })));
     change(file, "update message set body = x'00' where message_id = 'a'");
     await clock.advance(HOUR_MS);
-    const expired = await queue.expire(1000, 10);
+    const expired = await queue.deadLetterOlderThan(1000, 10);
     expect(expired.map(({ messageId }) => messageId)).toEqual(['b']);
-    expect(await queue.stats()).toMatchObject({ pending: 0, dead: 1, discarded: { lost: 1 } });
+    expect(await queue.stats()).toMatchObject({ pending: 0, dead: 1, discarded: { damaged: 1 } });
   });
 });
 
@@ -135,11 +149,15 @@ describe('a clock that is set back', () => {
 });
 
 describe('an argument that cannot be posted', () => {
-  test('fails its call, and not the process', async () => {
+  test('rejects its call, and no other of the same tick', async () => {
     const { queue } = await openedOn({ file: newFile() });
     const id = Symbol('id') as unknown as string;
-    await expect(queue.applicationState(id)).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
-    expect(await queue.stats()).toMatchObject({ pending: 0 });
+    const before = queue.enqueue([entryOf('one')]);
+    const failing = queue.applicationState(id);
+    const after = queue.enqueue([entryOf('one', { messageId: 'b' })]);
+    await expect(failing).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    expect([(await before).sequences, (await after).sequences]).toEqual([[1], [2]]);
+    expect(await claimedIds(queue)).toContain('b');
   });
 });
 
@@ -156,7 +174,7 @@ describe('a handle that is closed while it opens', () => {
 });
 
 describe('the file of a process that ended while it created it', () => {
-  test('becomes its owner’s', async () => {
+  test('gets mode 0600', async () => {
     const file = newFile();
     writeFileSync(file, '', { mode: 0o644 });
     await openedOn({ file });

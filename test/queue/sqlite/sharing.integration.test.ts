@@ -7,6 +7,7 @@ import process from 'node:process';
 import { describe, expect, test, vi } from 'vitest';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { fixtureCommand } from '../../helpers/child-programs.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { claimFrom, DELIVERED, entryOf, INITIAL } from '../conformance/trial.ts';
 import { newFile, openQueue } from './open-queue.ts';
@@ -22,7 +23,7 @@ function openFiles(): ReadonlyMap<string, unknown> {
 }
 
 describe('the files of a queue', () => {
-  test('are their owner’s, and so is a folder that was made', async () => {
+  test('have mode 0600, and a created folder 0700', async () => {
     const folder = join(temporaryFolder(), 'a', 'b');
     const file = join(folder, 'queue.db');
     const queue = await openQueue({ file });
@@ -34,7 +35,7 @@ describe('the files of a queue', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  test('leave a folder alone that was there', async () => {
+  test('do not change the mode of an existing folder', async () => {
     const folder = join(temporaryFolder(), 'open');
     mkdirSync(folder, { mode: 0o755 });
     await openQueue({ file: join(folder, 'queue.db') });
@@ -73,7 +74,7 @@ describe('queues of one process', () => {
     ],
   ];
 
-  test.each(spellings)('share one worker when one names the file by %s', async (_, spell) => {
+  test.each(spellings)('share one worker when one spells the path with %s', async (_, spell) => {
     const folder = join(temporaryFolder(), 'real');
     mkdirSync(folder);
     const [one, other] = [
@@ -115,14 +116,14 @@ describe('queues of one process', () => {
 });
 
 describe('queues of two processes', () => {
-  test('share a file, and one hears of the other within 250 ms', async () => {
+  test('share a file, and one notices within 50 ms what the other enqueues', async () => {
     const file = newFile();
     const queue = await openQueue({ file });
     let heard = 0;
     queue.onDue(() => {
       heard = performance.now();
     });
-    const [node = '', ...args] = fixtureCommand('sqlite-enqueue', [file]);
+    const [node = '', ...args] = fixtureCommand('sqlite-neighbour', [file, 'enqueue-each']);
     const child = spawn(node, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     await once(child.stdout, 'data');
     const delays: number[] = [];
@@ -134,8 +135,9 @@ describe('queues of two processes', () => {
       await vi.waitFor(() => expect(heard).toBeGreaterThan(0), { interval: 1 });
       delays.push(heard - accepted);
     }
-    // Mostly within 50 ms; the machine may be busy.
-    expect(delays.toSorted((one, two) => one - two)[2]).toBeLessThan(250);
+    // The median, and more in the quick size: the machine may be busy.
+    const maxMs = quickOrNightly(250, 50);
+    expect(delays.toSorted((one, two) => one - two)[2]).toBeLessThan(maxMs);
     expect(await queue.stats()).toMatchObject({ accepted: 5, pending: 5 });
     child.stdin.end();
     await once(child, 'exit');

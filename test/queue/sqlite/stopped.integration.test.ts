@@ -36,7 +36,7 @@ async function stoppedInTransaction() {
 }
 
 describe('a process that is stopped', () => {
-  test('until its lease is over settles nothing when it goes on', async () => {
+  test('settles nothing when it continues after its lease expired', async () => {
     const file = newFile();
     const queue = await openQueue({ file });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
@@ -47,7 +47,7 @@ describe('a process that is stopped', () => {
       await wait(20);
       claim = await queue.claim(REQUEST);
     }
-    expect(claim.messages).toMatchObject([{ stored: { messageId: 'a' }, sends: 1 }]);
+    expect(claim.messages).toMatchObject([{ stored: { messageId: 'a' }, retryCount: 1 }]);
     const answers = text(child.stdout as NonNullable<typeof child.stdout>);
     child.stdin?.write('go on\n');
     child.kill('SIGCONT');
@@ -56,7 +56,7 @@ describe('a process that is stopped', () => {
     expect(await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 })).toBe('settled');
   });
 
-  test('in a transaction holds the others up until it goes on', async () => {
+  test('blocks the others during a transaction until it continues', async () => {
     const { child, blocked } = await stoppedInTransaction();
     child.kill('SIGCONT');
     expect(await blocked).toMatchObject({ closed: [] });
@@ -76,7 +76,7 @@ describe('a process that is stopped', () => {
     60_000,
   );
 
-  test('and then killed blocks nobody', async () => {
+  test('blocks no other process once it is killed', async () => {
     const file = newFile();
     const queue = await openQueue({ file });
     const child = await neighbour(file, 'write');
@@ -103,7 +103,8 @@ describe('four processes that enqueue at the same time', () => {
     );
     const counts = found.map(({ count }) => count);
     // Alone on the machine less than 100 ms. A starved process waits for seconds.
-    expect(Math.max(...found.map(({ longestMs }) => longestMs))).toBeLessThan(1000);
+    const maxMs = quickOrNightly(1000, 250);
+    expect(Math.max(...found.map(({ longestMs }) => longestMs))).toBeLessThan(maxMs);
     expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) / 3);
   });
 });

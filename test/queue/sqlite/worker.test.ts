@@ -6,8 +6,7 @@ import type { QueueStats } from '../../../src/queue/queue.ts';
 import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
 import type { HandleSettings, PostedCall, WorkerPost } from '../../../src/queue/sqlite/protocol.ts';
 import { Database, Gate, Stopped } from '../../../src/queue/sqlite/worker/database.ts';
-import { DiskSpace } from '../../../src/queue/sqlite/worker/disk-space.ts';
-import { loadEngine } from '../../../src/queue/sqlite/worker/engine.ts';
+import { DiskSpace, Reserve } from '../../../src/queue/sqlite/worker/disk-space.ts';
 import {
   failureAnswer,
   isBroken,
@@ -16,7 +15,7 @@ import {
   Rejection,
 } from '../../../src/queue/sqlite/worker/failure.ts';
 import { QueueFile } from '../../../src/queue/sqlite/worker/queue-file.ts';
-import { Reserve } from '../../../src/queue/sqlite/worker/reserve.ts';
+import { loadSqlite } from '../../../src/queue/sqlite/worker/sqlite-library.ts';
 import { Store } from '../../../src/queue/sqlite/worker/store.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { withDatabase } from './raw-database.ts';
@@ -25,7 +24,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const SETTINGS: HandleSettings = {
   sync: false,
-  initialState: { tier: 'healthy', maxMessages: 1e5, maxBytes: 1e9, circuitBreaker: null },
+  initialState: { health: 'healthy', maxMessages: 1e5, maxBytes: 1e9, circuitBreaker: null },
   maxPendingBytes: 1e9,
   maxPendingMessages: 1e6,
   maxDeadBytes: 1e9,
@@ -45,7 +44,7 @@ function openFile(path = join(temporaryFolder(), 'queue.db'), gate = newGate()):
   const reports: WorkerPost['damage'][] = [];
   const data = { file: path, peerPath: peerPath(), gate };
   const file = new QueueFile(data, (damage) => reports.push(damage));
-  onTestFinished(() => file.drop());
+  onTestFinished(() => file.close());
   const run: FileUnderTest['run'] = (...calls) => {
     const bytes = Buffer.from('{}');
     let waiting = calls.map(([operation, ...args], id) => {
@@ -72,10 +71,11 @@ const pendingIn = ({ run }: FileUnderTest): unknown =>
   run(['countPending', [{ from: 1, to: 99 }]])[0];
 
 /** An error as SQLite throws it. */
-const sqliteError = (errcode: number): Error => Object.assign(new Error('as told'), { errcode });
+const sqliteError = (errcode: number): Error =>
+  Object.assign(new Error('a message of SQLite'), { errcode });
 
 describe('a call that fails', () => {
-  test('fails alone: the others of its transaction are done once', () => {
+  test('fails alone: the other calls of its transaction run once', () => {
     const subject = openFile();
     const values = subject.run(enqueue('a'), ['countPending', null], enqueue('b'), enqueue('c'));
     expect(values).toEqual([
@@ -117,7 +117,7 @@ describe('a file that was not opened', () => {
   test('is opened by the next call, with the sequence that was noted', () => {
     const subject = openFile();
     subject.run(enqueue('a'));
-    subject.file.drop();
+    subject.file.close();
     const reserve = new Reserve(subject.path);
     reserve.note(50);
     reserve.close();
@@ -126,33 +126,39 @@ describe('a file that was not opened', () => {
     });
     expect(subject.run(enqueue('b'))).toMatchObject([{ detail: 'another process holds the file' }]);
     expect(subject.run(enqueue('c'))).toEqual([enqueued(51)]);
-    expect(subject.reports).toEqual([{ kind: 'rolled-back', missing: 49, lost: [] }]);
+    expect(subject.reports).toEqual([
+      { kind: 'rolled-back', applications: [], missingSequences: 49 },
+    ]);
   });
 });
 
 describe('a full disk', () => {
-  test('refuses enqueues, and frees the reserve for other calls', () => {
+  test('refuses enqueues and imports, and frees the reserve for other calls', () => {
     const subject = openFile();
     subject.run(enqueue('a'));
     const reserve = `${subject.path}-reserve`;
     expect(statSync(reserve).size).toBeGreaterThan(1e6);
     vi.spyOn(DiskSpace.prototype, 'canGrow').mockReturnValue(false);
-    expect(subject.run(enqueue('b'))).toMatchObject([{ detail: 'the disk is full' }]);
+    const growing = [enqueue('b'), ['importItems', []]] as const;
+    for (const call of growing)
+      expect(subject.run(call)).toMatchObject([{ detail: 'the disk is full' }]);
     const begin = vi.spyOn(Database.prototype, 'transaction').mockImplementationOnce(() => {
       throw sqliteError(13);
     });
-    expect(subject.run(['expire', 0, 0])).toEqual([[]]);
+    expect(subject.run(['deadLetterOlderThan', 0, 0])).toEqual([[]]);
     expect(begin).toHaveBeenCalledTimes(2);
     expect(statSync(reserve).size).toBeLessThan(100);
     begin.mockImplementation(() => {
       throw sqliteError(13);
     });
-    expect(subject.run(['expire', 0, 0])).toMatchObject([{ detail: 'the disk is full' }]);
+    expect(subject.run(['deadLetterOlderThan', 0, 0])).toMatchObject([
+      { detail: 'the disk is full' },
+    ]);
   });
 
   test('is found when a checkpoint fails, until there is room', () => {
     const subject = openFile();
-    const { DatabaseSync } = loadEngine(peerPath());
+    const { DatabaseSync } = loadSqlite(peerPath());
     const database = new Database(new DatabaseSync(':memory:', {}), new Gate(newGate()));
     const space = new DiskSpace(subject.path, database);
     onTestFinished(() => space.close());
@@ -191,14 +197,14 @@ describe('the reserve', () => {
 });
 
 describe('the gate', () => {
-  test('lets nobody in once the process ends', () => {
+  test('lets no call into SQLite once the process ends', () => {
     const gate = newGate();
     const subject = openFile(undefined, gate);
     subject.run(enqueue('a'));
     new Int32Array(gate)[1] = 1;
     expect(() => subject.run(enqueue('b'))).toThrow(Stopped);
     expect(() => subject.file.tidy()).toThrow(Stopped);
-    expect(() => subject.file.drop()).toThrow(Stopped);
+    expect(() => subject.file.close()).toThrow(Stopped);
   });
 });
 
@@ -206,7 +212,7 @@ describe('a file that another connection holds', () => {
   test('fails an attempt after its time, and only then', () => {
     const { path, run } = openFile();
     run(enqueue('a'));
-    const { DatabaseSync } = loadEngine(peerPath());
+    const { DatabaseSync } = loadSqlite(peerPath());
     const other = new DatabaseSync(path, {});
     other.exec('begin immediate');
     const database = new Database(new DatabaseSync(path, { timeout: 0 }), new Gate(newGate()));
@@ -227,14 +233,14 @@ describe('an export', () => {
     const subject = openFile();
     // One page of each, and more messages.
     const calls = Array.from({ length: 202 }, (_, index) => enqueue(`m${index + 1}`));
-    subject.run(...calls, ['closeApplication', 'one', 100]);
+    subject.run(...calls, ['deadLetterOlderThan', -1, 100]);
     withDatabase(subject.path, (connection) => {
       connection.exec(`update message set body = x'00' where sequence < 202;
         update dead_letter set body = x'00'`);
     });
     expect(exported(subject)).toMatchObject([[{ id: 202, message_id: 'm202', body: 'e30=' }], []]);
     const [{ pending, dead, discarded }] = subject.run(['stats']) as [QueueStats];
-    expect([pending, dead, discarded]).toEqual([1, 0, { lost: 201 }]);
+    expect([pending, dead, discarded]).toEqual([1, 0, { damaged: 201 }]);
   });
 
   test('sets a message aside whose application is gone', () => {
@@ -245,13 +251,29 @@ describe('an export', () => {
     expect(pendingIn(subject)).toBe(0);
   });
 
-  test('of nothing imports nothing', () => {
+  test('without items imports nothing', () => {
     const { run } = openFile();
     expect(run(['importItems', []])).toEqual([0]);
   });
 });
 
-describe('what others made due', () => {
+describe('a message that another process made due', () => {
+  test('is noticed by the next poll when a poll fails', () => {
+    const one = openFile();
+    const second = openFile(one.path);
+    one.run(enqueue('a'));
+    one.file.isDueByOthers();
+    second.run(enqueue('b'));
+    const number = vi.spyOn(Database.prototype, 'number');
+    number.mockImplementation(function (this: Database, sql: string) {
+      if (sql.includes('due_changes')) throw sqliteError(5);
+      return Number(Object.values(this.get(sql) ?? {})[0]);
+    });
+    expect(() => one.file.isDueByOthers()).toThrow('a message of SQLite');
+    number.mockRestore();
+    expect(one.file.isDueByOthers()).toBe(true);
+  });
+
   test('is noticed once', () => {
     const [one, other] = [openFile(), openFile()];
     expect(one.file.isDueByOthers()).toBe(false);
@@ -280,8 +302,8 @@ describe('the end of a delay', () => {
     const [operation, [entry]] = enqueue('a');
     const entries = (applicationId: string, count: number) =>
       Array.from({ length: count }, () => ({ ...entry, length: 0, applicationId }));
-    const request = { tiers: ['healthy'], maxMessages: 1e6, maxBytes: 1e9, leaseMs: 1000 };
-    const retry = { kind: 'retry', afterMs: 1e7, progress: null };
+    const request = { ofHealth: ['healthy'], maxMessages: 1e6, maxBytes: 1e9, leaseMs: 1000 };
+    const retry = { kind: 'retry', afterMs: 1e7, retryState: null };
     // Both are full: a delay ends with the enqueue.
     for (const [name, count] of [
       ['few', 1],
@@ -317,7 +339,7 @@ describe('an error of SQLite', () => {
     const error = sqliteError(errcode);
     const answer = failureAnswer(error, '/f');
     expect(answer.detail).toContain(detail);
-    expect(answer.cause).toEqual({ message: 'as told', errcode });
+    expect(answer.cause).toEqual({ message: 'a message of SQLite', errcode });
     const found = {
       isBusy: isBusy(error),
       isBroken: isBroken(error),
@@ -326,7 +348,7 @@ describe('an error of SQLite', () => {
     expect(found).toEqual({ isBusy: false, isBroken: false, isDiskFull: false, ...kinds });
   });
 
-  test('that is no Error has no cause', () => {
+  test('has no cause when it is not an Error', () => {
     expect(failureAnswer('text', '/f')).toEqual({
       code: 'ERR_QUEUE_FAILED',
       detail: 'SQLite reported an error',

@@ -1,18 +1,13 @@
 import { EventEmitter, getEventListeners } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { gzipSync } from 'node:zlib';
-import { Agent, type Dispatcher, MockAgent } from 'undici';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { Agent, type Dispatcher } from 'undici';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
-import {
-  createPoster,
-  type Poster,
-  type PosterOptions,
-  type PostRequest,
-} from '../../../src/webhook/http/client.ts';
+import type { Poster, PosterOptions } from '../../../src/webhook/http/client.ts';
 import type { FailureCode } from '../../../src/webhook/outcome.ts';
-import { clockSince } from '../../helpers/clocks.ts';
+import { clockStartingAfter } from '../../helpers/clocks.ts';
+import { responseHeaders } from '../../helpers/http.ts';
+import { openReceiver, openPoster as openSystemPoster, requestTo } from '../../helpers/poster.ts';
 import {
   dripBody,
   dripHeaders,
@@ -21,61 +16,36 @@ import {
   hang,
   hugeHeaders,
   interimFlood,
-  type Receiver,
-  type ReceiverOptions,
   raw,
   redirect,
   reset,
   respond,
   type Step,
-  startReceiver,
 } from '../../helpers/receiver.ts';
 
-/** Where something else than a deadline must end an attempt, it does so long before these. */
+/** Far longer than attempts that must end for another reason than a deadline. */
 const LONG = { connectMs: 10_000, headersMs: 10_000, totalMs: 10_000 };
 const SOON_MS = 4000;
 
 const ANY_MS: unknown = expect.any(Number);
 
-function openPoster(options: Partial<PosterOptions> = {}): Poster {
-  const poster = createPoster({
-    network: 'allow-private',
-    clock: systemClock,
-    deadlines: LONG,
-    ...options,
-  });
-  onTestFinished(() => poster.close());
-  return poster;
-}
-
-/** A concurrent test has an `onTestFinished` of its own in its context. */
-async function openReceiver(
-  options: ReceiverOptions = {},
-  onFinished = onTestFinished,
-): Promise<Receiver> {
-  const receiver = await startReceiver(options);
-  onFinished(() => receiver.close());
-  return receiver;
-}
+const openPoster = (options: Partial<PosterOptions> = {}): Poster =>
+  openSystemPoster({ deadlines: LONG, ...options });
 
 function chunked(bytes: number): Step {
   const body = `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\n\r\n`;
   return raw(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${body}`);
 }
 
-function requestTo(url: string | URL, more: Partial<PostRequest> = {}): PostRequest {
-  return { url: new URL(url), body: Buffer.from('[]'), headers: {}, ...more };
-}
-
 function warnings(): Error[] {
-  const heard: Error[] = [];
-  const hear = (warning: Error): void => void heard.push(warning);
-  process.on('warning', hear);
-  onTestFinished(() => void process.off('warning', hear));
-  return heard;
+  const collected: Error[] = [];
+  const collect = (warning: Error): void => void collected.push(warning);
+  process.on('warning', collect);
+  onTestFinished(() => void process.off('warning', collect));
+  return collected;
 }
 
-describe('what is sent', () => {
+describe('a request', () => {
   const HOSTILE = JSON.stringify([
     { text: '\u{1F600} \u2028 \u2029 \0 \ud800 "\\ e\u0301', __proto__: null, sign: '-0' },
   ]);
@@ -83,9 +53,9 @@ describe('what is sent', () => {
   test.each([
     ['hostile Unicode', Buffer.from(HOSTILE)],
     ['bytes that are not UTF-8', Buffer.from([0xff, 0xfe, 0x00, 0x0d, 0x0a, 0x0d, 0x0a])],
-    ['no body at all', Buffer.alloc(0)],
+    ['no body', Buffer.alloc(0)],
     ['a megabyte', Buffer.alloc(1_048_576, 'ä')],
-  ])('is, for %s, the exact bytes under their exact Content-Length', async (_what, body) => {
+  ])('sends the exact bytes and Content-Length for %s', async (_what, body) => {
     const receiver = await openReceiver();
     const result = await openPoster().post(requestTo(receiver.url, { body }));
     expect(result).toMatchObject({ kind: 'response', status: 200 });
@@ -94,7 +64,7 @@ describe('what is sent', () => {
     expect(request?.headers['content-length']).toBe(String(body.length));
   });
 
-  test('is one POST with the headers given, and none that asks for an encoding', async () => {
+  test('is one POST with the given headers, without Accept-Encoding', async () => {
     const receiver = await openReceiver();
     const headers = { 'Content-Type': 'application/json', 'X-Svc-Integrity': 'abc' };
     await openPoster().post(requestTo(`${receiver.url}?a=1&b=%20#part`, { headers }));
@@ -108,26 +78,15 @@ describe('what is sent', () => {
       ['content-length', '2'],
     ]);
   });
-
-  test('goes to a URL object as to its text', async () => {
-    const receiver = await openReceiver();
-    const result = await openPoster().post(requestTo(new URL(receiver.url)));
-    expect(result).toMatchObject({ kind: 'response', status: 200 });
-  });
 });
 
 describe('a response', () => {
   test.each([
     ['200 with a body', respond({ status: 200, body: '{"ok":true}' }), 200],
-    ['200 without a body', respond({ status: 200 }), 200],
-    ['202', respond({ status: 202 }), 202],
     ['204', respond({ status: 204 }), 204],
     ['304', respond({ status: 304 }), 304],
-    ['400', respond({ status: 400, body: 'no' }), 400],
-    ['429', respond({ status: 429 }), 429],
     ['500 with a body', respond({ status: 500, body: '<html>' }), 500],
-    ['500 without a body', respond({ status: 500 }), 500],
-    ['a status nobody knows', respond({ status: 799 }), 799],
+    ['an unknown status', respond({ status: 799 }), 799],
     [
       'a chunked body',
       raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'),
@@ -139,7 +98,7 @@ describe('a response', () => {
       raw('HTTP/1.1 103 E\r\n\r\nHTTP/1.1 201 C\r\ncontent-length: 0\r\n\r\n'),
       201,
     ],
-  ])('of %s is its status', async (_what, step, status) => {
+  ])('with %s results in its status', async (_what, step, status) => {
     const receiver = await openReceiver({ script: [step] });
     const result = await openPoster().post(requestTo(receiver.url));
     expect(result).toEqual({
@@ -157,7 +116,7 @@ describe('a response', () => {
     ['a date', { 'Retry-After': 'Fri, 31 Dec 2027 23:59:59 GMT' }, 'Fri, 31 Dec 2027 23:59:59 GMT'],
     ['nonsense', { 'retry-after': 'soon' }, 'soon'],
     ['two values', { 'retry-after': '5\r\nretry-after: 7' }, '5'],
-  ])('hands Retry-After on as received: %s', async (_what, headers, retryAfter) => {
+  ])('returns Retry-After as received: %s', async (_what, headers, retryAfter) => {
     const receiver = await openReceiver({ script: [respond({ status: 503, headers })] });
     const result = await openPoster().post(requestTo(receiver.url));
     expect(result).toMatchObject({ kind: 'response', status: 503, retryAfter });
@@ -184,13 +143,8 @@ describe('a response body', () => {
     ['of one byte more ends the connection', {}, respond({ body: Buffer.alloc(8193) }), 0],
     ['in chunks, of exactly the limit, leaves the connection open', {}, chunked(8192), 1],
     ['in chunks, of one byte more, ends the connection', {}, chunked(8193), 0],
-    [
-      'of a byte is one too many where the limit is 0',
-      { maxResponseBytes: 0 },
-      respond({ body: 'x' }),
-      0,
-    ],
-    ['of no bytes is legal where the limit is 0', { maxResponseBytes: 0 }, respond(), 1],
+    ['of one byte exceeds the limit 0', { maxResponseBytes: 0 }, respond({ body: 'x' }), 0],
+    ['of no bytes is allowed by limit 0', { maxResponseBytes: 0 }, respond(), 1],
   ])('%s', async (_what, options, step, open) => {
     const receiver = await openReceiver({ script: [step] });
     const poster = openPoster(options);
@@ -208,28 +162,16 @@ describe('a response body', () => {
       'is left hanging while the caller aborts',
       raw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n'),
     ],
-  ])('that %s leaves the status as it is', async (_what, step) => {
+  ])('that %s does not change the status', async (_what, step) => {
     const receiver = await openReceiver({ script: [step] });
     const caller = new AbortController();
-    const onHeaders = (): void => void systemClock.sleep(50).then(() => caller.abort());
-    const request = requestTo(receiver.url, { onHeaders });
-    const result = await openPoster({ signal: caller.signal }).post(request);
+    void responseHeaders(1)
+      .then(() => systemClock.sleep(50))
+      .then(() => caller.abort());
+    const result = await openPoster({ signal: caller.signal }).post(requestTo(receiver.url));
     expect(result).toMatchObject({ kind: 'response', status: 200 });
     expect(result.timings.totalMs).toBeLessThan(SOON_MS);
     await receiver.idle();
-  });
-
-  test('that is a gzip bomb costs its compressed bytes only', async () => {
-    const bomb = gzipSync(Buffer.alloc(5_000_000));
-    expect(bomb.length).toBeLessThan(8192);
-    const headers = { 'content-encoding': 'gzip' };
-    const receiver = await openReceiver({ script: [respond({ headers, body: bomb })] });
-    const poster = openPoster();
-    for (let sends = 0; sends < 2; sends += 1) {
-      expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
-    }
-    // Decoded, it would have passed the limit and cost the connection.
-    expect(receiver.connectionCount).toBe(1);
   });
 });
 
@@ -253,7 +195,7 @@ describe('a failure', () => {
 
   test.each(STEPS)('of a receiver that %s', async (_what, step, headersMs, code, mark) => {
     const receiver = await openReceiver({ script: [step] });
-    const clock = clockSince(() => receiver.received(1));
+    const clock = clockStartingAfter(() => receiver.received(1));
     const poster = openPoster({ deadlines: { ...LONG, headersMs }, clock });
     const result = await poster.post(requestTo(receiver.url));
     expect(result).toEqual({
@@ -279,7 +221,7 @@ describe('a failure', () => {
       },
     ],
   ])(
-    'comes with more than 32 informational responses, not with 32: %d',
+    'occurs after more than 32 informational responses, not after 32: %d',
     async (count, expected) => {
       const interim = 'HTTP/1.1 103 Early\r\n\r\n'.repeat(count);
       const final = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
@@ -287,31 +229,6 @@ describe('a failure', () => {
       expect(await openPoster().post(requestTo(receiver.url))).toMatchObject(expected);
     },
   );
-
-  test('is the total deadline where it is over before the header deadline', async () => {
-    const receiver = await openReceiver({ script: [hang()] });
-    const deadlines = { headersMs: 10_000, totalMs: 50 };
-    const clock = clockSince(() => receiver.received(1));
-    const result = await openPoster({ deadlines, clock }).post(requestTo(receiver.url));
-    expect(result).toMatchObject({
-      kind: 'failure',
-      code: 'deadline',
-      detail:
-        'The time for the whole attempt was over before the response headers (50 ms); let the receiver answer first and do its work afterwards.',
-    });
-    await receiver.idle();
-  });
-
-  test('is an address that the network guard refuses, with no connection made', async () => {
-    const receiver = await openReceiver();
-    const poster = openPoster({ network: 'public' });
-    expect(await poster.post(requestTo(receiver.url))).toMatchObject({
-      kind: 'failure',
-      code: 'address-refused',
-      detail: expect.stringMatching(/loopback.*allow-private/s),
-    });
-    expect(receiver.connectionCount).toBe(0);
-  });
 
   test.each([
     ['another scheme', requestTo('ftp://127.0.0.1/'), /\(UND_ERR_INVALID_ARG\)/],
@@ -321,18 +238,18 @@ describe('a failure', () => {
       /\(UND_ERR_INVALID_ARG\)/,
     ],
     [
-      'a Content-Length that lies',
+      'a wrong Content-Length',
       requestTo('http://127.0.0.1:9/', { headers: { 'content-length': '3' } }),
       /\((UND_ERR_REQ_CONTENT_LENGTH_MISMATCH|ECONNREFUSED)\)/,
     ],
-  ])('is, for %s, a result and no error', async (_what, request, mark) => {
+  ])('is a result and not an exception for %s', async (_what, request, mark) => {
     expect(await openPoster().post(request)).toMatchObject({
       kind: 'failure',
       detail: expect.stringMatching(mark),
     });
   });
 
-  test('never repeats the URL, the headers, the body or what was received', async () => {
+  test('never contains the URL, the headers, the body or received bytes', async () => {
     const receiver = await openReceiver({ script: [raw('received-secret\r\n'), reset(), hang()] });
     const poster = openPoster({ deadlines: { headersMs: 50 } });
     const request = requestTo(`${receiver.url}?token=query-secret`, {
@@ -347,56 +264,8 @@ describe('a failure', () => {
   });
 });
 
-describe('over TLS', () => {
-  let certificate: Certificate;
-  beforeAll(() => {
-    certificate = createCertificate();
-  });
-
-  test('fails with the code tls when the receiver speaks no TLS', async () => {
-    const receiver = await openReceiver({
-      onConnection: (socket) => socket.write('HTTP/1.1 400\r\n\r\n'),
-    });
-    const url = receiver.url.replace('http', 'https');
-    expect(await openPoster().post(requestTo(url))).toMatchObject({ kind: 'failure', code: 'tls' });
-  });
-
-  test('a self-signed certificate is refused, and no request is sent', async () => {
-    const receiver = await openReceiver({ tls: certificate });
-    expect(await openPoster().post(requestTo(receiver.url))).toMatchObject({
-      kind: 'failure',
-      code: 'tls',
-      detail: expect.stringContaining('(DEPTH_ZERO_SELF_SIGNED_CERT)'),
-    });
-    expect(receiver.requests).toHaveLength(0);
-  });
-});
-
-describe('connections', () => {
-  test('posts at the same time do not wait for each other', async () => {
-    const receiver = await openReceiver({ script: [hang(), respond()] });
-    const clock = clockSince(() => receiver.received(2));
-    const poster = openPoster({ deadlines: { headersMs: 50 }, clock });
-    const hanging = poster.post(requestTo(receiver.url));
-    await receiver.received(1);
-    expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
-    expect(await hanging).toMatchObject({ code: 'headers-timeout' });
-    expect(receiver.connectionCount).toBe(2);
-  });
-
-  test('one that the receiver closed while idle is not used again', async () => {
-    const receiver = await openReceiver({ script: [respond({ thenClose: true })] });
-    const poster = openPoster();
-    for (let sends = 0; sends < 3; sends += 1) {
-      expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
-      await receiver.idle();
-    }
-    expect(receiver.requests).toHaveLength(3);
-  });
-});
-
 describe("the caller's signal", () => {
-  test('aborted before: nothing is sent, nor connected', async () => {
+  test('prevents the connection if it is aborted before the call', async () => {
     const receiver = await openReceiver();
     const signal = AbortSignal.abort(new Error('my secret reason'));
     expect(await openPoster({ signal }).post(requestTo(receiver.url))).toEqual({
@@ -409,7 +278,7 @@ describe("the caller's signal", () => {
     expect(receiver.connectionCount).toBe(0);
   });
 
-  test('aborted right after the call: nothing is connected either', async () => {
+  test('prevents the connection if it is aborted right after the call', async () => {
     const receiver = await openReceiver();
     const caller = new AbortController();
     const poster = openPoster({ signal: caller.signal });
@@ -421,7 +290,7 @@ describe("the caller's signal", () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('aborted while waiting for the response ends the attempt and its connection', async () => {
+  test('ends the attempt and its connection if it is aborted during the wait for the response', async () => {
     const receiver = await openReceiver({ script: [hang()] });
     const caller = new AbortController();
     const poster = openPoster({ signal: caller.signal });
@@ -434,7 +303,7 @@ describe("the caller's signal", () => {
     await receiver.idle();
   });
 
-  test('aborted while connecting ends the attempt at once', async () => {
+  test('ends the attempt at once if it is aborted while connecting', async () => {
     const receiver = await openReceiver();
     const url = receiver.url.replace('http', 'https');
     const caller = new AbortController();
@@ -448,8 +317,8 @@ describe("the caller's signal", () => {
     await receiver.idle();
   });
 
-  test('shared by 100 posts, half of them at once, keeps no listener and causes no warning', async () => {
-    const heard = warnings();
+  test('has one listener and causes no warning when 100 posts share it', async () => {
+    const collected = warnings();
     const receiver = await openReceiver();
     const { signal } = new AbortController();
     const poster = openPoster({ signal });
@@ -460,12 +329,12 @@ describe("the caller's signal", () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
     await poster.close();
     expect(getEventListeners(signal, 'abort')).toEqual([]);
-    expect(heard).toEqual([]);
+    expect(collected).toEqual([]);
   });
 });
 
 describe('close', () => {
-  test('ends idle connections, again and again', async () => {
+  test('ends idle connections, and can be called repeatedly', async () => {
     const receiver = await openReceiver();
     const poster = openPoster();
     await poster.post(requestTo(receiver.url));
@@ -474,11 +343,11 @@ describe('close', () => {
     await Promise.all([poster.close(), poster.close()]);
     await poster.close();
     await receiver.idle();
-    // By itself it would end after 4 s.
+    // Otherwise the idle connection would end after 4 s.
     expect(performance.now() - closedAt).toBeLessThan(3000);
   });
 
-  test('ends the attempts in flight as aborted', async () => {
+  test('aborts the attempts in flight', async () => {
     const receiver = await openReceiver({ script: [hang()] });
     const poster = openPoster();
     const posting = poster.post(requestTo(receiver.url));
@@ -492,7 +361,7 @@ describe('close', () => {
     await receiver.idle();
   });
 
-  test('lets later posts send nothing', async () => {
+  test('makes later posts fail without sending', async () => {
     const receiver = await openReceiver();
     const poster = openPoster();
     await poster.close();
@@ -502,7 +371,7 @@ describe('close', () => {
 });
 
 describe('a dispatcher of the host', () => {
-  test('is asked, and stays open after close', async () => {
+  test('is used, and stays open after close', async () => {
     const receiver = await openReceiver();
     const dispatcher = new Agent();
     onTestFinished(() => dispatcher.destroy());
@@ -525,7 +394,7 @@ describe('a dispatcher of the host', () => {
   test.each([
     ['without end', endlessBody(), {}],
     ['of a byte more than the limit', respond({ body: 'four' }), { maxResponseBytes: 3 }],
-  ])('gets a body %s cut off, and the status stands', async (_what, step, options) => {
+  ])('discards a body %s and keeps the status', async (_what, step, options) => {
     const receiver = await openReceiver({ script: [step] });
     const dispatcher = new Agent();
     onTestFinished(() => dispatcher.destroy());
@@ -535,7 +404,7 @@ describe('a dispatcher of the host', () => {
     expect(result.timings.totalMs).toBeLessThan(SOON_MS);
   });
 
-  test('that was destroyed fails the attempt as a fault of this side', async () => {
+  test('fails the attempt with the code network if it was destroyed', async () => {
     const dispatcher = new Agent();
     await dispatcher.destroy();
     const poster = openPoster({ network: 'delegated', dispatcher });
@@ -546,29 +415,15 @@ describe('a dispatcher of the host', () => {
     });
   });
 
-  test('that refuses to connect fails with its own error', async () => {
-    const dispatcher = new MockAgent();
-    dispatcher.disableNetConnect();
-    onTestFinished(() => dispatcher.close());
-    const poster = openPoster({ network: 'delegated', dispatcher });
-    expect(await poster.post(requestTo('http://127.0.0.1:9/'))).toMatchObject({
-      code: 'network',
-      detail: expect.stringContaining('(UND_MOCK_ERR_MOCK_NOT_MATCHED)'),
-    });
-  });
-
   test.each<[string, unknown]>([
     ['nothing', undefined],
-    ['null', null],
     ['no status', { headers: {}, body: new PassThrough() }],
-    ['a status that is no number', { statusCode: '200', headers: {}, body: new PassThrough() }],
+    ['a status that is not a number', { statusCode: '200', headers: {}, body: new PassThrough() }],
     ['no headers', { statusCode: 200, body: new PassThrough() }],
-    ['headers that are null', { statusCode: 200, headers: null, body: new PassThrough() }],
     ['no body', { statusCode: 200, headers: {} }],
-    ['a body that is null', { statusCode: 200, headers: {}, body: null }],
-    ['a body of events alone', { statusCode: 200, headers: {}, body: new EventEmitter() }],
+    ['a body that only emits events', { statusCode: 200, headers: {}, body: new EventEmitter() }],
     ['a body of text', { statusCode: 200, headers: {}, body: 'ok' }],
-  ])('that resolves with %s fails the attempt as a fault of this side', async (_what, response) => {
+  ])('that resolves with %s fails the attempt with the code network', async (_what, response) => {
     const dispatcher = { request: async () => response } as unknown as Dispatcher;
     const poster = openPoster({ network: 'delegated', dispatcher });
     expect(await poster.post(requestTo('http://127.0.0.1:9/'))).toMatchObject({
@@ -578,11 +433,11 @@ describe('a dispatcher of the host', () => {
     });
   });
 
-  test('that answers after the attempt was over has its response discarded', async () => {
+  test('has its response discarded if it arrives after the attempt', async () => {
     const receiver = await openReceiver({ script: [dripBody(20)] });
     const agent = new Agent();
     onTestFinished(() => agent.destroy());
-    const deaf = Object.create(agent, {
+    const ignoringSignal = Object.create(agent, {
       request: {
         value: async ({ signal: _ignored, ...options }: Dispatcher.RequestOptions) => {
           const response = await agent.request(options);
@@ -593,7 +448,7 @@ describe('a dispatcher of the host', () => {
     }) as Dispatcher;
     const poster = openPoster({
       network: 'delegated',
-      dispatcher: deaf,
+      dispatcher: ignoringSignal,
       deadlines: { totalMs: 30 },
     });
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ code: 'deadline' });

@@ -1,4 +1,4 @@
-/** Connections do not keep a process from ending. */
+/** Connections do not keep a process alive. */
 import { describe, expect, test } from 'vitest';
 import { createCertificate } from '../../../src/testing/index.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
@@ -28,18 +28,18 @@ describe('a process', () => {
       tls,
     );
     expect({ output, stderr, exitCode }).toEqual({
-      output: { ends: [200, 200, 200] },
+      output: { outcomes: [200, 200, 200] },
       stderr: '',
       exitCode: 0,
     });
-    // As the receiver asks for, they are kept for a minute.
+    // Without that the process would live for a minute, the maximum of keep-alive.
     expect(lingeredMs).toBeLessThan(5000);
   });
 
   test.concurrent.for(SCHEMES)('has no handle of %s left after close', async ([, tls]) => {
     const { output, stderr, exitCode } = await run('close', [respond(), hang()], tls);
     expect({ ...output, stderr, exitCode }).toEqual({
-      ends: [200, 'aborted', 'aborted', 'aborted'],
+      outcomes: [200, 'aborted', 'aborted', 'aborted'],
       isBusy: true,
       left: [],
       stderr: '',

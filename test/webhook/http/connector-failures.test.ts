@@ -9,16 +9,16 @@ import {
   codeOf,
   guardedAgent,
   post,
-  resolver,
   startCanary,
+  stubResolver,
   watchSockets,
 } from '../../helpers/guarded-agent.ts';
-import { startReceiver } from '../../helpers/receiver.ts';
+import { openReceiver } from '../../helpers/poster.ts';
 
-describe('what goes wrong while connecting', () => {
+describe('a failure while connecting', () => {
   const network = 'allow-private';
 
-  test('a name that does not resolve fails with the code of the resolver', async () => {
+  test('has the code of the resolver if a name does not resolve', async () => {
     expect(await codeOf('http://nobody.invalid/', guardedAgent({ network }))).toMatch(
       /^(ENOTFOUND|EAI_AGAIN)$/,
     );
@@ -27,7 +27,7 @@ describe('what goes wrong while connecting', () => {
     expect(await post('http://hooks.test/', guardedAgent({ network, lookup }))).toBe(failure);
   });
 
-  test('a resolver that throws fails the connection and no more', async () => {
+  test('is the exception of a resolver that throws', async () => {
     const failure = new TypeError('not now');
     const lookup: LookupAll = () => {
       throw failure;
@@ -35,22 +35,22 @@ describe('what goes wrong while connecting', () => {
     expect(await post('http://hooks.test/', guardedAgent({ network, lookup }))).toBe(failure);
   });
 
-  test('a name without addresses fails as ENODATA', async () => {
-    const agent = guardedAgent({ network, lookup: resolver({ 'empty.test': [] }).lookup });
+  test('has the code ENODATA for a name without addresses', async () => {
+    const agent = guardedAgent({ network, lookup: stubResolver({ 'empty.test': [] }).lookup });
     expect(await post('http://empty.test/', agent)).toMatchObject({
       code: 'ENODATA',
       message: 'the name has no address',
     });
   });
 
-  test('a port where nobody listens fails as ECONNREFUSED', async () => {
+  test('has the code ECONNREFUSED for a closed port', async () => {
     const canary = await startCanary();
     await canary.close();
     const agent = guardedAgent({ network });
     expect(await codeOf(`http://127.0.0.1:${canary.port}/`, agent)).toBe('ECONNREFUSED');
   });
 
-  test('a peer that is gone before it was judged counts as reset, not as refused', async () => {
+  test('counts as a reset if the peer disappears before its address was checked', async () => {
     const canary = await startCanary();
     watchSockets((socket) => Object.defineProperty(socket, 'remoteAddress', { value: undefined }));
     expect(await post(`http://127.0.0.1:${canary.port}/`, guardedAgent({ network }))).toMatchObject(
@@ -62,9 +62,8 @@ describe('what goes wrong while connecting', () => {
     await canary.idle();
   });
 
-  test('a peer that resets at once is never said to be refused', async () => {
-    const server = await startReceiver({ onConnection: (socket) => socket.resetAndDestroy() });
-    onTestFinished(() => server.close());
+  test('never counts as refused if the peer resets at once', async () => {
+    const server = await openReceiver({ onConnection: (socket) => socket.resetAndDestroy() });
     const agent = guardedAgent({ network });
     for (let round = 0; round < 20; round += 1) {
       expect(await codeOf(server.url, agent)).toMatch(/^(ECONNRESET|UND_ERR_SOCKET|EPIPE)$/);
@@ -77,7 +76,7 @@ describe('a name with several addresses', () => {
     [undefined, 1667],
     [60, 20],
     [1, 1],
-  ])('has a third of the deadline for each (%s ms)', async (connectTimeoutMs, expectedMs) => {
+  ])('gets a third of the deadline each (%s ms)', async (connectTimeoutMs, expectedMs) => {
     const canary = await startCanary();
     const connect = vi.spyOn(net.Socket.prototype, 'connect');
     onTestFinished(() => connect.mockRestore());
@@ -112,7 +111,7 @@ describe('the connect deadline', () => {
     ]);
   });
 
-  test('does not touch a connection that was made in time', async () => {
+  test('does not affect a connection that was made in time', async () => {
     const canary = await startCanary();
     const gate = new EventEmitter();
     const clock = clockWhoseSleep(async () => void (await once(gate, 'time is up')));
@@ -128,7 +127,7 @@ describe('the connect deadline', () => {
     socket?.destroy();
   });
 
-  test('covers the look-up, and an answer that comes later connects nowhere', async () => {
+  test('covers the lookup, and a late answer opens no connection', async () => {
     const canary = await startCanary();
     const sockets: net.Socket[] = [];
     watchSockets((socket) => sockets.push(socket));
@@ -139,25 +138,24 @@ describe('the connect deadline', () => {
     const agent = guardedAgent({ network, lookup, connectTimeoutMs: 60 });
     expect(await post(`http://slow.test:${canary.port}/`, agent)).toMatchObject(timedOut);
     expect(waiting).toHaveLength(1);
-    for (const answerLate of waiting) answerLate();
+    for (const answer of waiting) answer();
     await new Promise((resolve) => void setImmediate(resolve));
     expect(sockets).toEqual([]);
   });
 
   test('covers the TLS handshake, and closes the connection', async () => {
     const gate = new EventEmitter();
-    const receiver = await startReceiver({
+    const receiver = await openReceiver({
       onConnection: (socket) => socket.once('data', () => gate.emit('hello')),
     });
-    onTestFinished(() => receiver.close());
     const clock = clockWhoseSleep(async () => void (await once(gate, 'hello')));
     const agent = guardedAgent({ network, clock, connectTimeoutMs: 60 });
     expect(await post(`https://127.0.0.1:${receiver.port}/`, agent)).toMatchObject(timedOut);
     await receiver.idle();
   });
 
-  test.runIf(process.platform === 'linux')('covers TCP, and gives up the socket', async () => {
-    const { port, stop } = await startDeafListener();
+  test.runIf(process.platform === 'linux')('covers TCP, and destroys the socket', async () => {
+    const { port, stop } = await startFullListener();
     onTestFinished(stop);
     const fillers: net.Socket[] = [];
     for (let count = 0; count < 8; count += 1) {
@@ -178,8 +176,8 @@ function clockWhoseSleep(sleep: Clock['sleep']): Clock {
   return { ...systemClock, now: () => 0, monotonicMs: () => 0, sleep, idle: sleep };
 }
 
-/** Listens, but never accepts: when its backlog is full, the kernel lets connections wait. */
-async function startDeafListener() {
+/** Listens but never accepts. When its backlog is full, connections hang. */
+async function startFullListener() {
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');
      const server = require('node:net').createServer();

@@ -7,16 +7,16 @@ import {
   codeOf,
   guardedAgent,
   post,
-  resolver,
   startCanary,
+  stubResolver,
   watchSockets,
 } from '../../helpers/guarded-agent.ts';
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts';
 import {
   CANARY_SPELLINGS,
+  INVALID_URLS,
   METADATA_SPELLINGS,
   NAMES,
-  NO_URLS,
   REFUSED_SPELLINGS,
 } from './refused-spellings.ts';
 
@@ -46,8 +46,8 @@ describe("under 'public'", () => {
     ...METADATA_SPELLINGS.map((spelling) => [spelling, 'metadata-service'] as const),
   ];
 
-  test.each(refused)('refuses %j by rule %s, and nothing arrives', async (spelling, rule) => {
-    const agent = guardedAgent({ network: 'public', lookup: resolver(NAMES).lookup });
+  test.each(refused)('refuses %j by rule %s before connecting', async (spelling, rule) => {
+    const agent = guardedAgent({ network: 'public', lookup: stubResolver(NAMES).lookup });
     for (const { port } of [canary, canaryV6 ?? canary]) {
       const error = await post(spelling.replace('PORT', `${port}`), agent);
       expect(error).toBeInstanceOf(SecurityEventError);
@@ -57,54 +57,54 @@ describe("under 'public'", () => {
     expect([canary.connectionCount, canaryV6?.connectionCount ?? 0]).toEqual([0, 0]);
   });
 
-  test('knows at least sixty spellings', () => {
+  test('is tested with at least sixty spellings', () => {
     expect(new Set(refused.map(([spelling]) => spelling)).size).toBe(refused.length);
     expect(refused.length).toBeGreaterThanOrEqual(60);
   });
 
-  test('asks no resolver about an address', async () => {
-    const { asked, lookup } = resolver({ '127.0.0.1': [PUBLIC], '::1': [PUBLIC] });
+  test('does not look up addresses', async () => {
+    const { lookups, lookup } = stubResolver({ '127.0.0.1': [PUBLIC], '::1': [PUBLIC] });
     const agent = guardedAgent({ network: 'public', lookup });
     expect(await codeOf(`http://127.0.0.1:${canary.port}/`, agent)).toBe('ERR_ADDRESS_REFUSED');
     expect(await codeOf(`http://[::1]:${canary.port}/`, agent)).toBe('ERR_ADDRESS_REFUSED');
-    expect(asked).toEqual([]);
+    expect(lookups).toEqual([]);
   });
 
-  test.each(NO_URLS)('never gets to see %j, which is no URL', async (spelling) => {
-    const { asked, lookup } = resolver(NAMES);
+  test.each(INVALID_URLS)('never receives %j, which is not a URL', async (spelling) => {
+    const { lookups, lookup } = stubResolver(NAMES);
     const url = spelling.replace('PORT', `${canary.port}`);
     expect(await codeOf(url, guardedAgent({ network: 'public', lookup }))).toMatch(/INVALID/);
-    expect(asked).toEqual([]);
+    expect(lookups).toEqual([]);
     expect(canary.connectionCount).toBe(0);
   });
 
-  // From 127.0.0.1 no packet can leave the machine, and the error tells where it was to go.
+  // With the local address 127.0.0.1 no packet leaves the machine, and the error names the target.
   test.each([
     ['http:', '', 80],
     ['https:', '', 443],
     ['http:', '8080', 8080],
     ['https:', '8443', 8443],
     ['http:', '0', 0],
-  ])('lets the public address of a name be connected to (%s, port %j)', async (...row) => {
+  ])('connects to the public address of a name (%s, port %j)', async (...row) => {
     const [protocol, port, expected] = row;
-    const { asked, lookup } = resolver({ 'hooks.test': [PUBLIC] });
+    const { lookups, lookup } = stubResolver({ 'hooks.test': [PUBLIC] });
     const connect = createGuardedConnect(buildConnector, { network: 'public', lookup });
     const target = { hostname: 'hooks.test', protocol, port, localAddress: '127.0.0.1' };
     const error = await new Promise<NodeJS.ErrnoException & net.SocketAddressInitOptions>(
       (resolve) => connect(target, (...[failure]) => resolve(failure ?? new Error('connected'))),
     );
-    // Node leaves a port of 0 out of its error.
+    // Node omits port 0 in its error.
     expect([error.syscall, error.address, error.port ?? 0]).toEqual(['connect', PUBLIC, expected]);
-    expect(asked).toEqual(['hooks.test']);
+    expect(lookups).toEqual(['hooks.test']);
   });
 
-  test('judges every answer of a resolver that changes its mind, and asks once a connection', async () => {
+  test('checks every answer of a changing resolver, with one lookup per connection', async () => {
     const sockets: net.Socket[] = [];
     watchSockets((socket) => sockets.push(socket));
-    let asked = 0;
+    let lookupCount = 0;
     const lookup: LookupAll = (_hostname, _options, callback) => {
-      asked += 1;
-      callback(null, [{ address: asked % 2 === 1 ? PUBLIC : '127.0.0.1', family: 4 }]);
+      lookupCount += 1;
+      callback(null, [{ address: lookupCount % 2 === 1 ? PUBLIC : '127.0.0.1', family: 4 }]);
     };
     const agent = guardedAgent({ network: 'public', lookup }, { localAddress: '127.0.0.1' });
     const url = `http://rebinding.test:${canary.port}/`;
@@ -112,12 +112,12 @@ describe("under 'public'", () => {
       expect(await post(url, agent)).toMatchObject({ address: PUBLIC });
       expect(await codeOf(url, agent)).toBe('ERR_ADDRESS_REFUSED');
     }
-    expect(asked).toBe(10);
+    expect(lookupCount).toBe(10);
     expect(sockets).toHaveLength(5);
     expect(canary.connectionCount).toBe(0);
   });
 
-  test.each(['http', 'https'])('judges the peer before the first byte (%s)', async (scheme) => {
+  test.each(['http', 'https'])('checks the peer before the first byte (%s)', async (scheme) => {
     let bytes = 0;
     const trap = net.createServer((socket) => {
       socket.on('data', (chunk) => {
@@ -132,8 +132,8 @@ describe("under 'public'", () => {
     });
     const { port } = trap.address() as net.AddressInfo;
 
-    // What a preloaded proxy does: the socket is led elsewhere below everything that we check.
-    leadSocketsTo(port);
+    // Redirects the socket below all our checks, as a preloaded proxy does.
+    redirectSocketsTo(port);
 
     const agent = guardedAgent({ network: 'public' });
     const error = await post(`${scheme}://${PUBLIC}/`, agent);
@@ -145,48 +145,48 @@ describe("under 'public'", () => {
 });
 
 describe("under 'allow-private'", () => {
-  test.each(CANARY_SPELLINGS)('reaches the same canary by %j', async (spelling) => {
+  test.each(CANARY_SPELLINGS)('reaches the receiver by %j', async (spelling) => {
     const canary = await startCanary();
-    const agent = guardedAgent({ network: 'allow-private', lookup: resolver(NAMES).lookup });
+    const agent = guardedAgent({ network: 'allow-private', lookup: stubResolver(NAMES).lookup });
     expect(await post(spelling.replace('PORT', `${canary.port}`), agent)).toBe(200);
     expect(canary.connectionCount).toBe(1);
   });
 
   test.runIf(hasIpv6Loopback).each(['http://[::1]:PORT/', 'http://loopback-v6.test:PORT/'])(
-    'reaches the canary by %j',
+    'reaches the IPv6 receiver by %j',
     async (spelling) => {
       const canary = await startCanary('::1');
-      const agent = guardedAgent({ network: 'allow-private', lookup: resolver(NAMES).lookup });
+      const agent = guardedAgent({ network: 'allow-private', lookup: stubResolver(NAMES).lookup });
       expect(await post(spelling.replace('PORT', `${canary.port}`), agent)).toBe(200);
       expect(canary.connectionCount).toBe(1);
     },
   );
 
   test.each(METADATA_SPELLINGS)('still refuses %j', async (url) => {
-    const agent = guardedAgent({ network: 'allow-private', lookup: resolver(NAMES).lookup });
+    const agent = guardedAgent({ network: 'allow-private', lookup: stubResolver(NAMES).lookup });
     const error = await post(url, agent);
     expect(error).toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
     expect(error).toHaveProperty('message', expect.stringContaining("rule 'metadata-service'"));
   });
 
-  test('refuses a name with one refused address among those that it allows', async () => {
+  test('refuses a name with one refused address among allowed ones', async () => {
     const canary = await startCanary();
-    const { lookup } = resolver({ 'mixed.test': ['127.0.0.1', '127.0.0.2', '100.64.0.1'] });
+    const { lookup } = stubResolver({ 'mixed.test': ['127.0.0.1', '127.0.0.2', '100.64.0.1'] });
     const agent = guardedAgent({ network: 'allow-private', lookup });
     const error = await post(`http://mixed.test:${canary.port}/`, agent);
     expect(error).toHaveProperty('message', expect.stringContaining("rule 'cgnat'"));
     expect(canary.connectionCount).toBe(0);
   });
 
-  test('tries the next answer where nobody listens', async () => {
+  test('tries the next address if nothing listens', async () => {
     const canary = await startCanary();
-    const { asked, lookup } = resolver({ 'several.test': ['::1', '127.0.0.9', '127.0.0.1'] });
+    const { lookups, lookup } = stubResolver({ 'several.test': ['::1', '127.0.0.9', '127.0.0.1'] });
     const agent = guardedAgent({ network: 'allow-private', lookup });
     expect(await post(`http://several.test:${canary.port}/`, agent)).toBe(200);
-    expect(asked).toEqual(['several.test']);
+    expect(lookups).toEqual(['several.test']);
   });
 
-  test('connects to what was judged, though the answer is changed afterwards', async () => {
+  test('connects to the checked address even if the answer changes afterwards', async () => {
     const canary = await startCanary();
     let reads = 0;
     const answer = {
@@ -207,7 +207,7 @@ describe("under 'allow-private'", () => {
 });
 
 describe("under 'delegated'", () => {
-  test.each(['127.0.0.1', '0.0.0.0'])('judges nothing, not even %s', async (host) => {
+  test.each(['127.0.0.1', '0.0.0.0'])('allows everything, even %s', async (host) => {
     const canary = await startCanary();
     expect(
       await post(`http://${host}:${canary.port}/`, guardedAgent({ network: 'delegated' })),
@@ -215,8 +215,8 @@ describe("under 'delegated'", () => {
   });
 });
 
-/** What a preloaded proxy does: sockets are led elsewhere, below everything that we check. */
-function leadSocketsTo(port: number): void {
+/** Redirects sockets below all our checks, as a preloaded proxy does. */
+function redirectSocketsTo(port: number): void {
   const { prototype } = net.Socket;
   const connect = Object.getOwnPropertyDescriptor(prototype, 'connect') as PropertyDescriptor;
   Object.defineProperty(prototype, 'connect', {

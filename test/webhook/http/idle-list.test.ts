@@ -31,7 +31,7 @@ function plainList(maxItems: number): IdleList<Item> {
 }
 
 describe('an idle list', () => {
-  test('hands out the one of a key that became idle last, each once', () => {
+  test('returns the most recent idle item of a key, each once', () => {
     const list = createIdleList<Item>(9);
     const [first, other, second] = [item('a', 1), item('b', 2), item('a', 3)];
     for (const idle of [first, other, second]) expect(list.add(idle)).toBeUndefined();
@@ -41,7 +41,7 @@ describe('an idle list', () => {
     expect(list.take('b')).toBe(other);
   });
 
-  test('gives up the longest idle of all keys, and only where there is one too many', () => {
+  test('drops the longest idle item of all keys if there are too many', () => {
     const list = createIdleList<Item>(2);
     const [first, second, third] = [item('a', 1), item('b', 2), item('b', 3)];
     expect(list.add(first)).toBeUndefined();
@@ -51,14 +51,14 @@ describe('an idle list', () => {
     expect(list.take('b')).toBe(third);
   });
 
-  test('of no items gives up what it is given', () => {
+  test('of size 0 returns each added item', () => {
     const list = createIdleList<Item>(0);
     const only = item('a');
     expect(list.add(only)).toBe(only);
     expect(list.take('a')).toBeUndefined();
   });
 
-  test('does what a plain array does, whatever the order of calls', () => {
+  test('behaves like a plain array for any order of calls', () => {
     const made = Array.from({ length: 12 }, (_, id) => item('abc'.charAt(id % 3), id));
     const call = fc.record({
       name: fc.constantFrom('add', 'add', 'take', 'remove'),
@@ -72,7 +72,7 @@ describe('an idle list', () => {
             const target = made[nth] ?? item('a');
             if (name === 'remove') return list.remove(target);
             if (name === 'take') return list.take(target.key);
-            // What is idle is not given back a second time.
+            // An idle item is not added twice.
             if (idle.has(target)) list.remove(target);
             idle.add(target);
             return list.add(target);

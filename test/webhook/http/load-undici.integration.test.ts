@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadUndici } from '../../../src/webhook/http/load-undici.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
-import { startReceiver } from '../../helpers/receiver.ts';
+import { openReceiver } from '../../helpers/poster.ts';
 
 const SCENES: readonly (readonly [title: string, scene: string, expected: object])[] = [
   [
@@ -10,7 +10,7 @@ const SCENES: readonly (readonly [title: string, scene: string, expected: object
     { before: 0, status: 200, loadedAfterPost: true },
   ],
   [
-    'a host that has not used fetch finds no new global, and its fetch is served by Node',
+    'a host that has not used fetch gets no new globals, and Node serves its fetch',
     'no fetch before',
     {
       status: 200,
@@ -22,7 +22,7 @@ const SCENES: readonly (readonly [title: string, scene: string, expected: object
     },
   ],
   [
-    'a host that has used fetch finds every global as it was',
+    'a host that has used fetch keeps all globals unchanged',
     'fetch before',
     { status: 200, changed: [], fetched: 200 },
   ],
@@ -38,7 +38,7 @@ const SCENES: readonly (readonly [title: string, scene: string, expected: object
     },
   ],
   [
-    'a host that imports the same copy of undici afterwards finds it whole',
+    'a host can import and use the same copy of undici afterwards',
     'undici afterwards',
     { status: 200, requested: 200, fetched: 200, itsOwnDispatcher: true },
   ],
@@ -47,15 +47,14 @@ const SCENES: readonly (readonly [title: string, scene: string, expected: object
 describe('loadUndici', () => {
   test.concurrent.for(SCENES)('%s', { timeout: 20_000 }, async (row, { onTestFinished }) => {
     const [, scene, expected] = row;
-    const receiver = await startReceiver();
-    onTestFinished(() => receiver.close());
+    const receiver = await openReceiver({}, onTestFinished);
     const run = await runFixture('host-that-posts.ts', [scene, receiver.url]);
     expect(run.stderr).toBe('');
     expect(JSON.parse(run.stdout)).toEqual(expected);
     expect(run.exitCode).toBe(0);
   });
 
-  test('hands out what the entry of undici hands out', async () => {
+  test('returns the exports of undici', async () => {
     const { Client, buildConnector } = await loadUndici();
     const entry = await import('undici');
     expect(Client).toBe(entry.Client);

@@ -8,16 +8,16 @@ import { createConnectionPool } from '../../../src/webhook/http/pool.ts';
 
 const TEN_MINUTES_MS = 600_000;
 
-interface Line extends Connection {
+interface FakeConnection extends Connection {
   isConnected: boolean;
   destroyCount: number;
   beginCount: number;
   lose(): void;
 }
 
-/** A pool over connections that are objects only, on a clock that stands still. */
+/** A pool of fake connections on a stopped clock. */
 function poolOf(maxIdle = 9) {
-  const made: Line[] = [];
+  const made: FakeConnection[] = [];
   let nowMs = 5;
   const destroying = new EventEmitter();
   let isSlow = false;
@@ -25,7 +25,7 @@ function poolOf(maxIdle = 9) {
   const pool = createConnectionPool(clock, maxIdle);
   const lease = (key = 'a') =>
     pool.lease(key, (onLost) => {
-      const line: Line = {
+      const line: FakeConnection = {
         dispatcher: { name: made.length } as unknown as Dispatcher,
         isConnected: true,
         destroyCount: 0,
@@ -37,7 +37,7 @@ function poolOf(maxIdle = 9) {
         },
         destroy: async () => {
           line.destroyCount += 1;
-          if (isSlow) await once(destroying, 'go on');
+          if (isSlow) await once(destroying, 'resume');
         },
         lose: () => {
           line.isConnected = false;
@@ -53,13 +53,13 @@ function poolOf(maxIdle = 9) {
     made,
     advance: (ms: number) => (nowMs += ms),
     destroyed: () => made.map(({ destroyCount }) => destroyCount),
-    holdDestroying: () => (isSlow = true),
-    goOnDestroying: () => destroying.emit('go on'),
+    delayDestroying: () => (isSlow = true),
+    resumeDestroying: () => destroying.emit('resume'),
   };
 }
 
 describe('a pool of connections', () => {
-  test('gives each request at the same time one of its own, and later ones those again', () => {
+  test('leases a connection for each concurrent request, and reuses it later', () => {
     const { lease, made } = poolOf();
     const [first, second] = [lease(), lease()];
     expect(first.dispatcher).not.toBe(second.dispatcher);
@@ -74,7 +74,7 @@ describe('a pool of connections', () => {
     expect(made).toHaveLength(2);
   });
 
-  test('shares none between keys', () => {
+  test('does not share connections between keys', () => {
     const { lease, made } = poolOf();
     lease('a').end('clean');
     lease('b').end('clean');
@@ -84,7 +84,7 @@ describe('a pool of connections', () => {
     expect(made).toHaveLength(2);
   });
 
-  test('destroys one that is broken, and one that was lost while in use', () => {
+  test('destroys a broken connection, and one that was lost while in use', () => {
     const { lease, made, destroyed } = poolOf();
     lease().end('broken');
     const lost = lease();
@@ -96,7 +96,7 @@ describe('a pool of connections', () => {
     expect(made).toHaveLength(3);
   });
 
-  test('destroys an idle one as soon as it is lost', () => {
+  test('destroys an idle connection as soon as it is lost', () => {
     const { lease, made, destroyed } = poolOf();
     lease().end('clean');
     made[0]?.lose();
@@ -105,7 +105,7 @@ describe('a pool of connections', () => {
     expect(made).toHaveLength(2);
   });
 
-  test('keeps so many idle ones and no more, and destroys the longest idle', () => {
+  test('destroys the longest idle connection when there are too many', () => {
     const { lease, destroyed } = poolOf(2);
     const leases = [lease('a'), lease('b'), lease('c')];
     leases[1]?.end('clean');
@@ -117,8 +117,8 @@ describe('a pool of connections', () => {
 
   test.each([
     ['of ten minutes is kept', TEN_MINUTES_MS, [0]],
-    ['older than ten minutes is destroyed when it comes back', TEN_MINUTES_MS + 1, [1]],
-  ])('one %s', (_what, ageMs, expected) => {
+    ['older than ten minutes is destroyed when it is returned', TEN_MINUTES_MS + 1, [1]],
+  ])('keeps connections young: one %s', (_what, ageMs, expected) => {
     const { lease, advance, destroyed } = poolOf();
     lease().end('clean');
     const again = lease();
@@ -128,9 +128,9 @@ describe('a pool of connections', () => {
     expect(destroyed()).toEqual(expected);
   });
 
-  test('is closed when each is destroyed: idle, in use or just given up', async () => {
-    const { pool, lease, destroyed, holdDestroying, goOnDestroying } = poolOf();
-    holdDestroying();
+  test('closes when every connection is destroyed: idle, in use or discarded', async () => {
+    const { pool, lease, destroyed, delayDestroying, resumeDestroying } = poolOf();
+    delayDestroying();
     lease('a').end('clean');
     lease('b');
     lease('c').end('broken');
@@ -141,15 +141,15 @@ describe('a pool of connections', () => {
     await nextTurn();
     expect(destroyed()).toEqual([1, 1, 1]);
     expect(isClosed).toBe(false);
-    goOnDestroying();
+    resumeDestroying();
     await closing;
   });
 
-  test('has nothing to wait for where all was given up before', async () => {
-    const { pool, lease, destroyed, holdDestroying } = poolOf();
+  test('closes at once if all connections were already discarded', async () => {
+    const { pool, lease, destroyed, delayDestroying } = poolOf();
     lease().end('broken');
     await nextTurn();
-    holdDestroying();
+    delayDestroying();
     await pool.close();
     expect(destroyed()).toEqual([1]);
   });

@@ -1,8 +1,8 @@
 /**
- * Spellings of addresses that the network guard must see through. `PORT` is the canary's port.
+ * Spellings of addresses that the network guard must recognise. `PORT` is the receiver's port.
  */
 
-/** Answers of the resolver under test; the system's resolver is asked for other names. */
+/** Answers of the stub resolver. The system resolves other names. */
 export const NAMES: Readonly<Record<string, readonly string[]>> = {
   'inside.test': ['127.0.0.1'],
   'inside.test.': ['127.0.0.1'],
@@ -25,7 +25,7 @@ export const NAMES: Readonly<Record<string, readonly string[]>> = {
   'mixed-mapped.test': ['93.184.216.34', '::ffff:10.0.0.1'],
 };
 
-/** Each is 127.0.0.1: where the policy lets it, it reaches the canary. */
+/** Spellings of 127.0.0.1, which reach the receiver if the policy allows it. */
 export const CANARY_SPELLINGS: readonly string[] = [
   'http://127.0.0.1:PORT/',
   'http://127.1:PORT/',
@@ -80,7 +80,7 @@ export const CANARY_SPELLINGS: readonly string[] = [
   'http://bücher.test:PORT/',
 ];
 
-/** Spelling, and the rule that refuses it under 'public'. */
+/** Spellings, and the rule that refuses them under 'public'. */
 export const REFUSED_SPELLINGS: readonly (readonly [spelling: string, rule: string])[] = [
   ['http://[::1]:PORT/', 'loopback'],
   ['http://[0:0:0:0:0:0:0:1]:PORT/', 'loopback'],
@@ -110,7 +110,7 @@ export const REFUSED_SPELLINGS: readonly (readonly [spelling: string, rule: stri
   ['http://mixed-mapped.test:PORT/', 'private'],
 ];
 
-/** Refused whatever is allowed. */
+/** Refused under every policy except 'delegated'. */
 export const METADATA_SPELLINGS: readonly string[] = [
   'http://169.254.169.254/latest/meta-data/',
   'http://2852039166/',
@@ -125,8 +125,8 @@ export const METADATA_SPELLINGS: readonly string[] = [
   'https://[fd00:ec2::254]/',
 ];
 
-/** The URL parser refuses these, so that nothing is looked up at all. */
-export const NO_URLS: readonly string[] = [
+/** The URL parser rejects these, so nothing is looked up. */
+export const INVALID_URLS: readonly string[] = [
   'http://[fe80::1%25eth0]:PORT/',
   'http://[fe80::1%eth0]:PORT/',
   'http://[::1%25lo]:PORT/',

@@ -42,7 +42,7 @@ const VERDICTS: readonly (readonly [string, string | undefined, string | undefin
   ['2001:db8::1', 'documentation', 'documentation'],
   ['3fff::1', 'documentation', 'documentation'],
   ['198.18.0.1', 'benchmarking', 'benchmarking'],
-  // Globally reachable by the registry, but no receiver's: the nearest one answers.
+  // Globally reachable by the registry, but anycast: no receiver's address.
   ['192.0.0.9', 'protocol', 'protocol'],
   ['2001:20::1', 'protocol', 'protocol'],
 
@@ -63,7 +63,7 @@ const VERDICTS: readonly (readonly [string, string | undefined, string | undefin
 ];
 
 describe('judgeAddress', () => {
-  test('judges each kind of address as the table says, under each network', () => {
+  test('follows the table for each kind of address and network', () => {
     const judged = VERDICTS.map(([address]) => [
       address,
       judgeAddress(address, 'public')?.rule,
@@ -74,9 +74,9 @@ describe('judgeAddress', () => {
     expect(delegated.filter((verdict) => verdict !== undefined)).toEqual([]);
   });
 
-  test('has no kind of address without a verdict', () => {
+  test('is tested with each kind of address', () => {
     const rules = new Set(VERDICTS.map(([, rule]) => rule));
-    // An address of the last two is judged by the one that it carries.
+    // Addresses of the last two kinds are judged by their embedded address.
     const others = ['global', 'v4-mapped', 'nat64'];
     const without = ADDRESS_BLOCKS.filter(({ kind }) => !rules.has(kind) && !others.includes(kind));
     expect(without).toEqual([]);
@@ -100,7 +100,7 @@ describe('judgeAddress', () => {
     );
   });
 
-  test('does not tell which address it was', () => {
+  test('does not contain the address', () => {
     const octet = fc.integer({ min: 1, max: 255 });
     const inside = fc.tuple(fc.constantFrom('10', '127', '224'), octet, octet, octet);
     fc.assert(
@@ -112,7 +112,7 @@ describe('judgeAddress', () => {
     );
   });
 
-  test('refuses under allow-private nothing that public allows', () => {
+  test('allows under allow-private everything that public allows', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
         if (judgeAddress(address, 'public') !== undefined) return;
@@ -121,7 +121,7 @@ describe('judgeAddress', () => {
     );
   });
 
-  test('judges an IPv4 address alike, alone, mapped and behind the well-known NAT64 prefix', () => {
+  test('judges an IPv4 address alike when plain, mapped or behind the well-known NAT64 prefix', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.constantFrom('public', 'allow-private'), (address, network) => {
         const alone = judgeAddress(address, network);

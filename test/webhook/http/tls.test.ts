@@ -2,28 +2,17 @@ import https from 'node:https';
 import type net from 'node:net';
 import { rootCertificates, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/runtime/clock.ts';
 import { createCertificate } from '../../../src/testing/index.ts';
-import {
-  createPoster,
-  type Poster,
-  type PosterOptions,
-  type TlsCredentials,
-} from '../../../src/webhook/http/client.ts';
+import type { Poster, TlsCredentials } from '../../../src/webhook/http/client.ts';
 import { credentialsIdentity } from '../../../src/webhook/http/tls.ts';
-import { respond, startReceiver } from '../../helpers/receiver.ts';
+import { openPoster, openReceiver, requestTo } from '../../helpers/poster.ts';
+import { respond } from '../../helpers/receiver.ts';
 
 const SERVER = createCertificate();
 const [OURS, THEIRS] = [createCertificate(), createCertificate()];
 const TRUSTED = { ca: SERVER.cert };
 
-function openPoster(options: Partial<PosterOptions> = {}): Poster {
-  const poster = createPoster({ network: 'allow-private', clock: systemClock, ...options });
-  onTestFinished(() => poster.close());
-  return poster;
-}
-
-/** Answers 204 and remembers who asked, over which connection. */
+/** Answers 204 and records client certificates and connections. */
 async function startServer(options: https.ServerOptions = {}) {
   const shown: (string | undefined)[] = [];
   const sockets = new Set<TLSSocket>();
@@ -43,14 +32,14 @@ async function startServer(options: https.ServerOptions = {}) {
 }
 
 const post = (poster: Poster, url: string, tls?: TlsCredentials) =>
-  poster.post({ url: new URL(url), body: Buffer.from('[]'), headers: {}, tls });
+  poster.post(requestTo(url, { tls }));
 
 describe('the credentials of a request', () => {
   test.each<[string, TlsCredentials]>([
     ['a text', TRUSTED],
     ['a buffer', { ca: Buffer.from(SERVER.cert) }],
     ['one of many', { ca: [...rootCertificates.slice(0, 1), Buffer.from(SERVER.cert)] }],
-  ])("make its receiver's own CA trusted: %s", async (_what, tls) => {
+  ])("make the receiver's own CA trusted: %s", async (_what, tls) => {
     const { url } = await startServer();
     expect(await post(openPoster(), url, tls)).toMatchObject({ status: 204 });
   });
@@ -60,13 +49,13 @@ describe('the credentials of a request', () => {
     ['none in them', {}],
     ['another', { ca: THEIRS.cert }],
     ['a list of none', { ca: [] }],
-  ])('leave a receiver refused whose CA is not theirs: %s', async (_what, tls) => {
+  ])('do not make a receiver with another CA trusted: %s', async (_what, tls) => {
     const { url, shown } = await startServer();
     expect(await post(openPoster(), url, tls)).toMatchObject({ kind: 'failure', code: 'tls' });
     expect(shown).toEqual([]);
   });
 
-  test('of one request do not make its receiver trusted for others', async () => {
+  test('do not make the receiver trusted for other requests', async () => {
     const { url, shown } = await startServer();
     const poster = openPoster();
     expect(await post(poster, url, TRUSTED)).toMatchObject({ status: 204 });
@@ -76,7 +65,7 @@ describe('the credentials of a request', () => {
     expect(shown).toHaveLength(2);
   });
 
-  test('show the client certificate to a receiver that asks for one', async () => {
+  test('present the client certificate if the receiver requests one', async () => {
     const { url, shown } = await startServer({ requestCert: true, ca: OURS.cert });
     const result = await post(openPoster(), url, { ...TRUSTED, ...OURS });
     expect(result).toMatchObject({ status: 204 });
@@ -85,11 +74,11 @@ describe('the credentials of a request', () => {
 
   test.each([
     ['a wrong client certificate', THEIRS],
-    ['none at all', {}],
+    ['no client certificate', {}],
   ])('fail with %s, and no request arrives', async (_what, credentials) => {
     const { url, shown } = await startServer({ requestCert: true, ca: OURS.cert });
     const result = await post(openPoster(), url, { ...TRUSTED, ...credentials });
-    // TLS 1.3 refuses a client after the handshake: Node's server does it by closing.
+    // In TLS 1.3 Node's server rejects a client after the handshake by closing the connection.
     expect(result).toMatchObject({ kind: 'failure', code: 'connection-reset' });
     expect(shown).toEqual([]);
   });
@@ -97,8 +86,8 @@ describe('the credentials of a request', () => {
   test.each<[string, TlsCredentials]>([
     ['a certificate', { ...TRUSTED, cert: 'secret no certificate', key: OURS.key }],
     ['a key', { ...TRUSTED, cert: OURS.cert, key: 'secret no key' }],
-    ["each other's match", { ...TRUSTED, cert: OURS.cert, key: THEIRS.key }],
-  ])('fail as TLS where they are not %s, and are not repeated', async (_what, tls) => {
+    ['a matching pair', { ...TRUSTED, cert: OURS.cert, key: THEIRS.key }],
+  ])('fail as TLS if they are not %s, and are not repeated', async (_what, tls) => {
     const { url, shown } = await startServer();
     const result = await post(openPoster(), url, tls);
     expect(result).toMatchObject({ kind: 'failure', code: 'tls' });
@@ -106,7 +95,7 @@ describe('the credentials of a request', () => {
     expect(shown).toEqual([]);
   });
 
-  test('keep connections and TLS sessions apart, and share them where they are equal', async () => {
+  test('share connections and TLS sessions only with equal credentials', async () => {
     const asking = { requestCert: true, rejectUnauthorized: false, maxVersion: 'TLSv1.2' } as const;
     const { url, shown, sockets, resumed } = await startServer(asking);
     const poster = openPoster();
@@ -123,13 +112,12 @@ describe('the credentials of a request', () => {
     expect(resumed).toEqual([false, false, false, false]);
   });
 
-  test('are remembered for 256 others at most, the oldest forgotten first', async () => {
-    // Idle for 4 s only, the first might be gone before the last is sent on a busy machine.
+  test('are remembered for at most 256 sets, dropping the oldest', async () => {
+    // With the default of 4 s the first could expire before the last is sent on a busy machine.
     const headers = { connection: 'keep-alive', 'keep-alive': 'timeout=60' };
-    const receiver = await startReceiver({ script: [respond({ headers })] });
-    onTestFinished(() => receiver.close());
+    const receiver = await openReceiver({ script: [respond({ headers })] });
     const poster = openPoster({ maxIdleConnections: 1000 });
-    // Over http they play no part, but still differ.
+    // Over http they have no effect but still distinguish connections.
     const isReused = async (ca: string) =>
       (await post(poster, receiver.url, { ca })).reusedConnection;
     for (let count = 0; count < 256; count += 1) await isReused(`${count}`);
@@ -137,7 +125,7 @@ describe('the credentials of a request', () => {
     expect([await isReused('1'), await isReused('0')]).toEqual([true, false]);
   });
 
-  test('take up their own TLS session again', async () => {
+  test('resume only their own TLS session', async () => {
     const { url, shown, resumed } = await startServer({
       requestCert: true,
       rejectUnauthorized: false,
@@ -150,7 +138,7 @@ describe('the credentials of a request', () => {
       return resumed.splice(0);
     };
     expect(await round()).toEqual([false, false]);
-    // undici holds sessions weakly: the garbage collector may drop one between two rounds.
+    // undici references sessions weakly, so the garbage collector may drop one between two rounds.
     const later = [];
     for (let rounds = 0; rounds < 5; rounds += 1) later.push(String(await round()));
     expect(later).toContain('true,true');
@@ -171,7 +159,7 @@ describe('credentialsIdentity', () => {
     { ca: 'a', cert: 'b', key: 'c' },
   ];
 
-  test('tells different contents apart', () => {
+  test('differs for different contents', () => {
     const identities = DIFFERENT.map((credentials) => credentialsIdentity(credentials));
     expect(new Set(identities).size).toBe(DIFFERENT.length);
   });

@@ -7,7 +7,7 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const SKIPPED = 'HTTP/1.1 102 Continue\r\n\r\n';
 const OK = 'HTTP/1.1 200 OK\r\n\r\n';
 
-/** What is read of a stream that gets these chunks, one after another. */
+/** Returns a function that pushes a chunk into a stream and returns what can be read. */
 function reading() {
   const stream = new Readable({ read() {} });
   const { renew } = tolerateContinue(stream as Socket);
@@ -18,7 +18,7 @@ function reading() {
   return { read, renew, stream };
 }
 
-describe('what is read', () => {
+describe('the bytes of a response', () => {
   test.each([
     [[CONTINUE], [SKIPPED]],
     [[CONTINUE + OK + CONTINUE], [SKIPPED + OK + CONTINUE]],
@@ -56,14 +56,14 @@ describe('what is read', () => {
     expect(chunks.map(read)).toEqual(expected);
   });
 
-  test('is looked at again for the next response', () => {
+  test('are checked again for the next response', () => {
     const { read, renew } = reading();
     expect([read(OK), read(CONTINUE)]).toEqual([OK, CONTINUE]);
     renew();
     expect([read(CONTINUE), read(OK), read(CONTINUE)]).toEqual([SKIPPED, OK, CONTINUE]);
   });
 
-  test('is nothing where there is nothing, and so many bytes where so many are asked for', () => {
+  test('are read by size, or null if there are none', () => {
     const { stream } = reading();
     expect(stream.read()).toBeNull();
     stream.push('abc');

@@ -30,10 +30,8 @@ let frame;
 let characters = 0;
 let hint = '';
 
-/**
- * Makes an element of a tag and a class, such as `p.facts`. Strings become text nodes.
- * @param {string} name @param {object} properties @param {(Node | string | false)[]} children
- */
+// Makes an element of a tag and a class, such as `p.facts`. Strings become text nodes.
+/** @param {string} name @param {object} properties @param {(Node | string | false)[]} children */
 function make(name, properties, ...children) {
   const [tag = '', className = ''] = name.split('.');
   const made = Object.assign(document.createElement(tag), { className }, properties);
@@ -41,12 +39,12 @@ function make(name, properties, ...children) {
   return made;
 }
 
-const texts = (/** @type {string} */ name, /** @type {readonly string[]} */ all) =>
-  all.map((text) => make(name, {}, text));
-const button = (/** @type {string} */ text, /** @type {() => unknown} */ onclick) =>
-  make('button', { type: 'button', onclick }, text);
-const counted = (/** @type {number} */ count, /** @type {string} */ noun) =>
-  `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** @param {string} name @param {readonly string[]} all */
+const texts = (name, all) => all.map((text) => make(name, {}, text));
+/** @param {string} text @param {() => unknown} onclick */
+const button = (text, onclick) => make('button', { type: 'button', onclick }, text);
+/** @param {number} count @param {string} noun */
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 /** @param {string | number | undefined} time @param {Intl.DateTimeFormatOptions} style */
 const timeText = (time = '', style = { dateStyle: 'medium', timeStyle: 'medium' }) => {
   const date = new Date(time);
@@ -78,8 +76,7 @@ function addChoices(id, { messages }) {
 function showArrived() {
   frame = undefined;
   if (isPaused) return renderList();
-  const added = arrived;
-  const [newest] = visible;
+  const [added, [newest]] = [arrived, visible];
   arrived = [];
   for (const entry of added) {
     entries.push(entry);
@@ -95,7 +92,7 @@ function showArrived() {
   const above = newest === undefined ? 0 : visible.indexOf(newest);
   if (list.scrollTop > 0 && above > 0) list.scrollTop += above * ROW_HEIGHT;
   const last = added.at(-1);
-  if (last !== undefined) element('news').textContent = `New: ${last.reason}, ${last.what}`;
+  if (last) element('news').textContent = `New: ${last.reason}, ${last.what}`;
 }
 
 /** Makes only the rows that can be seen. */
@@ -103,17 +100,15 @@ function renderList() {
   const first = Math.max(0, Math.floor(list.scrollTop / ROW_HEIGHT) - 4);
   const last = Math.ceil((list.scrollTop + list.clientHeight) / ROW_HEIGHT) + 4;
   rows.replaceChildren(...visible.slice(first, last).map((entry, at) => rowOf(entry, first + at)));
-  list.setAttribute(
-    'aria-activedescendant',
-    rows.querySelector('[aria-selected="true"]')?.id ?? '',
-  );
+  const active = rows.querySelector('[aria-selected="true"]')?.id ?? '';
+  list.setAttribute('aria-activedescendant', active);
   const waiting = isPaused ? ` · ${arrived.length} waiting` : '';
   element('count').textContent = `${visible.length} of ${entries.length} shown${waiting}`;
 }
 
 /** @param {Entry} entry @param {number} index */
 function rowOf(entry, index) {
-  const { verdict, what, who, attempt, receivedAt, sequence, label } = entry;
+  const { verdict, what, who, attempt = 1, receivedAt, status, sequence, label } = entry;
   const properties = {
     id: `row-${sequence}`,
     role: 'option',
@@ -126,9 +121,9 @@ function rowOf(entry, index) {
     'div',
     properties,
     make('span.sign', { role: 'img', ariaLabel: verdict }, SIGNS[verdict]),
-    make('span.what', {}, what),
-    make('span.label', {}, label),
-    make('span.who', {}, who, attempt > 1 && make('b.badge', {}, `attempt ${attempt}`)),
+    make('span', {}, make('b', {}, what)),
+    make('span.label', {}, make('b', {}, String(status ?? '')), ` ${label}`),
+    make('span.who', {}, who, attempt > 1 && make('span.badge', {}, `attempt ${attempt}`)),
     make('span.label', {}, timeText(receivedAt, { timeStyle: 'medium' })),
   );
   row.dataset['verdict'] = verdict;
@@ -148,42 +143,25 @@ function choose(entry) {
 function select(entry) {
   if (entry !== undefined && entry === selected) return;
   selected = entry;
-  detail.replaceChildren(...(entry === undefined ? [emptyState()] : detailOf(entry)));
-  detail.scrollTop = 0;
+  detail.replaceChildren(...(entry === undefined ? [] : detailOf(entry)));
+  element('hint').textContent = entries.length > 0 ? 'Nothing passes the filters.' : hint;
+  element('selected').scrollTop = 0;
 }
-
-function emptyState() {
-  const [text = '', command = ''] = entries.length > 0 ? ['Change the filters.'] : hint.split('\n');
-  return make(
-    'div.empty',
-    {},
-    make('h2', {}, 'Nothing to show'),
-    make('p', {}, text),
-    make('code', {}, command),
-  );
-}
-
-const hideDetail = () => {
-  document.body.classList.remove('shows-detail');
-  list.focus();
-};
 
 function detailOf(/** @type {Entry} */ entry) {
-  const { messages, moreMessages, faults, headers, body } = entry;
-  const children = [
-    make('button.back', { type: 'button', onclick: hideDetail }, '← Back to the list'),
+  const { messages, moreMessages, faults, headers } = entry;
+  return [
     summaryOf(entry),
-    faults.length > 0 && section(counted(faults.length, 'contract fault'), tableOf(faults), true),
+    faults.length > 0 && faultsOf(entry),
     ...messages.map((message) => cardOf(message, messages.length <= 3)),
     moreMessages > 0 && make('p', {}, `The body has ${counted(moreMessages, 'more message')}.`),
-    headers.length > 0 && section('Headers', definitions(headers), false),
-    body !== '' && section('Raw body', make('pre', { tabIndex: 0 }, readable(body)), true),
-  ];
-  return children.filter((child) => child !== false);
+    headers.length > 0 && section('Headers', false, definitions(headers)),
+    ...bodyOf(entry),
+  ].filter((child) => child !== false);
 }
 
 function summaryOf(/** @type {Entry} */ entry) {
-  const { verdict, reason, advice, facts, curl, body, receivedAt } = entry;
+  const { verdict, reason, advice, facts, curl, body, encoding, receivedAt } = entry;
   const output = make('output', {});
   const copy = async (/** @type {string} */ text) => {
     output.textContent = 'The browser refused to copy.';
@@ -195,13 +173,16 @@ function summaryOf(/** @type {Entry} */ entry) {
     const response = await fetch(`resend/${entry.sequence}`, { method: 'POST' });
     output.textContent = await response.text();
   };
-  const command = `${curl} \\\n  --data-raw '${body.replaceAll("'", `'\\''`)}'`;
+  const decode = encoding === 'text' ? '' : 'base64 --decode | ';
+  const data = body.replaceAll("'", `'\\''`);
+  // Not an argument of curl, which may be 128 KiB long.
+  const command = `printf '%s' '${data}' | ${decode}${curl} \\\n  --data-binary @-`;
   const summary = make(
     'div.summary',
     {},
     make('h2', {}, make('span.sign', { ariaHidden: 'true' }, SIGNS[verdict]), reason),
     ...texts('p.advice', advice),
-    make('p.facts', {}, [...facts, timeText(receivedAt)].filter((fact) => fact !== '').join(' · ')),
+    definitions(receivedAt === undefined ? facts : [...facts, ['received', timeText(receivedAt)]]),
     curl !== '' && button('Copy as curl', () => copy(command)),
     body !== '' && button('Copy body', () => copy(body)),
     entry.isResendable && button('Send again', resend),
@@ -219,7 +200,7 @@ function cardOf({ what, route, badges, when, rows: pairs }, open) {
     make('h3', {}, what),
     make('time', {}, timeText(when)),
     make('span.route', {}, ...texts('span', route)),
-    make('span', {}, ...texts('b.badge', badges)),
+    make('span', {}, ...texts('span.badge', badges)),
   );
   return make('details.card', { open }, heading, definitions(pairs));
 }
@@ -227,24 +208,45 @@ function cardOf({ what, route, badges, when, rows: pairs }, open) {
 const definitions = (/** @type {Entry['headers']} */ pairs) =>
   make('dl', {}, ...pairs.flatMap(([term, text]) => [make('dt', {}, term), make('dd', {}, text)]));
 
-/** @param {string} title @param {Node} content @param {boolean} open */
-const section = (title, content, open) =>
-  make('details', { open }, make('summary', {}, make('h3', {}, title)), content);
+/** @param {string} title @param {boolean} open @param {(Node | false)[]} content */
+const section = (title, open, ...content) =>
+  make('details', { open }, make('summary', {}, make('h3', {}, title)), ...content);
 
-function tableOf(/** @type {Entry['faults']} */ faults) {
+function faultsOf(/** @type {Entry} */ { faults, moreFaults }) {
   const head = texts('th', ['Path', 'Expected', 'Found']);
   const body = faults.map(({ path, expected, found }) =>
     make('tr', {}, ...texts('td', [path, expected, found])),
   );
-  return make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body));
+  const table = make(
+    'table',
+    {},
+    make('thead', {}, make('tr', {}, ...head)),
+    make('tbody', {}, ...body),
+  );
+  const note = moreFaults > 0 && make('p.advice', {}, `The first ${faults.length} are shown.`);
+  return section(counted(faults.length + moreFaults, 'contract fault'), true, table, note);
 }
 
-function readable(/** @type {string} */ body) {
-  if (body.length > MAX_SHOWN_CHARACTERS) return `${body.slice(0, MAX_SHOWN_CHARACTERS)}…`;
+/** The signature depends on every byte of the raw body; the formatted one is for people. */
+function bodyOf(/** @type {Entry} */ { body, bodyLength, encoding, verdict }) {
+  const isCut = bodyLength > MAX_SHOWN_CHARACTERS;
+  const formatted = isCut ? '' : formattedJson(body);
+  const isRawFirst = verdict === 'refused' || formatted === '';
+  const cut = `The first ${MAX_SHOWN_CHARACTERS} of ${bodyLength} characters are shown.`;
+  const title = encoding === 'text' ? 'Raw body' : 'Raw body in base64';
+  const pre = (/** @type {string} */ text) => make('pre', { tabIndex: 0 }, text);
+  const raw = [pre(body.slice(0, MAX_SHOWN_CHARACTERS)), isCut && make('p.advice', {}, cut)];
+  return [
+    formatted !== '' && section('Formatted body', !isRawFirst, pre(formatted)),
+    body !== '' && section(title, isRawFirst, ...raw),
+  ];
+}
+
+function formattedJson(/** @type {string} */ text) {
   try {
-    return JSON.stringify(JSON.parse(body), null, 2);
+    return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    return body;
+    return '';
   }
 }
 
@@ -268,9 +270,7 @@ const stream = new EventSource('events');
 stream.addEventListener('open', () => showState('Live'));
 stream.addEventListener('error', () => showState('Disconnected'));
 stream.addEventListener('heading', ({ data }) => {
-  const heading = JSON.parse(data);
-  hint = heading.hint;
-  element('source').textContent = heading.source;
+  ({ hint, source: element('source').textContent } = JSON.parse(data));
   if (entries.length === 0) select(undefined);
 });
 stream.addEventListener('message', ({ data }) => {
@@ -286,8 +286,10 @@ stream.addEventListener('clear', () => {
 list.addEventListener('scroll', () => requestAnimationFrame(renderList), { passive: true });
 list.addEventListener('keydown', onKey);
 element('filters').addEventListener('input', filterEntries);
-element('clear').addEventListener('click', () => {
-  void fetch('clear', { method: 'POST' });
+element('clear').addEventListener('click', () => void fetch('clear', { method: 'POST' }));
+element('back').addEventListener('click', () => {
+  document.body.classList.remove('shows-detail');
+  list.focus();
 });
 element('pause').addEventListener('click', () => {
   isPaused = !isPaused;

@@ -6,7 +6,7 @@ create sequence {s}.turn_number cache 1;
 create table {s}.application (
   number bigint generated always as identity primary key,
   id text not null unique,
-  tier text not null,
+  health text not null,
   max_messages bigint not null,
   max_bytes bigint not null,
   circuit_breaker text not null,
@@ -31,7 +31,7 @@ create table {s}.application (
   purged bigint not null default 0,
   ready_at bigint generated always as (
     case
-      when tier = 'closed' then null
+      when health = 'closed' then null
       when claim is not null then lease_end
       when first_due is null then null
       else greatest(first_due, not_before, served_at)
@@ -43,7 +43,7 @@ alter table {s}.application alter claim_dues set storage external;
 
 alter table {s}.application alter claim_sequences set storage external;
 
-create index application_ready on {s}.application (tier, ready_at, turn)
+create index application_ready on {s}.application (health, ready_at, turn)
   where ready_at is not null;
 
 create table {s}.message (
@@ -58,7 +58,7 @@ create table {s}.message (
   count_at integer not null,
   format smallint not null,
   message_id text not null,
-  progress text,
+  retry_state text,
   content bytea not null,
   primary key (application, due, sequence)
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
@@ -114,9 +114,6 @@ create table {s}.pending_total (
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 insert into {s}.pending_total (shard) select generate_series(0, 63);
-
--- Locked, never filled: shared by enqueues, exclusive while an application is closed.
-create table {s}.enqueue_lock ();
 
 -- Locked, never filled: one transaction at a time flushes counter deltas.
 create table {s}.flush_lock ();

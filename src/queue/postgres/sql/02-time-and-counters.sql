@@ -50,9 +50,9 @@ $$;
 
 -- The state of an application as columns.
 create function {s}.state_of(
-  state json, out tier text, out max_messages bigint, out max_bytes bigint, out circuit_breaker text
+  state json, out health text, out max_messages bigint, out max_bytes bigint, out circuit_breaker text
 ) language sql immutable as $$
-  select state->>'tier', (state->>'maxMessages')::bigint, (state->>'maxBytes')::bigint,
+  select state->>'health', (state->>'maxMessages')::bigint, (state->>'maxBytes')::bigint,
     state->>'circuitBreaker'
 $$;
 
@@ -61,6 +61,18 @@ create function {s}.pending_now(out messages bigint, out bytes bigint) language 
   select sum(u.messages), sum(u.bytes) from (
     select t.messages, t.bytes from {s}.pending_total t
     union all select d.pending, d.pending_bytes from {s}.counter_delta d) u
+$$;
+
+-- The bound that so many more messages would pass, as JSON; null if they fit.
+create function {s}.overflow(
+  most_messages bigint, most_bytes bigint, more_messages bigint, more_bytes bigint
+) returns json language sql stable {path} as $$
+  select json_build_object('messages', more_messages, 'bytes', more_bytes, 'full',
+      case when p.messages + more_messages > most_messages then 'maxPendingMessages'
+        else 'maxPendingBytes' end)
+    from {s}.pending_now() p
+    where more_messages > 0
+      and (p.messages + more_messages > most_messages or p.bytes + more_bytes > most_bytes)
 $$;
 
 -- Takes the last lock of a transaction.

@@ -10,7 +10,7 @@ declare
   closed text[];
   more_messages bigint;
   more_bytes bigint;
-  used record;
+  answer json;
   now_exact double precision;
   now_ms bigint;
   later_ms bigint;
@@ -25,26 +25,22 @@ begin
   ids := {s}.texts(given.ids);
   owners := {s}.numbers(given.owners);
   sizes := {s}.numbers(given.sizes);
-  -- Closing an application waits for this transaction, and this one for that.
-  lock table {s}.enqueue_lock in row share mode;
   now_exact := {s}.now_exact();
   now_ms := floor(now_exact);
   later_ms := {s}.time_after(now_exact, given."delayMs");
+  -- Decided once: an application that is closed or reopened later in this call changes nothing here.
   select array_agg(a.id) into closed
-    from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.tier = 'closed';
+    from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.health = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
     from unnest(owners, sizes) e(owner, size_bytes)
     where closed is null or ids[e.owner] <> all (closed);
-  if more_messages > 0 then
-    used := {s}.pending_now();
-    if used.messages + more_messages > given."maxPendingMessages" then
-      return json_build_object('full', 'maxPendingMessages', 'messages', more_messages, 'bytes', more_bytes);
-    elsif used.bytes + more_bytes > given."maxPendingBytes" then
-      return json_build_object('full', 'maxPendingBytes', 'messages', more_messages, 'bytes', more_bytes);
-    end if;
+  answer := {s}.overflow(
+    given."maxPendingMessages", given."maxPendingBytes", more_messages, more_bytes);
+  if answer is not null then
+    return answer;
   end if;
   -- Sorted, so that two transactions that add the same applications cannot deadlock.
-  insert into {s}.application (id, tier, max_messages, max_bytes, circuit_breaker)
+  insert into {s}.application (id, health, max_messages, max_bytes, circuit_breaker)
     select i.id, s.*
       from unnest(ids) i(id), {s}.state_of(given."initialState") s
       where not exists (select from {s}.application a where a.id = i.id)
@@ -52,7 +48,7 @@ begin
     on conflict do nothing;
   -- By their places in `ids`; null for closed ones.
   open_numbers := array(
-    select case when a.tier <> 'closed' then a.number end
+    select case when closed is null or a.id <> all (closed) then a.number end
       from unnest(ids) with ordinality i(id, place) join {s}.application a on a.id = i.id
       order by i.place);
   if later_ms > now_ms then

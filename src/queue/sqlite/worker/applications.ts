@@ -1,8 +1,7 @@
-import type { ApplicationState, ExpiredMessage, Tier } from '../../queue.ts';
-import { toWhole } from '../protocol.ts';
-import type { Context } from './context.ts';
+import type { ApplicationState, DeadLetteredMessage, Health } from '../../queue.ts';
+import { fromText, toWhole } from '../../stored-values.ts';
 import { evict } from './dead-letters.ts';
-import { claimedSequences } from './lease.ts';
+import { claimedSequences } from './leases.ts';
 import {
   type Death,
   isIntact,
@@ -12,8 +11,8 @@ import {
   setAside,
   updateReadiness,
 } from './messages.ts';
-import type { MessageRow } from './schema.ts';
-import { type Application, fromText, setState, stateOf } from './store.ts';
+import { type Application, type MessageRow, setState, stateOf } from './schema.ts';
+import type { Context } from './store.ts';
 
 type WaitingRow = Pick<MessageRow, 'sequence' | 'application' | 'accepted'>;
 
@@ -21,16 +20,17 @@ type WaitingRow = Pick<MessageRow, 'sequence' | 'application' | 'accepted'>;
 const PAGE = 200;
 
 /** Makes dead letters of messages that were accepted too long ago and are not claimed. */
-export function expire(
+export function deadLetterOlderThan(
   context: Context,
   olderThanMs: number,
   maxMessages: number,
-): ExpiredMessage[] {
+): DeadLetteredMessage[] {
   const limit = toWhole(maxMessages);
   const before = context.nowMs - olderThanMs;
   const isClaimed = claimedBy(context);
   const found: WaitingRow[] = [];
-  // Sequences rise with the time of acceptance: the first message that is too young ends the search.
+  // Sequences rise with the time of acceptance, behind those of imports: there the first message that is too
+  // young ends the search.
   for (let isMore = true, after = 0; isMore && found.length < limit; ) {
     const page = context.database.all<WaitingRow>(
       'select sequence, application, accepted from message where sequence > ? order by sequence limit ?',
@@ -39,8 +39,9 @@ export function expire(
     );
     const old = page.filter(({ accepted }) => accepted < before);
     found.push(...old.filter((row) => !isClaimed(row)));
-    isMore = old.length === PAGE;
     after = page.at(-1)?.sequence ?? 0;
+    const isOrdered = after >= context.store.state.imported_sequence;
+    isMore = page.length === PAGE && (old.length === PAGE || !isOrdered);
   }
   const death = { reason: 'horizon-passed', lastAttempt: 'null' } as const;
   return moveAll(context, found.slice(0, limit), death);
@@ -59,10 +60,14 @@ function claimedBy(context: Context): (row: WaitingRow) => boolean {
 }
 
 /** Turns the messages into dead letters. Sets damaged ones aside. */
-function moveAll(context: Context, rows: readonly WaitingRow[], death: Death): ExpiredMessage[] {
+function moveAll(
+  context: Context,
+  rows: readonly WaitingRow[],
+  death: Death,
+): DeadLetteredMessage[] {
   const { store } = context;
   const changed = new Set<Application>();
-  const moved: ExpiredMessage[] = [];
+  const moved: DeadLetteredMessage[] = [];
   for (const { sequence, application: number } of rows) {
     const application = store.byNumber(number);
     const [row] = readMessages(context, 'sequence = ?', sequence);
@@ -83,15 +88,14 @@ function moveAll(context: Context, rows: readonly WaitingRow[], death: Death): E
   return moved;
 }
 
-export function closeApplication(
+export function deadLetterClosed(
   context: Context,
   applicationId: string,
   maxMessages: number,
-): ExpiredMessage[] {
-  const { store, database, settings } = context;
-  const application = store.ensure(applicationId, settings.initialState);
-  application.tier = 'closed';
-  store.changed(application);
+): DeadLetteredMessage[] {
+  const { store, database } = context;
+  const application = store.find(applicationId);
+  if (application?.health !== 'closed') return [];
   const isClaimed = claimedBy(context);
   const limit = toWhole(maxMessages);
   const rows = database
@@ -108,7 +112,7 @@ export function closeApplication(
 
 export function reopenApplication(context: Context, applicationId: string): void {
   const application = context.store.find(applicationId);
-  if (application === undefined || application.tier === 'healthy') return;
+  if (application === undefined || application.health === 'healthy') return;
   setState(application, context.settings.initialState);
   application.not_before = 0;
   updateReadiness(context, application);
@@ -120,7 +124,12 @@ export function applicationState({ store }: Context, id: string): ApplicationSta
   return found && stateOf(found);
 }
 
-const TIERS: readonly string[] = ['untried', 'healthy', 'failing', 'closed'] satisfies Tier[];
+const HEALTH_VALUES: readonly string[] = [
+  'untried',
+  'healthy',
+  'failing',
+  'closed',
+] satisfies Health[];
 
 /** Longer than any pause or lease: a time that is further ahead is damaged. */
 const MAX_PAUSE_MS = 366 * 86_400_000;
@@ -135,7 +144,7 @@ export function audit(context: Context): void {
     const application = store.byNumber(number) as Application;
     const before = { ...application };
     const latest = nowMs + MAX_PAUSE_MS;
-    if (!TIERS.includes(application.tier)) application.tier = 'healthy';
+    if (!HEALTH_VALUES.includes(application.health)) application.health = 'healthy';
     if (application.not_before > latest) application.not_before = 0;
     if (application.served_at > latest) application.served_at = 0;
     if (application.claim !== null && (application.lease_end ?? latest + 1) > latest)
@@ -144,8 +153,7 @@ export function audit(context: Context): void {
     if ((application.first_due ?? 0) > latest) setDamagedAside(context, application, latest);
     store.changed(application);
     const keys = Object.keys(before) as (keyof Application)[];
-    // Report the damage, though no message is lost.
-    if (keys.some((key) => application[key] !== before[key])) store.addLost(application, 0);
+    if (keys.some((key) => application[key] !== before[key])) store.reportDamage(application);
   }
 }
 

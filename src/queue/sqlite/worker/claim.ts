@@ -1,10 +1,17 @@
 import type { Claim, ClaimedMessage, ClaimRequest, Format, NothingDue } from '../../queue.ts';
-import { type PostedMessage, toWhole } from '../protocol.ts';
-import type { Context } from './context.ts';
-import { startLease } from './lease.ts';
-import { isIntact, readMessages, refreshFirstDue, setAside, updateReadiness } from './messages.ts';
-import type { MessageRow } from './schema.ts';
-import { type Application, fromText, parseJson, stateOf } from './store.ts';
+import { toWhole } from '../../stored-values.ts';
+import type { PostedMessage } from '../protocol.ts';
+import { startLease } from './leases.ts';
+import {
+  isIntact,
+  postedOf,
+  readMessages,
+  refreshFirstDue,
+  setAside,
+  updateReadiness,
+} from './messages.ts';
+import { type Application, type MessageRow, parseJson, stateOf } from './schema.ts';
+import type { Context } from './store.ts';
 
 export type ClaimAnswer = Omit<Claim, 'messages'> & {
   readonly messages: readonly (PostedMessage & Omit<ClaimedMessage, 'stored'>)[];
@@ -19,7 +26,7 @@ const PAGE_BYTES = 4_000_000;
 export function claim(context: Context, request: ClaimRequest): ClaimAnswer | NothingDue {
   const { store, nowMs } = context;
   for (let before: Ready | undefined; ; ) {
-    const ready = nextApplication(context, request.tiers);
+    const ready = nextApplication(context, request.ofHealth);
     if (ready === undefined) return {};
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
     if (ready.number === before?.number) throw new Error('an application is never ready');
@@ -42,14 +49,14 @@ interface Ready {
 
 function nextApplication(
   { store, database }: Context,
-  tiers: ClaimRequest['tiers'],
+  ofHealth: ClaimRequest['ofHealth'],
 ): Ready | undefined {
   store.flushApplications();
-  const first = tiers.map((tier) =>
+  const first = ofHealth.map((health) =>
     database.get<Ready>(
       `select number, ready_at, turn from application
-       where tier = ? and ready_at is not null order by ready_at, turn limit 1`,
-      tier,
+       where health = ? and ready_at is not null order by ready_at, turn limit 1`,
+      health,
     ),
   );
   return first
@@ -120,15 +127,11 @@ function answer(
     state: stateOf(application),
     nowMs,
     messages: messages.map((row) => ({
-      messageId: fromText(row.message_id),
-      format: row.format as Format,
-      dateAt: row.date_at,
-      countAt: row.count_at,
-      length: row.body.length,
+      ...postedOf(row),
       sequence: row.sequence,
-      sends: row.sends,
+      retryCount: row.sends,
       ageMs: nowMs - row.accepted,
-      progress: parseJson(row.progress),
+      retryState: parseJson(row.retry_state),
     })),
     bodies: context.join(messages.map(({ body }) => body)),
   };

@@ -1,8 +1,8 @@
 import { systemClock } from '../../../runtime/clock.ts';
 import { systemRandom } from '../../../runtime/random.ts';
 import { GATE_BUSY, GATE_STOP } from '../protocol.ts';
-import type { Connection, Row, SqlValue, Statement } from './engine.ts';
 import { isBusy, Rejection } from './failure.ts';
+import type { Connection, Row, SqlValue, Statement } from './sqlite-library.ts';
 
 /** How long another process may lock the file before calls fail. */
 const LOCK_WAIT_MS = 10_000;
@@ -44,7 +44,7 @@ export class Gate {
 
 /** One connection with its statements, which are prepared on first use. */
 export class Database {
-  /** The engine closes a connection without references, even while its statements are in use. */
+  /** The library closes a connection without references, even while its statements are in use. */
   readonly #connection: Connection;
   readonly #gate: Gate;
   readonly #statements = new Map<string, Statement>();
@@ -87,7 +87,7 @@ export class Database {
     return this.#read(sql, (statement) => statement.all(...values)) as T[];
   }
 
-  /** Reads rows as arrays, which cost the engine less, and gives them the names. */
+  /** Reads rows as arrays, which cost the library less, and gives them the names. */
   allNamed<T>(names: readonly string[], sql: string, ...values: SqlValue[]): T[] {
     const rows = this.#read(sql, (statement) => {
       statement.setReturnArrays(true);

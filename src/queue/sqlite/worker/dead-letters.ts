@@ -1,9 +1,15 @@
 import type { DeadLetter, DeadLetterFilter, DeadReason } from '../../queue.ts';
+import { deadLetterNumber } from '../../stored-values.ts';
 import type { PostedMessage } from '../protocol.ts';
-import type { Context } from './context.ts';
 import { bodyChecksum, postedOf, progressChecksum, updateReadiness } from './messages.ts';
-import { CONTENT_COLUMNS, type DeadLetterRow, MESSAGE_COLUMNS } from './schema.ts';
-import { type Application, parseJson } from './store.ts';
+import {
+  type Application,
+  CONTENT_COLUMNS,
+  type DeadLetterRow,
+  MESSAGE_COLUMNS,
+  parseJson,
+} from './schema.ts';
+import type { Context } from './store.ts';
 
 /** Dead letters that one transaction replays, purges or evicts. Other processes wait for it. */
 const PAGE = 500;
@@ -63,7 +69,7 @@ function search<T extends DeadRow>(
   }
   if (ids !== undefined) {
     conditions += ' and id in (select value from json_each(?))';
-    values.push(JSON.stringify(ids.filter((id) => /^\d{1,15}$/.test(id)).map(Number)));
+    values.push(JSON.stringify(ids.map(deadLetterNumber)));
   }
   return database.all<T>(
     `select ${columns} from dead_letter where ${conditions} order by id limit ?`,
@@ -87,7 +93,7 @@ export function listDeadLetters(
   const rows = search<DeadLetterRow>(context, '*', given);
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? String(page.at(-1)?.id) : undefined;
-  const intact = page.filter((row) => isIntact(context, row));
+  const intact = page.filter((row) => !setAsideIfDamaged(context, row));
   const letters = intact.map((row) => ({
     ...postedOf(row),
     id: String(row.id),
@@ -102,15 +108,15 @@ export function listDeadLetters(
   return { letters, bodies: context.join(intact.map(({ body }) => body)), next };
 }
 
-/** Returns whether a letter is intact. Moves a damaged one to `damaged_message` and counts it as lost. */
-export function isIntact(context: Context, row: DeadLetterRow): boolean {
-  if (bodyChecksum(row.application, row) === row.body_checksum) return true;
+/** Moves a damaged letter to `damaged_message`, and counts it as damaged. Returns whether it was damaged. */
+export function setAsideIfDamaged(context: Context, row: DeadLetterRow): boolean {
+  if (bodyChecksum(row.application, row) === row.body_checksum) return false;
   const { application: number, sends, message_id, body } = row;
   const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
   context.database.insert('damaged_message', kept);
   const application = remove(context, row);
-  if (application !== undefined) context.store.addLost(application, 1);
-  return false;
+  if (application !== undefined) context.store.addDamaged(application, 1);
+  return true;
 }
 
 /** One page of a replay or a purge. */
@@ -143,7 +149,7 @@ export function replay(context: Context, page: PageRequest): PageAnswer {
     const hasRoom =
       store.state.pending < settings.maxPendingMessages &&
       store.state.pending_bytes + row.size_bytes <= settings.maxPendingBytes;
-    if (application === undefined || application.tier === 'closed' || !hasRoom) return false;
+    if (application === undefined || application.health === 'closed' || !hasRoom) return false;
     revive(context, application, row);
     return true;
   });
@@ -163,7 +169,7 @@ function revive(context: Context, application: Application, row: DeadRow): void 
     sequence,
     nowMs,
     nowMs,
-    progressChecksum({ ...age, sends, max_messages: null, progress: null }),
+    progressChecksum({ ...age, sends, max_messages: null, retry_state: null }),
     row.id,
   );
   remove(context, row);

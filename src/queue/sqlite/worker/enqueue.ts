@@ -1,9 +1,10 @@
 import type { EnqueueResult, QueueEntry } from '../../queue.ts';
+import { toText } from '../../stored-values.ts';
 import type { PostedMessage } from '../protocol.ts';
-import type { Context } from './context.ts';
 import { Rejection } from './failure.ts';
 import { storeMessage, updateReadiness } from './messages.ts';
-import { type Application, toText } from './store.ts';
+import type { Application } from './schema.ts';
+import type { Context } from './store.ts';
 
 export type PostedEntry = PostedMessage & Omit<QueueEntry, 'stored'>;
 
@@ -17,7 +18,7 @@ export function enqueue(
   const closed = new Set<string>();
   const sizes: number[] = [];
   for (const { applicationId, sizeBytes } of entries) {
-    if (store.find(applicationId)?.tier === 'closed') closed.add(applicationId);
+    if (store.find(applicationId)?.health === 'closed') closed.add(applicationId);
     else sizes.push(sizeBytes);
   }
   refuseOverflow(context, sizes);
@@ -36,7 +37,7 @@ export function enqueue(
         accepted: nowMs,
         sends: 0,
         max_messages: null,
-        progress: null,
+        retry_state: null,
         message_id: toText(messageId),
         format: entry.format,
         date_at: entry.dateAt,

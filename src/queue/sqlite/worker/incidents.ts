@@ -1,22 +1,19 @@
-/** What was reported of each incident. Ids and names are stored as digests, since they may have any length. */
-import { createHash } from 'node:crypto';
-import type {
-  IncidentChanges,
-  IncidentLimits,
-  IncidentReport,
+/** What was reported of each incident. */
+import {
+  digestOf,
+  type IncidentChanges,
+  type IncidentLimits,
+  type IncidentReport,
 } from '../../../incident/incident-store.ts';
-import type { Context } from './context.ts';
 import type { IncidentRow } from './schema.ts';
+import type { Context } from './store.ts';
 
 /** Rows that one transaction deletes. Other processes wait for it. */
 const FORGOTTEN_INCIDENTS = 10;
 const FORGOTTEN_NAMES = 1000;
 
-const digest = (parts: readonly string[]): Uint8Array =>
-  createHash('sha256').update(JSON.stringify(parts)).digest();
-
 const keyOf = ({ applicationId, incidentId }: IncidentReport): Uint8Array =>
-  digest([applicationId, incidentId]);
+  digestOf([applicationId, incidentId]);
 
 const COLUMN = { log: 'on_log', webhook: 'on_webhook' } as const;
 
@@ -29,7 +26,7 @@ export function recordIncident(
   limits: IncidentLimits,
 ): IncidentChanges {
   const { database, nowMs } = context;
-  const oldest = nowMs - limits.keptMs;
+  const oldest = nowMs - limits.retentionMs;
   let known = find(context, report);
   if (known !== undefined && known.seen_at < oldest) {
     forget(context, known.number);
@@ -65,7 +62,7 @@ function addName({ store, database }: Context, number: number, parts: readonly s
   const added = database.run(
     'insert or ignore into incident_name (incident, digest) values (?, ?)',
     number,
-    digest(parts),
+    digestOf(parts),
   );
   store.state.incident_names += added;
   return added > 0;
@@ -88,7 +85,7 @@ export function retractIncident(
       store.state.incident_names -= database.run(
         'delete from incident_name where incident = ? and digest = ?',
         known.number,
-        digest([channel, kind, name]),
+        digestOf([channel, kind, name]),
       );
 }
 
@@ -105,11 +102,15 @@ function forgetOthers(
       current,
     );
     if (first === undefined) {
-      forgetNames(context, Math.min(state.incident_names - limits.maxNames, FORGOTTEN_NAMES));
+      forgetNames(
+        context,
+        Math.min(state.incident_names - limits.maxAddressesAndAccounts, FORGOTTEN_NAMES),
+      );
       return;
     }
     const isTooMany =
-      state.incidents > limits.maxIncidents || state.incident_names > limits.maxNames;
+      state.incidents > limits.maxIncidents ||
+      state.incident_names > limits.maxAddressesAndAccounts;
     if (!isTooMany && first.seen_at >= oldest) return;
     forget(context, first.number);
   }

@@ -1,9 +1,7 @@
 /** Exports and imports rows of the tables. Items have times of the machine's clock. */
 import type { DeadReason, ItemKind, QueueItem } from '../../queue.ts';
-import { toWhole } from '../protocol.ts';
-import type { Context } from './context.ts';
-import * as deadLetters from './dead-letters.ts';
-import type { Row } from './engine.ts';
+import { fromText, toText, toWhole } from '../../stored-values.ts';
+import { evict, setAsideIfDamaged } from './dead-letters.ts';
 import { refuseOverflow } from './enqueue.ts';
 import { Rejection } from './failure.ts';
 import {
@@ -13,8 +11,9 @@ import {
   storeMessage,
   updateReadiness,
 } from './messages.ts';
-import type { ApplicationRow, DeadLetterRow, MessageRow } from './schema.ts';
-import { type Application, fromText, toText } from './store.ts';
+import type { Application, ApplicationRow, DeadLetterRow, MessageRow } from './schema.ts';
+import type { Row } from './sqlite-library.ts';
+import type { Context } from './store.ts';
 
 const PAGE = 100;
 
@@ -27,7 +26,7 @@ type Imported = Pick<QueueItem, 'source' | 'kind' | 'id'> &
   Partial<Changing> & { readonly application: string; readonly body: string };
 
 /** Columns that dead letters do not have. */
-type Changing = Pick<MessageRow, 'due' | 'max_messages' | 'progress'>;
+type Changing = Pick<MessageRow, 'due' | 'max_messages' | 'retry_state'>;
 
 /** Sets damaged rows aside. */
 export function exportItems(context: Context, kind: ItemKind, after: number): QueueItem[] {
@@ -54,8 +53,8 @@ function itemOf(context: Context, kind: ItemKind, row: Row): QueueItem | undefin
   const { queue_id: source, clock_offset: offset } = context.store.state;
   const id = Number(row[KEY[kind]]);
   if (kind === 'application') {
-    const { tier, max_messages, max_bytes, circuit_breaker, not_before } = row as ApplicationRow;
-    const state = { tier, max_messages, max_bytes, circuit_breaker };
+    const { health, max_messages, max_bytes, circuit_breaker, not_before } = row as ApplicationRow;
+    const state = { health, max_messages, max_bytes, circuit_breaker };
     const application = (row as ApplicationRow).id;
     return { source, kind, id, application, ...state, not_before: toWhole(not_before - offset) };
   }
@@ -64,7 +63,7 @@ function itemOf(context: Context, kind: ItemKind, row: Row): QueueItem | undefin
     setAside(context, row as MessageRow);
     return undefined;
   }
-  if (kind === 'dead_letter' && !deadLetters.isIntact(context, row as DeadLetterRow)) {
+  if (kind === 'dead_letter' && setAsideIfDamaged(context, row as DeadLetterRow)) {
     return undefined;
   }
   const times =
@@ -93,7 +92,7 @@ export function importItems(context: Context, items: readonly Imported[]): numbe
     updateReadiness(context, application);
     database.run('insert or replace into imported values (?, ?)', name, item.id);
   }
-  deadLetters.evict(context);
+  evict(context);
   store.announceDue();
   return added.length;
 }
@@ -101,20 +100,24 @@ export function importItems(context: Context, items: readonly Imported[]): numbe
 function importItem(context: Context, application: Application, item: Imported): void {
   const { clock_offset: offset } = context.store.state;
   if (item.kind === 'application') {
-    const { tier, max_messages, max_bytes, circuit_breaker } = item;
-    Object.assign(application, { tier, max_messages, max_bytes, circuit_breaker });
+    const { max_messages, max_bytes, circuit_breaker } = item;
+    // Only `reopenApplication` opens a closed one.
+    const health = application.health === 'closed' ? 'closed' : item.health;
+    Object.assign(application, { health, max_messages, max_bytes, circuit_breaker });
     application.not_before = toWhole(item.not_before + offset);
     return;
   }
   // A dead letter is stored as a message, and then moved.
-  const { max_messages = null, progress = null, ...stored } = item;
+  const { max_messages = null, retry_state = null, ...stored } = item;
   const accepted = toWhole(item.accepted + offset);
   const due = toWhole((item.due ?? item.accepted) + offset);
   const body = Buffer.from(item.body, 'base64');
-  const message = { ...stored, due, accepted, max_messages, progress, body };
+  const message = { ...stored, due, accepted, max_messages, retry_state, body };
   const sequence = storeMessage(context, application, message);
   if (item.kind === 'message') {
+    context.store.state.imported_sequence = sequence;
     application.first_due = Math.min(application.first_due ?? due, due);
+    if (item.sends === 0) application.delayed_until = Math.max(application.delayed_until, due);
   } else {
     const { reason, last_attempt: lastAttempt, died } = item;
     const death = { reason: reason as DeadReason, lastAttempt, diedAt: died };

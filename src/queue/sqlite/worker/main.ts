@@ -62,7 +62,7 @@ export class FileThread {
     }
     this.#lastWorkMs = systemClock.monotonicMs();
     if (!this.#isClosing) return;
-    this.#file.drop();
+    this.#file.close();
     this.#port.close();
   }
 

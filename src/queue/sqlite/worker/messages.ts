@@ -1,23 +1,29 @@
 /** The rows of waiting messages, with their checksums. */
 import { crc32 } from 'node:zlib';
 import type { DeadReason, Format } from '../../queue.ts';
+import { fromText } from '../../stored-values.ts';
 import type { PostedMessage } from '../protocol.ts';
-import type { Context } from './context.ts';
-import type { SqlValue } from './engine.ts';
-import { CONTENT_COLUMNS, type ContentRow, MESSAGE_COLUMNS, type MessageRow } from './schema.ts';
-import { type Application, fromText, type Store } from './store.ts';
+import {
+  type Application,
+  CONTENT_COLUMNS,
+  type ContentRow,
+  MESSAGE_COLUMNS,
+  type MessageRow,
+} from './schema.ts';
+import type { SqlValue } from './sqlite-library.ts';
+import type { Context, Store } from './store.ts';
 
 /** The columns that a retry or an expired lease may change, which have a checksum of their own. */
 export type Progress = Pick<
   MessageRow,
-  'sequence' | 'due' | 'accepted' | 'sends' | 'max_messages' | 'progress'
+  'sequence' | 'due' | 'accepted' | 'sends' | 'max_messages' | 'retry_state'
 >;
 
-const PROGRESS = 'sequence, due, accepted, sends, max_messages, progress';
+const PROGRESS = 'sequence, due, accepted, sends, max_messages, retry_state';
 
 export const progressChecksum = (row: Progress): number =>
   crc32(
-    `${row.sequence} ${row.due} ${row.accepted} ${row.sends} ${row.max_messages} ${row.progress}`,
+    `${row.sequence} ${row.due} ${row.accepted} ${row.sends} ${row.max_messages} ${row.retry_state}`,
   );
 
 export function bodyChecksum(application: number, row: Omit<ContentRow, 'body_checksum'>): number {
@@ -55,11 +61,11 @@ export function storeMessage(
   application: Application,
   message: NewMessage,
 ): number {
-  const { due, accepted, sends, max_messages, progress } = message;
+  const { due, accepted, sends, max_messages, retry_state } = message;
   const { message_id, format, date_at, count_at, size_bytes, body } = message;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
-  const progressed = { sequence, due, accepted, sends, max_messages, progress };
+  const progressed = { sequence, due, accepted, sends, max_messages, retry_state };
   database.insert('message', {
     sequence,
     application: application.number,
@@ -67,7 +73,7 @@ export function storeMessage(
     accepted,
     sends,
     max_messages,
-    progress,
+    retry_state,
     progress_checksum: progressChecksum(progressed),
     message_id,
     format,
@@ -85,7 +91,7 @@ export const isIntact = (row: MessageRow): boolean =>
   progressChecksum(row) === row.progress_checksum &&
   bodyChecksum(row.application, row) === row.body_checksum;
 
-/** Moves a damaged row to `damaged_message`, and counts its message as lost. */
+/** Moves a damaged row to `damaged_message`, and counts its message as damaged. */
 export function setAside({ database, store, nowMs }: Context, row: MessageRow): void {
   const { sequence, application: number, sends, message_id, body } = row;
   const kept = { sequence, application: number, sends, message_id, body };
@@ -94,12 +100,18 @@ export function setAside({ database, store, nowMs }: Context, row: MessageRow): 
   const application = store.byNumber(number);
   if (application === undefined) return;
   store.addPending(application, -1, 0);
-  store.addLost(application, 1);
+  store.addDamaged(application, 1);
 }
 
 export function writeProgress({ database }: Context, row: Progress): void {
-  const { sequence, due, sends, max_messages, progress } = row;
-  const changed = { due, sends, max_messages, progress, progress_checksum: progressChecksum(row) };
+  const { sequence, due, sends, max_messages, retry_state } = row;
+  const changed = {
+    due,
+    sends,
+    max_messages,
+    retry_state,
+    progress_checksum: progressChecksum(row),
+  };
   database.update('message', changed, ['sequence', sequence]);
 }
 
@@ -169,7 +181,7 @@ function recount(store: Store, application: Application): void {
   );
   const missing = application.pending - found;
   store.addPending(application, -missing, 0);
-  store.addLost(application, Math.max(0, missing));
+  store.addDamaged(application, Math.max(0, missing));
 }
 
 export interface Death {

@@ -1,10 +1,10 @@
 /** Creates the file, or checks that it is ours before anything in it is changed. */
-import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Database, type Gate } from './database.ts';
-import type { Connection, Engine } from './engine.ts';
 import { isNoDatabase, Rejection } from './failure.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import type { Connection, SqliteLibrary } from './sqlite-library.ts';
 
 const MIB = 1024 * 1024;
 
@@ -26,7 +26,7 @@ const NETWORK_FILE_SYSTEMS = new Map([
 ]);
 
 export interface Opening {
-  readonly engine: Engine;
+  readonly sqlite: SqliteLibrary;
   readonly gate: Gate;
   readonly file: string;
 }
@@ -35,12 +35,14 @@ export interface Opening {
  * @throws Rejection `ERR_QUEUE_FOREIGN` when the file belongs to another program, `ERR_QUEUE_FAILED`
  * when a newer version of the package made it or its file system cannot have a WAL
  */
-export function openDatabase({ engine, gate, file }: Opening): Database {
+export function openDatabase({ sqlite, gate, file }: Opening): Database {
   refuseNetwork(file);
+  const size = statSync(file, { throwIfNoEntry: false })?.size;
+  refuseReadOnly(size === undefined ? dirname(file) : file);
   // Also the empty file of a process that ended while it created it.
-  const isNew = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  if (!isNew) probe({ engine, gate, file });
-  const connection = gate.run(() => connect(engine, file, false));
+  const isNew = (size ?? 0) === 0;
+  if (!isNew) probe({ sqlite, gate, file });
+  const connection = gate.run(() => connect(sqlite, file, false));
   const database = new Database(connection, gate);
   try {
     if (isNew) restrict(database, file);
@@ -48,7 +50,7 @@ export function openDatabase({ engine, gate, file }: Opening): Database {
     database.retryWhileBusy(() => database.exec('pragma auto_vacuum = incremental'));
     database.retryWhileBusy(() => useWal(database));
     gate.run(() => database.exec(SETTINGS));
-    database.transaction(() => migrate(database));
+    database.transaction(() => createSchema(database));
     return database;
   } catch (error) {
     database.close();
@@ -56,20 +58,33 @@ export function openDatabase({ engine, gate, file }: Opening): Database {
   }
 }
 
-const connect = (engine: Engine, file: string, readOnly: boolean): Connection =>
-  new engine.DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: false });
+const connect = (sqlite: SqliteLibrary, file: string, readOnly: boolean): Connection =>
+  new sqlite.DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: false });
 
-function refuseNetwork(file: string): void {
-  const name = NETWORK_FILE_SYSTEMS.get(statfsSync(dirname(file)).type);
+/** @throws Rejection `ERR_QUEUE_FAILED` */
+export function refuseNetwork(
+  file: string,
+  statfs: (folder: string) => { readonly type: number } = statfsSync,
+): void {
+  const name = NETWORK_FILE_SYSTEMS.get(statfs(dirname(file)).type);
   if (name === undefined) return;
   const detail = `the file is on a network file system (${name}): use a local disk`;
   throw new Rejection('ERR_QUEUE_FAILED', detail);
 }
 
+/** SQLite only says that it cannot open the files that it needs beside this one. */
+function refuseReadOnly(path: string): void {
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (cause) {
+    throw new Rejection('ERR_QUEUE_FAILED', 'the file or its disk is read-only', { cause });
+  }
+}
+
 /** Checks the file through a connection that cannot write. */
-function probe({ engine, gate, file }: Opening): void {
+function probe({ sqlite, gate, file }: Opening): void {
   const database = new Database(
-    gate.run(() => connect(engine, file, true)),
+    gate.run(() => connect(sqlite, file, true)),
     gate,
   );
   try {
@@ -110,7 +125,8 @@ function useWal(database: Database): void {
   throw new Rejection('ERR_QUEUE_FAILED', detail);
 }
 
-function migrate(database: Database): void {
+/** Creates the tables of a new file. */
+function createSchema(database: Database): void {
   if (database.number('pragma user_version') === SCHEMA_VERSION) return;
   database.exec(SCHEMA);
   database.exec(

@@ -1,25 +1,30 @@
 /** The operations that the worker does for the main thread, each in one transaction. */
-import { applicationState, closeApplication, expire, reopenApplication } from './applications.ts';
+import {
+  applicationState,
+  deadLetterClosed,
+  deadLetterOlderThan,
+  reopenApplication,
+} from './applications.ts';
 import { claim } from './claim.ts';
-import type { Context } from './context.ts';
 import { listDeadLetters, purge, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
 import { recordIncident, retractIncident } from './incidents.ts';
 import { exportItems, importItems } from './items.ts';
-import { closeHandle, extend, release, settle } from './settle.ts';
-import { countPending, open, stats } from './stats.ts';
+import { closeHandle, extend, release, settle } from './leases.ts';
+import { countBacklog, countPending, stats } from './stats.ts';
+import type { Context } from './store.ts';
 
 export const OPERATIONS = {
-  open,
+  countBacklog,
   enqueue,
   claim,
   settle,
   release,
   extend,
-  expire,
+  deadLetterOlderThan,
   countPending,
   applicationState,
-  closeApplication,
+  deadLetterClosed,
   reopenApplication,
   listDeadLetters,
   replay,

@@ -1,23 +1,15 @@
 /** The open file, and the groups of calls that share a transaction. */
 import { systemClock } from '../../../runtime/clock.ts';
-import type {
-  Answer,
-  HandleSettings,
-  LostMessages,
-  PostedCall,
-  WorkerData,
-  WorkerPost,
-} from '../protocol.ts';
+import type { Answer, HandleSettings, PostedCall, WorkerData, WorkerPost } from '../protocol.ts';
 import { audit } from './applications.ts';
-import { Context } from './context.ts';
 import { type Database, Gate, Stopped } from './database.ts';
 import { DiskSpace } from './disk-space.ts';
-import { loadEngine } from './engine.ts';
 import { failureAnswer, isBroken, isDiskFull, Rejection } from './failure.ts';
-import { rescueExpired } from './lease.ts';
+import { rescueExpired } from './leases.ts';
 import { openDatabase } from './open.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
-import { Store } from './store.ts';
+import { loadSqlite } from './sqlite-library.ts';
+import { Context, Store } from './store.ts';
 
 /** How long more calls are added to a transaction. Keeps other processes waiting for less than 100 ms. */
 const GROUP_MS = 50;
@@ -27,6 +19,10 @@ export interface WaitingCall {
   /** Bytes of all calls of its post. */
   readonly bytes: Uint8Array;
 }
+
+/** Whether the call may not use the reserve for a full disk. */
+const isGrowing = ({ call }: Pick<WaitingCall, 'call'>): boolean =>
+  call.operation === 'enqueue' || call.operation === 'importItems';
 
 /** The answers of one or more transactions. */
 interface Answered extends WorkerPost {
@@ -42,7 +38,7 @@ interface Storage {
 /** Settings for the audit and for calls of an incident store, which come from no queue. */
 const NO_SETTINGS: HandleSettings = {
   sync: false,
-  initialState: { tier: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null },
+  initialState: { health: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null },
   maxPendingBytes: 0,
   maxPendingMessages: 0,
   maxDeadBytes: Number.MAX_SAFE_INTEGER,
@@ -87,7 +83,7 @@ export class QueueFile {
       // One failing call fails the whole transaction. Halving the calls finds it.
       if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
       const isFull = isDiskFull(error);
-      if (isFull && first.call.operation !== 'enqueue' && this.#storage?.space.makeRoom() === true)
+      if (isFull && !isGrowing(first) && this.#storage?.space.makeRoom() === true)
         return this.run([first]);
       return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
     }
@@ -96,7 +92,7 @@ export class QueueFile {
   #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
     const { store, space } = this.#opened(calls);
     // Before the transaction, since this may run a checkpoint.
-    const hasSpace = calls.every(({ call }) => call.operation !== 'enqueue') || space.canGrow();
+    const hasSpace = !calls.some(isGrowing) || space.canGrow();
     const { answers, transfer } = store.transaction(() => {
       const group = new Group(store, hasSpace);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
@@ -107,10 +103,10 @@ export class QueueFile {
       }
       return group;
     });
-    const { isDue: due, lostMessages: lost, state } = store;
+    const { isDue: due, state } = store;
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
-    return { answers, transfer, due, damage: damageOf(lost) };
+    return { answers, transfer, due, damage: damageOf(store) };
   }
 
   /** Errors here do not fail the calls, which are committed. */
@@ -119,16 +115,16 @@ export class QueueFile {
       space.committed(lastSequence);
     } catch (error) {
       if (error instanceof Stopped) throw error;
-      this.drop();
+      this.close();
     }
   }
 
   #answer(group: Group, { call, bytes }: WaitingCall): Answer {
     const { id, operation, nowMs, settings, args, bytesAt } = call;
     try {
-      if (operation === 'enqueue' && !group.hasSpace)
+      if (isGrowing({ call }) && !group.hasSpace)
         throw new Rejection('ERR_QUEUE_FAILED', 'the disk is full');
-      const context = group.context(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
+      const context = group.beginCall(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
       const value = (OPERATIONS[operation as Operation] as AnyOperation)(context, ...args);
       return { id, value };
     } catch (error) {
@@ -139,7 +135,7 @@ export class QueueFile {
   }
 
   #failed(calls: readonly WaitingCall[], error: unknown): Answered {
-    if (isBroken(error)) this.drop();
+    if (isBroken(error)) this.close();
     const failure = failureAnswer(error, this.#file);
     const answers = calls.map(({ call }): Answer => ({ id: call.id, failure }));
     return { answers, transfer: [], due: false, damage: null };
@@ -158,20 +154,21 @@ export class QueueFile {
   }
 
   #open(nowMs: number | null): Storage {
-    const engine = this.#gate.run(() => loadEngine(this.#peerPath));
-    const database = openDatabase({ engine, gate: this.#gate, file: this.#file });
+    const sqlite = this.#gate.run(() => loadSqlite(this.#peerPath));
+    const database = openDatabase({ sqlite, gate: this.#gate, file: this.#file });
     const space = new DiskSpace(this.#file, database);
     const store = new Store(database);
     try {
-      const missing = store.transaction(() => {
+      const missingSequences = store.transaction(() => {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
         // The lost sequences must not be given to new messages.
         store.state.last_sequence += behind;
-        audit(new Group(store, true).context(nowMs, NO_SETTINGS));
+        audit(new Group(store, true).beginCall(nowMs, NO_SETTINGS));
         return behind;
       });
-      if (missing > 0) this.#onDamage({ kind: 'rolled-back', missing, lost: [] });
-      const damage = damageOf(store.lostMessages);
+      if (missingSequences > 0)
+        this.#onDamage({ kind: 'rolled-back', applications: [], missingSequences });
+      const damage = damageOf(store);
       if (damage !== null) this.#onDamage(damage);
     } catch (error) {
       space.close();
@@ -189,8 +186,8 @@ export class QueueFile {
     return database.withoutRetry(() => {
       const version = database.number('pragma data_version');
       if (version === this.#dataVersion) return false;
-      this.#dataVersion = version;
       const changes = database.number('select due_changes from queue_state');
+      this.#dataVersion = version;
       const isChanged = changes !== this.#dueChanges;
       this.#dueChanges = changes;
       return isChanged;
@@ -201,8 +198,8 @@ export class QueueFile {
     this.#storage?.space.tidy();
   }
 
-  /** Closes a connection that reported an error, so that the next call opens the file again. */
-  drop(): void {
+  /** Closes the connection. The next call opens the file again. */
+  close(): void {
     const storage = this.#storage;
     this.#storage = undefined;
     try {
@@ -229,8 +226,8 @@ class Group {
     this.hasSpace = hasSpace;
   }
 
-  /** Ends expired leases first, so that no call sees one. */
-  context(nowMs: number | null, settings: HandleSettings, bytes: Uint8Array = NO_BYTES): Context {
+  /** Advances the queue's time and ends expired leases, so that no call sees one. */
+  beginCall(nowMs: number | null, settings: HandleSettings, bytes: Uint8Array = NO_BYTES): Context {
     const machineMs = nowMs ?? this.#machineMs;
     const { transfer } = this;
     const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
@@ -240,5 +237,5 @@ class Group {
   }
 }
 
-const damageOf = (lost: readonly LostMessages[]): WorkerPost['damage'] =>
-  lost.length === 0 ? null : { kind: 'rows', missing: 0, lost };
+const damageOf = ({ damagedMessages: applications }: Store): WorkerPost['damage'] =>
+  applications.length === 0 ? null : { kind: 'rows', applications, missingSequences: 0 };

@@ -1,7 +1,9 @@
 /**
  * The tables of the file; the types of the rows are derived from their columns. Times are in milliseconds
- * of the queue's clock, those of dead letters of the machine's. Ids are written by `toText` of store.ts.
+ * of the queue's clock, those of dead letters of the machine's. Ids are written by `toText`.
  */
+import type { ApplicationState, Health, Json } from '../../queue.ts';
+import { toWhole } from '../../stored-values.ts';
 
 /** `PRAGMA application_id` of our files: "SEDQ". */
 export const APPLICATION_ID = 0x53454451;
@@ -20,6 +22,8 @@ const QUEUE_STATE = {
   /** Names the queue in exports. */
   queue_id: 'text not null default (hex(randomblob(16)))',
   last_sequence: COUNT,
+  /** The last sequence of an import. Up to it, sequences do not rise with the time of acceptance. */
+  imported_sequence: COUNT,
   /** The last number that was given to a turn, a claim or a dead letter. */
   last_number: COUNT,
   pending: COUNT,
@@ -37,7 +41,7 @@ const QUEUE_STATE = {
 const APPLICATION = {
   number: KEY,
   id: 'text not null unique',
-  tier: TEXT,
+  health: TEXT,
   max_messages: INTEGER,
   max_bytes: INTEGER,
   circuit_breaker: TEXT,
@@ -59,7 +63,7 @@ const APPLICATION = {
   dead: COUNT,
   purged: COUNT,
   evicted: COUNT,
-  lost: COUNT,
+  damaged: COUNT,
 } as const;
 
 /** Never changes while a message waits or is a dead letter. */
@@ -80,7 +84,7 @@ const MESSAGE = {
   accepted: INTEGER,
   sends: INTEGER,
   max_messages: 'integer',
-  progress: 'text',
+  retry_state: 'text',
   progress_checksum: INTEGER,
   ...CONTENT,
 } as const;
@@ -157,7 +161,7 @@ export const SCHEMA = `
 ${table('queue_state', QUEUE_STATE)}
 insert into queue_state (id) values (1);
 ${table('application', APPLICATION)}
-create index application_ready on application (tier, ready_at, turn) where ready_at is not null;
+create index application_ready on application (health, ready_at, turn) where ready_at is not null;
 create index application_lease on application (lease_end) where claim is not null;
 ${table('message', MESSAGE)}
 create index message_due on message (application, due, sequence);
@@ -173,3 +177,38 @@ create table incident_name (
   incident integer not null, digest blob not null, primary key (incident, digest)
 ) strict, without rowid;
 `;
+
+/** An application in memory: the row's id is written by `toText`. */
+export type Application = Omit<ApplicationRow, 'number' | 'id' | 'health'> & {
+  readonly number: number;
+  readonly id: string;
+  health: Health;
+};
+
+/** A state as columns of `application`. */
+export const columnsOf = ({ health, maxMessages, maxBytes, circuitBreaker }: ApplicationState) => ({
+  health,
+  max_messages: toWhole(maxMessages),
+  max_bytes: toWhole(maxBytes),
+  circuit_breaker: JSON.stringify(circuitBreaker),
+});
+
+export function setState(application: Application, state: ApplicationState): void {
+  Object.assign(application, columnsOf(state));
+}
+
+export const stateOf = (row: Application): ApplicationState => ({
+  health: row.health,
+  maxMessages: row.max_messages,
+  maxBytes: row.max_bytes,
+  circuitBreaker: parseJson(row.circuit_breaker),
+});
+
+/** Parses JSON that the engine wrote; `null` for a text that is damaged. */
+export function parseJson(text: string | null): Json | null {
+  try {
+    return text === null ? null : (JSON.parse(text) as Json);
+  } catch {
+    return null;
+  }
+}

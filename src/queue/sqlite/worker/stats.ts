@@ -1,7 +1,8 @@
 /** What a queue holds, and what became of what it accepted. */
-import type { Backlog, Ledger, QueueStats, SequenceRange, Tier } from '../../queue.ts';
-import type { Context } from './context.ts';
-import { type Application, fromText } from './store.ts';
+import type { Backlog, Health, Ledger, QueueStats, SequenceRange } from '../../queue.ts';
+import { fromText, sumOf } from '../../stored-values.ts';
+import type { Application } from './schema.ts';
+import type { Context } from './store.ts';
 
 /** Rows contain bodies: from so many sequences on, all entries of the index are fewer pages. */
 const WIDE_RANGE = 5000;
@@ -19,7 +20,7 @@ export function countPending({ database }: Context, ranges: readonly SequenceRan
 }
 
 /** Counts only what is not due yet, which is less than what is. */
-export function open({ store, database, nowMs }: Context): Backlog {
+export function countBacklog({ store, database, nowMs }: Context): Backlog {
   store.flushApplications();
   const later = database.number(
     `select coalesce(sum((select count(*) from message m where m.application = a.number and m.due > ?)), 0)
@@ -30,31 +31,29 @@ export function open({ store, database, nowMs }: Context): Backlog {
   return { pendingMessages, dueMessages: pendingMessages - later, lastSequence };
 }
 
-const COUNTS = ['delivered', 'pending', 'dead', 'purged', 'evicted', 'lost'] as const;
+const COUNTS = ['delivered', 'pending', 'dead', 'purged', 'evicted', 'damaged'] as const;
 
 type Counts = Pick<Application, (typeof COUNTS)[number]>;
 
 export function stats({ store, database, nowMs }: Context): QueueStats {
   store.flushApplications();
-  const applications = new Map<string, Ledger & { readonly tier: Tier }>();
-  const total = { delivered: 0, pending: 0, dead: 0, purged: 0, evicted: 0, lost: 0 };
-  const sql = `select id, tier, ${COUNTS.join()} from application order by number`;
+  const applications = new Map<string, Ledger & { readonly health: Health }>();
+  const sql = `select id, health, ${COUNTS.join()} from application order by number`;
   for (const row of database.all<Application>(sql)) {
-    applications.set(fromText(row.id), { ...ledgerOf(row), tier: row.tier });
-    for (const name of COUNTS) total[name] += row[name];
+    applications.set(fromText(row.id), { ...ledgerOf(row), health: row.health });
   }
   // Since it can be claimed, not since it is due: time in a pause is no delay.
   const oldest = database.get<{ readonly since: number | null }>(
     `select min(max(first_due, not_before)) as since from application
-     where tier <> 'closed' and claim is null and first_due is not null`,
+     where health <> 'closed' and claim is null and first_due is not null`,
   )?.since;
   const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
   const { pending_bytes: pendingBytes } = store.state;
-  return { ...ledgerOf(total), pendingBytes, oldestDueMs, applications };
+  return { ...sumOf(applications.values()), pendingBytes, oldestDueMs, applications };
 }
 
-function ledgerOf({ delivered, pending, dead, purged, evicted, lost }: Counts): Ledger {
-  const counts = Object.entries({ purged, evicted, lost }).filter(([, count]) => count > 0);
-  const accepted = delivered + pending + dead + purged + evicted + lost;
+function ledgerOf({ delivered, pending, dead, purged, evicted, damaged }: Counts): Ledger {
+  const counts = Object.entries({ purged, evicted, damaged }).filter(([, count]) => count > 0);
+  const accepted = delivered + pending + dead + purged + evicted + damaged;
   return { accepted, delivered, pending, dead, discarded: Object.fromEntries(counts) };
 }

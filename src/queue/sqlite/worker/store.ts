@@ -2,18 +2,12 @@
  * Caches the rows that nearly every call needs: the queue's state and its applications. They are read
  * again when another process has changed the file.
  */
-import type { ApplicationState, Json, Tier } from '../../queue.ts';
-import { type LostMessages, toWhole } from '../protocol.ts';
+import type { ApplicationState } from '../../queue.ts';
+import { fromText, toText } from '../../stored-values.ts';
+import type { HandleSettings, WorkerPost } from '../protocol.ts';
 import type { Database } from './database.ts';
-import type { Row, SqlValue } from './engine.ts';
-import type { ApplicationRow, QueueStateRow } from './schema.ts';
-
-/** A row of `application`: see schema.ts. */
-export type Application = Omit<ApplicationRow, 'number' | 'id' | 'tier'> & {
-  readonly number: number;
-  readonly id: string;
-  tier: Tier;
-};
+import { type Application, columnsOf, type QueueStateRow } from './schema.ts';
+import type { Row, SqlValue } from './sqlite-library.ts';
 
 /** A row in memory, and its values in the file. */
 interface Cached<T> {
@@ -30,7 +24,7 @@ const CLOCK_TOLERANCE_MS = 1000;
 export class Store {
   readonly database: Database;
   /** Messages whose row was damaged, by application. */
-  readonly #lost = new Map<string, number>();
+  readonly #damaged = new Map<string, number>();
   #state: Cached<QueueStateRow> | undefined;
   readonly #applications = new Map<number, Cached<Application>>();
   readonly #byId = new Map<string, Application>();
@@ -63,7 +57,7 @@ export class Store {
     const version = this.database.number('pragma data_version');
     if (version !== this.#dataVersion) this.#forget();
     this.#dataVersion = version;
-    this.#lost.clear();
+    this.#damaged.clear();
     this.#isDue = false;
     this.#state ??= cached(this.database.get<QueueStateRow>('select * from queue_state'));
   }
@@ -85,15 +79,15 @@ export class Store {
     return this.#isDue;
   }
 
-  get lostMessages(): LostMessages[] {
-    return [...this.#lost].map(([applicationId, lost]) => ({ applicationId, lost }));
+  get damagedMessages(): NonNullable<WorkerPost['damage']>['applications'] {
+    return [...this.#damaged].map(([applicationId, messages]) => ({ applicationId, messages }));
   }
 
   /**
    * Converts the machine's time into the queue's, which never goes back. When the machine's clock was
    * set back, the queue's goes on from its last time: it does not wait until the clock catches up.
    */
-  time(machineMs: number): number {
+  advanceTime(machineMs: number): number {
     const { state } = this;
     const time = machineMs + state.clock_offset;
     const backMs = state.last_time - time;
@@ -144,8 +138,8 @@ export class Store {
 
   /** Sets the time at which the application can be claimed. To be called after each change to it. */
   changed(application: Application): void {
-    const { tier, claim, first_due: firstDue } = application;
-    if (tier === 'closed' || (claim === null && firstDue === null)) application.ready_at = null;
+    const { health, claim, first_due: firstDue } = application;
+    if (health === 'closed' || (claim === null && firstDue === null)) application.ready_at = null;
     else if (claim !== null) application.ready_at = application.lease_end;
     else {
       const { not_before: notBefore, served_at: servedAt } = application;
@@ -163,10 +157,15 @@ export class Store {
   }
 
   /** Counts messages whose row was damaged. Their size may be wrong, so all sizes are added again. */
-  addLost(application: Application, messages: number): void {
-    application.lost += messages;
-    this.#lost.set(application.id, (this.#lost.get(application.id) ?? 0) + messages);
+  addDamaged(application: Application, messages: number): void {
+    application.damaged += messages;
     this.#hasDamagedSizes ||= messages > 0;
+    this.reportDamage(application, messages);
+  }
+
+  /** Reports that rows of the application were damaged, also if no message was. */
+  reportDamage(application: Application, messages = 0): void {
+    this.#damaged.set(application.id, (this.#damaged.get(application.id) ?? 0) + messages);
     this.#changed.add(application);
   }
 
@@ -202,34 +201,6 @@ export class Store {
   }
 }
 
-/** A state as columns of `application`. */
-const columnsOf = ({ tier, maxMessages, maxBytes, circuitBreaker }: ApplicationState) => ({
-  tier,
-  max_messages: toWhole(maxMessages),
-  max_bytes: toWhole(maxBytes),
-  circuit_breaker: JSON.stringify(circuitBreaker),
-});
-
-export function setState(application: Application, state: ApplicationState): void {
-  Object.assign(application, columnsOf(state));
-}
-
-export const stateOf = (row: Application): ApplicationState => ({
-  tier: row.tier,
-  maxMessages: row.max_messages,
-  maxBytes: row.max_bytes,
-  circuitBreaker: parseJson(row.circuit_breaker),
-});
-
-/** Parses JSON that the engine wrote; `null` for a text that is damaged. */
-export function parseJson(text: string | null): Json | null {
-  try {
-    return text === null ? null : (JSON.parse(text) as Json);
-  } catch {
-    return null;
-  }
-}
-
 function changesOf<T extends object>({ row, stored }: Cached<T>): Row {
   const changes: Record<string, SqlValue> = {};
   for (const name of Object.keys(row) as (keyof T & string)[]) {
@@ -243,14 +214,49 @@ function cached<T extends object>(row: T | undefined): Cached<T> {
   return { row: { ...row }, stored: { ...row } };
 }
 
-/**
- * Ids that SQLite can store as they are. Its texts end at U+0000 and cannot contain half a surrogate
- * pair, but ids may contain both: such ids are stored with the escapes of a JSON string.
- */
-const PLAIN = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
+/** The part of a call that all operations need: the file, the time and the settings of the handle. */
+export class Context {
+  readonly store: Store;
+  readonly database: Database;
+  /** The queue's time in whole milliseconds. */
+  readonly nowMs: number;
+  readonly settings: HandleSettings;
+  /** The call's bytes, and behind them those of the later calls of its post. */
+  readonly bytes: Uint8Array;
+  /** Buffers that move to the main thread with the answer. */
+  readonly #transfer: ArrayBuffer[];
 
-export const toText = (id: string): string =>
-  PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
+  constructor(
+    store: Store,
+    given: {
+      readonly machineMs: number;
+      readonly settings: HandleSettings;
+      readonly bytes: Uint8Array;
+      readonly transfer: ArrayBuffer[];
+    },
+  ) {
+    this.store = store;
+    this.database = store.database;
+    this.nowMs = store.advanceTime(Math.floor(given.machineMs));
+    this.settings = given.settings;
+    this.bytes = given.bytes;
+    this.#transfer = given.transfer;
+  }
 
-export const fromText = (text: string): string =>
-  PLAIN.test(text) ? text : (JSON.parse(`"${text}"`) as string);
+  /** Returns the time in `ms`, rounded up: nothing happens earlier than asked. */
+  after(ms: number): number {
+    return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
+  }
+
+  /** Joins bodies in a buffer that moves to the main thread: copying it slows claims down. */
+  join(bodies: readonly Uint8Array[]): Uint8Array {
+    const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
+    let end = 0;
+    for (const body of bodies) {
+      all.set(body, end);
+      end += body.length;
+    }
+    this.#transfer.push(all.buffer);
+    return all;
+  }
+}

@@ -1,4 +1,4 @@
-/** What becomes of a request that is blocked, and of one that fails. */
+/** How blocked and failed requests end. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {
@@ -6,8 +6,8 @@ import {
   currentContext,
   RequestBlockedError,
 } from '../../../../src/capture/index.ts';
+import { deferred } from '../../../helpers/promises.ts';
 import type { Application, HostHarness, StartHost } from '../host-suite.ts';
-import { closedGate } from './gate.ts';
 
 const FORBIDDEN = {
   status: 403,
@@ -19,7 +19,7 @@ function block(): never {
   throw new RequestBlockedError();
 }
 
-/** Of another copy of this package, where `instanceof` does not know it. */
+/** From another copy of this package, which `instanceof` does not recognise. */
 function blockByAnotherCopy(): never {
   const brand = Symbol.for('security-event-delivery.request-blocked');
   throw Object.assign(new Error('why'), { [brand]: true, status: 403, statusCode: 403 });
@@ -33,7 +33,7 @@ const WAYS: readonly (readonly [string, Application])[] = [
   ['by another copy of this package', { serve: blockByAnotherCopy }],
 ];
 
-/** What is printed meanwhile. */
+/** Collects what is printed. */
 function watchPrinting(): unknown[][] {
   const printed: unknown[][] = [];
   const spies = (['error', 'warn', 'log'] as const).map((name) =>
@@ -46,50 +46,53 @@ function watchPrinting(): unknown[][] {
 }
 
 export function blockLaws(start: StartHost, { canBreakOff, ignoresRejections }: HostHarness): void {
-  test.each(WAYS)('is answered with 403 and not why, thrown %s', async (_where, application) => {
-    const printed = watchPrinting();
-    const errors: unknown[] = [];
-    const onError = (error: unknown): void => void errors.push(error);
-    const { ask } = await start({ ...application, onError });
-    const answer = await ask('/');
-    expect(answer).toMatchObject(FORBIDDEN);
-    expect(JSON.stringify(answer)).not.toMatch(/blocked|why/i);
-    // What a framework prints of the first may come after its answer.
-    await ask('/');
-    expect(printed).toEqual([]);
-    expect(errors).toEqual([]);
-  });
+  test.each(WAYS)(
+    'is answered with 403 and no reason if thrown %s',
+    async (_where, application) => {
+      const printed = watchPrinting();
+      const errors: unknown[] = [];
+      const onError = (error: unknown): void => void errors.push(error);
+      const { ask } = await start({ ...application, onError });
+      const answer = await ask('/');
+      expect(answer).toMatchObject(FORBIDDEN);
+      expect(JSON.stringify(answer)).not.toMatch(/blocked|why/i);
+      // A framework may print after its answer.
+      await ask('/');
+      expect(printed).toEqual([]);
+      expect(errors).toEqual([]);
+    },
+  );
 
-  test('tells its report and all later events that it was blocked, and how', async () => {
+  test('is marked as blocked in its report and all later events', async () => {
     const seen: unknown[] = [];
     const look = (): void => void seen.push(currentContext().http?.response);
     let late: Promise<void> | undefined;
-    const answered = closedGate();
+    const answered = deferred();
     const { ask } = await start(() => {
       look();
-      late = answered.opened.then(look);
+      late = answered.promise.then(look);
       return blockRequest(look);
     });
     expect(await ask('/')).toMatchObject(FORBIDDEN);
-    answered.open();
+    answered.resolve();
     await late;
     const blocked = { blocked: true, status: 403 };
     expect(seen).toEqual([{ blocked: false }, blocked, blocked]);
   });
 
-  test('is reported as blocked also where the error alone was thrown', async () => {
+  test('is marked as blocked if only the error was thrown', async () => {
     let late: Promise<unknown> | undefined;
-    const answered = closedGate();
+    const answered = deferred();
     const { ask } = await start(() => {
-      late = answered.opened.then(() => currentContext().http?.response);
+      late = answered.promise.then(() => currentContext().http?.response);
       block();
     });
     await ask('/');
-    answered.open();
+    answered.resolve();
     expect(await late).toEqual({ blocked: true, status: 403 });
   });
 
-  test('is answered with the status of its own adapter, two in one process', async () => {
+  test('is answered with the status of its own adapter', async () => {
     const strict = await start(() => blockRequest(), { blockedStatus: 451 });
     const other = await start(() => blockRequest());
     const [first, second] = await Promise.all([strict.ask('/'), other.ask('/')]);
@@ -97,7 +100,7 @@ export function blockLaws(start: StartHost, { canBreakOff, ignoresRejections }: 
     expect(second).toMatchObject(FORBIDDEN);
   });
 
-  test('keeps the headers that are not about the body it does not send', async () => {
+  test('keeps the headers that do not describe the replaced body', async () => {
     const { ask } = await start((exchange) => {
       exchange.setHeader('access-control-allow-origin', 'https://shop.example');
       exchange.setHeader('x-request-id', '7');
@@ -120,7 +123,7 @@ export function blockLaws(start: StartHost, { canBreakOff, ignoresRejections }: 
   });
 
   test.runIf(canBreakOff)(
-    'is broken off where its answer had begun, and hurts no other',
+    'is aborted if its answer had begun, and affects no other request',
     async () => {
       const printed = watchPrinting();
       const { ask } = await start(async (exchange) => {
@@ -139,7 +142,7 @@ export function blockLaws(start: StartHost, { canBreakOff, ignoresRejections }: 
     ['after waiting', (fail) => wait(1).then(fail)],
   ];
   test.each(ignoresRejections ? fails.slice(0, 1) : fails)(
-    'is none that fails: its error goes where it always went, thrown %s',
+    'does not include failed requests, whose errors are handled as usual: thrown %s',
     async (_when, serve) => {
       const error = new Error('of the application');
       const errors: unknown[] = [];
@@ -152,7 +155,7 @@ export function blockLaws(start: StartHost, { canBreakOff, ignoresRejections }: 
       });
       expect(await ask('/')).toMatchObject({ status: 500, body: 'handled' });
       expect(errors[0]).toBe(error);
-      // An error handler may stand outside of the request's scope, but never in a blocked one.
+      // An error handler may run outside the request's scope, but never in a blocked one.
       expect(errors[1] ?? false).toBe(false);
     },
   );

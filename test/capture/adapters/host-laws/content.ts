@@ -1,11 +1,11 @@
-/** What the context of a request says. */
+/** The facts in the context of a request. */
 import { expect, test } from 'vitest';
 import { type CaptureOptions, currentContext } from '../../../../src/capture/index.ts';
 import { LogRecord } from '../../../../src/contract/index.ts';
 import type { Asked } from '../../../helpers/hosts.ts';
 import { smallRecord } from '../../../helpers/log-records.ts';
+import { deferred } from '../../../helpers/promises.ts';
 import type { HostHarness, StartHost } from '../host-suite.ts';
-import { closedGate } from './gate.ts';
 
 type Context = ReturnType<typeof currentContext>;
 
@@ -38,7 +38,7 @@ export function contentLaws(start: StartHost, harness: HostHarness): void {
     return context;
   }
 
-  test('is the whole of the request, as the contract has it', async () => {
+  test('has all facts of the request in the contract’s form', async () => {
     const headers = { 'user-agent': 'a test', host: 'shop.example:81' };
     const path = '/users/7?q=1&password=x#top';
     const { actor, http } = await contextOf({ path, asked: { method: 'DELETE', headers } });
@@ -65,12 +65,7 @@ export function contentLaws(start: StartHost, harness: HostHarness): void {
     expect(http?.response).toEqual({ blocked: false });
   });
 
-  test('has no parameters where none are wanted', async () => {
-    const { http } = await contextOf({ path: '/users/7?q=1', options: { parameters: false } });
-    expect(http?.request).not.toHaveProperty('parameters');
-  });
-
-  test('has the client that a trusted proxy names, and what it used', async () => {
+  test('has the client, scheme and host that a trusted proxy names', async () => {
     const options = { trustedProxies: 'loopback' };
     const { actor, http } = await contextOf({ asked: PROXIED, options });
     expect(actor?.ip?.address).toBe('203.0.113.9');
@@ -83,7 +78,7 @@ export function contentLaws(start: StartHost, harness: HostHarness): void {
     });
   });
 
-  test('believes nobody who is not trusted', async () => {
+  test('ignores the headers of an untrusted peer', async () => {
     const { actor, http } = await contextOf({ asked: PROXIED });
     expect(actor?.ip?.address).toBe('127.0.0.1');
     expect(http?.request).toMatchObject({
@@ -93,18 +88,18 @@ export function contentLaws(start: StartHost, harness: HostHarness): void {
     });
   });
 
-  test('has the status of the answer once it has begun, and not before', async () => {
+  test('has the status of the response once it has begun', async () => {
     const seen: unknown[] = [];
     const look = (): void => void seen.push(currentContext().http?.response);
-    const answered = closedGate();
+    const answered = deferred();
     let late: Promise<void> | undefined;
     const { ask } = await start((exchange) => {
       look();
-      late = answered.opened.then(look);
+      late = answered.promise.then(look);
       return exchange.answer(418, '');
     });
     await ask('/');
-    answered.open();
+    answered.resolve();
     await late;
     expect(seen).toEqual([{ blocked: false }, { blocked: false, status: 418 }]);
   });
@@ -121,7 +116,7 @@ export function contentLaws(start: StartHost, harness: HostHarness): void {
     ['JSON', 'application/json; charset=utf-8', '{"a":{"b":[1]}}', { json: { a: { b: [1] } } }],
   ] as const;
 
-  test.each(BODIES)('has the body that was parsed: %s', async (_name, type, body, expected) => {
+  test.each(BODIES)('has the parsed body: %s', async (_name, type, body, expected) => {
     const asked = { method: 'POST', headers: { 'content-type': type }, body };
     const { http } = await contextOf({ path: '/users/7?q=1', asked });
     expect(http?.request.parameters).toEqual({

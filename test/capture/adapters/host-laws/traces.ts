@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { blockRequest } from '../../../../src/capture/index.ts';
 import type { StartHost } from '../host-suite.ts';
 
-/** Registers a tracer until the test ends. Returns what it has exported. */
+/** Registers a tracer until the test ends. Returns the exported spans. */
 export function startTracer(): InMemorySpanExporter {
   const exporter = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -55,7 +55,7 @@ export function traceLaws(start: StartHost): void {
     expect(span?.status).toEqual({ code: 0 });
   });
 
-  test('has no exception of ours where nothing was blocked', async () => {
+  test('has no exception if nothing was blocked', async () => {
     const exporter = startTracer();
     const { ask, server } = await start((exchange) => exchange.answer(200, ''));
     spansAround(server);

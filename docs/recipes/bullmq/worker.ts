@@ -1,0 +1,25 @@
+import { Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { createReporter } from 'security-event-delivery';
+
+const reporter = createReporter({
+  service: { svc_id: 'scanner-1', name: 'scanner', env: 'production' },
+});
+
+const connection = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', {
+  maxRetriesPerRequest: null, // BullMQ asks for it
+});
+const worker = new Worker(
+  'scans',
+  async ({ data }) => {
+    if (data.name.endsWith('.exe')) reporter.attack({ ruleset: 'rfi' }, data.context);
+  },
+  { connection },
+);
+
+async function shutDown(): Promise<void> {
+  await worker.close(); // finishes its job
+  await reporter.close(); // delivers the last messages
+  connection.disconnect();
+}
+process.once('SIGTERM', () => void shutDown());

@@ -1,0 +1,7 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from './app.module.js';
+
+const app = await NestFactory.create(AppModule);
+app.enableShutdownHooks();
+await app.listen(3000, '127.0.0.1');

@@ -1,0 +1,4 @@
+import type { NextConfig } from 'next';
+
+const config: NextConfig = { serverExternalPackages: ['security-event-delivery'] };
+export default config;

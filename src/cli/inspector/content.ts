@@ -1,0 +1,154 @@
+/** What the inspector's page shows of messages and log records. */
+import { contract } from '../../contract/index.ts';
+import { type ParsedBody, parseBody, type ReceivedMessage } from '../../receiver/index.ts';
+import { type MessageRow, messageRows, shown, valueAt } from '../listen/delivery-text.ts';
+import { printable } from '../terminal.ts';
+import { counted } from '../values.ts';
+
+interface Fault {
+  readonly path: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/** A message or a log record, as people read it. */
+interface ShownMessage {
+  readonly type: string;
+  readonly application: string | undefined;
+  readonly what: string;
+  /** From the client's address to the application. */
+  readonly route: readonly string[];
+  readonly badges: readonly string[];
+  readonly when: string;
+  /** The facts that the heading does not have. */
+  readonly rows: readonly MessageRow[];
+}
+
+export interface Content {
+  /** From 1: the highest of its messages. Only messages of format 2 say it. */
+  readonly attempt?: number | undefined;
+  readonly messages: readonly ShownMessage[];
+  /** Number of messages that are only in the body. */
+  readonly moreMessages: number;
+  readonly faults: readonly Fault[];
+  /** Number of faults that are not in the list. */
+  readonly moreFaults: number;
+}
+
+const MAX_MESSAGES = 100;
+const MAX_FAULTS = 200;
+type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
+/** Splits the contract's wording, `expected …, found …`. */
+function faultOf({ path, message }: Issue): Fault {
+  const [, expected = message, found = ''] = /^expected (.*), found (.*)$/s.exec(message) ?? [];
+  const where = shown(path.map(String).join('.')) ?? 'the whole value';
+  return { path: where, expected: printable(expected), found: printable(found) };
+}
+
+type Faults = Pick<Content, 'faults' | 'moreFaults'>;
+
+const faultsOf = (issues: readonly Issue[]): Faults => ({
+  faults: issues.slice(0, MAX_FAULTS).map(faultOf),
+  moreFaults: Math.max(0, issues.length - MAX_FAULTS),
+});
+
+const issuesOf = ({ refused }: ParsedBody): Issue[] =>
+  refused.flatMap(({ index, issues }) =>
+    issues.map(({ path, message }) => ({ path: [index, ...path], message })),
+  );
+
+const HEADING = ['what', 'addresses', 'application', 'event', 'genre', 'occurred', 'started'];
+
+function shownMessage(type: string, rows: readonly MessageRow[], badges: string[]): ShownMessage {
+  const facts: Readonly<Record<string, string>> = Object.fromEntries(rows);
+  const { addresses, application, event, genre, occurred, started, playbook } = facts;
+  const kind = event ?? genre;
+  const name = playbook?.split(', ')[0] ?? type;
+  const what = facts['what'] ?? (addresses === undefined ? name : `${name}, ${addresses}`);
+  return {
+    type,
+    application: application?.split(', ')[0],
+    what,
+    route: [addresses, application].filter((stop) => stop !== undefined),
+    badges: [type, ...(kind === undefined ? [] : [kind]), ...badges],
+    when: occurred ?? started ?? '',
+    rows: rows.filter(([label]) => !HEADING.includes(label)),
+  };
+}
+
+export function contentOf(
+  parsed: ParsedBody,
+  now: number,
+  repeated?: ReadonlySet<string>,
+): Content {
+  const counts = parsed.messages.flatMap((found) =>
+    found.format === 2 ? [found.message.retry_count] : [],
+  );
+  const messages = parsed.messages.slice(0, MAX_MESSAGES).map((found: ReceivedMessage) => {
+    const { format, id } = found;
+    const type = format === 2 ? found.message.message_type : found.message.svc_payload_type;
+    const rows: MessageRow[] = [...messageRows(found, now), ['id', shown(id) ?? 'none']];
+    const isRepeated = id !== null && repeated?.has(id) === true;
+    const badges = [...(format === 1 ? ['format 1'] : []), ...(isRepeated ? ['repeated'] : [])];
+    return shownMessage(shown(type) ?? '""', rows, badges);
+  });
+  return {
+    attempt: counts.length === 0 ? undefined : Math.max(...counts) + 1,
+    messages,
+    moreMessages: parsed.messages.length - messages.length,
+    ...faultsOf(issuesOf(parsed)),
+  };
+}
+
+/** The second line of a row: whose messages they are, or what is wrong. */
+export function whoOf({ messages, moreMessages, faults: [fault] }: Content): string | undefined {
+  const [first] = messages;
+  if (first === undefined) return fault && `${fault.path}: expected ${fault.expected}`;
+  const count = messages.length + moreMessages;
+  const what = count > 1 ? counted(count, 'message') : first.type;
+  return first.application === undefined ? what : `${first.application} · ${what}`;
+}
+
+/** Reads unverified bodies, too: a developer wants to see what came. The page says so. */
+export function readLeniently(body: Uint8Array): ParsedBody {
+  try {
+    return parseBody(body);
+  } catch {
+    return { messages: [], refused: [] };
+  }
+}
+
+const { LogLine } = contract({ dialect: 'open', reading: 'received' });
+
+const RECORD_ROWS: readonly (readonly [label: string, separator: string, ...paths: string[]])[] = [
+  ['application', ', ', 'context.service.svc_id', 'context.service.name', 'context.service.env'],
+  ['what', ' ', 'payload.ruleset', 'payload.protection', 'payload.name', 'payload.event_name'],
+  ['addresses', '', 'context.actor.ip.address'],
+  ['severity', '', 'payload.severity'],
+  ['success', '', 'payload.success'],
+  ['request', ' ', 'context.http.request.verb', 'context.http.request.path'],
+  ['blocked', '', 'context.http.response.blocked'],
+  ['occurred', '', 'detected_at'],
+];
+
+function recordContent(value: object): Content {
+  const issues = LogLine.safeParse(value).error?.issues ?? [];
+  const type = (shown(valueAt(value, 'event_name')) ?? '""').replace(/^svc\.ev0\./, '');
+  const rows = RECORD_ROWS.map(([label, separator, ...paths]): MessageRow => {
+    return [label, paths.flatMap((path) => shown(valueAt(value, path)) ?? []).join(separator)];
+  }).filter(([, text]) => text !== '');
+  return { messages: [shownMessage(type, rows, [])], moreMessages: 0, ...faultsOf(issues) };
+}
+
+const NOT_MESSAGES = 'expected a log record or 1 to 1000 messages, found something else';
+
+export function valueContent(value: unknown, now: number): Content {
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'event_name')) {
+    return recordContent(value);
+  }
+  const parsed = readLeniently(Buffer.from(JSON.stringify([value].flat())));
+  const isRead = parsed.messages.length + parsed.refused.length > 0;
+  const content = contentOf(parsed, now);
+  return isRead ? content : { ...content, ...faultsOf([{ path: [], message: NOT_MESSAGES }]) };
+}

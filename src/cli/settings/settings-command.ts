@@ -1,0 +1,159 @@
+/** What the commands on a settings file share: the file, errors, output, and the result of a test. */
+import { access } from 'node:fs/promises';
+import { SecurityEventError } from '../../index.ts';
+import {
+  type Configuration,
+  createConfiguration,
+  type DestinationWarning,
+  type SettingsStore,
+  type TestedWebhook,
+} from '../../settings.ts';
+import {
+  type Command,
+  defineCommand,
+  JSON_OPTION,
+  type OptionTable,
+  type OptionValues,
+  option,
+} from '../command.ts';
+import { environmentError, usageError, withPath } from '../errors.ts';
+import { jsonLine, paint, printable, type Terminal } from '../terminal.ts';
+import { type TestFacts, testFacts, testText, V1_ALIASES_OPTION } from '../test-report.ts';
+import { networkOf } from '../values.ts';
+
+export const APPLICATION_OPTION = {
+  application: option('ID', 'Application id. Required.'),
+} as const;
+
+export function requireApplication(application: string | undefined): string {
+  if (application !== undefined && application !== '') return application;
+  throw usageError('--application is missing');
+}
+
+export const TEST_OPTIONS = {
+  network: option(
+    'public|allow-private',
+    'Where the test may connect to. Default public, as in a sender.',
+  ),
+  ...V1_ALIASES_OPTION,
+} as const;
+
+export type TestOptions = OptionValues<typeof TEST_OPTIONS>;
+
+export const testOptionsOf = ({ network = 'public', ...options }: TestOptions) => ({
+  network: networkOf(network),
+  v1Aliases: options['v1-aliases'] === true,
+});
+
+/** Settings that are checked or tested without touching the file. */
+export function memoryStore(content?: string): SettingsStore {
+  let text = content;
+  return {
+    read: () => Promise.resolve(text),
+    update: async (change) => {
+      text = change(text);
+    },
+  };
+}
+
+export interface Result {
+  readonly text: string;
+  /** The same for programs. */
+  readonly facts: object;
+  /** Whether the exit code is 0. Default true. */
+  readonly isOk?: boolean;
+}
+
+interface SettingsCommand<T extends OptionTable> {
+  readonly summary: string;
+  readonly options: T;
+  readonly notes?: readonly string[];
+  /** What follows `security-events settings`. */
+  readonly examples: readonly string[];
+  /** Whether the command may create the file. */
+  readonly creates?: boolean;
+  readonly work: (call: {
+    readonly configuration: Configuration;
+    readonly file: string;
+    readonly options: OptionValues<T>;
+    readonly terminal: Terminal;
+  }) => Promise<Result>;
+}
+
+export function settingsCommand<const T extends OptionTable>({
+  summary,
+  options: table,
+  notes = [],
+  examples,
+  creates = false,
+  work,
+}: SettingsCommand<T>): Command {
+  return defineCommand<OptionTable>({
+    summary,
+    usage: 'FILE',
+    options: { ...table, ...JSON_OPTION },
+    notes,
+    examples: examples.map((line) => `security-events settings ${line}`),
+    async run({ options, words: [file = ''], terminal }) {
+      try {
+        // A misspelt name must not look like a file without applications.
+        if (!creates) await access(file);
+        const configuration = createConfiguration({
+          file,
+          ...testOptionsOf(options),
+        });
+        const call = { configuration, file, options: options as OptionValues<T>, terminal };
+        const { text, facts, isOk = true } = await work(call);
+        await terminal.output.write(options['json'] ? jsonLine(facts) : text);
+        return isOk ? 0 : 1;
+      } catch (error) {
+        throw withPath(file, describeIn(printable(file), error));
+      }
+    },
+  });
+}
+
+/** Describes an error in terms of the command. Contains no secret and no URL. */
+function describeIn(file: string, error: unknown): unknown {
+  if (!(error instanceof SecurityEventError)) return error;
+  const { code, cause } = error;
+  if (code === 'ERR_UNKNOWN_APPLICATION') {
+    return usageError(
+      `${file} has no such application, or it has no URL and secret`,
+      `Run security-events settings show ${file}`,
+    );
+  }
+  if (code === 'ERR_SETTINGS_FAILED') {
+    const hint = `Run security-events settings check ${file}`;
+    return environmentError(`${file} is not a valid settings file`, hint);
+  }
+  // Node's error about the file says more.
+  const isSystem = cause instanceof Error && 'code' in cause;
+  return code === 'ERR_CONFIGURATION_FAILED' && isSystem ? cause : error;
+}
+
+/** Prints the result of a test to standard error, and returns it for programs. */
+export async function printTest(
+  report: TestedWebhook,
+  { errors }: Terminal,
+): Promise<TestFacts & Pick<TestedWebhook, 'tested'>> {
+  const facts = testFacts(report, TEST_OPTIONS);
+  await errors.write(testText(facts, 'the receiver', errors));
+  return { ...facts, tested: report.tested };
+}
+
+export const WARNINGS: Readonly<Record<DestinationWarning | 'readable-by-others', string>> = {
+  'plain-http': 'Others can read what is sent over http. The signature does not encrypt it.',
+  'readable-by-others': 'The file contains secrets, and other users can read it. Run chmod 600.',
+  'short-secret': 'The secret has fewer than 16 bytes and can be guessed.',
+  'space-around-secret': 'The secret starts or ends with white space, which copying may lose.',
+};
+
+export async function printWarnings(
+  warnings: readonly DestinationWarning[],
+  { errors }: Terminal,
+): Promise<void> {
+  for (const warning of warnings) {
+    await errors.write(`${paint(errors, 'yellow', warning)}: ${WARNINGS[warning]}\n`);
+  }
+}

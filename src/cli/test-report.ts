@@ -1,0 +1,119 @@
+/** What `test` and the commands of `settings` print about a test message. */
+import type { FailureCode, SendReport } from '../index.ts';
+import { flag, type OptionTable } from './command.ts';
+import { paint, type TerminalOutput } from './terminal.ts';
+import { durationText } from './values.ts';
+
+/** For receivers that read `id`, `url` and `risk` in format 1 (D41). */
+export const V1_ALIASES_OPTION = {
+  'v1-aliases': flag(
+    'In format 1, also write id, url and risk, as `v1Aliases` of the sender does.',
+  ),
+} as const;
+
+const SECRET =
+  'Use the same secret at both ends, and verify the raw body. `security-events listen` in place of ' +
+  'the receiver shows the cause.';
+const GATEWAY = 'A proxy got no answer from the receiver. Is it running, and fast enough?';
+const CONTENT =
+  'must accept a JSON array and ignore unknown message types such as `test`. A receiver of the ' +
+  'deprecated format needs --format 1.';
+
+/** By status, or by its class. */
+const BY_STATUS: Readonly<Record<string, string>> = {
+  '3xx': 'Redirects are not followed. Use the final URL: https://, or with a slash at the end.',
+  400:
+    `Check the secret first: many receivers answer 400 to a wrong signature. ${SECRET} Otherwise the ` +
+    `receiver ${CONTENT}`,
+  401: `The receiver rejected the signature. ${SECRET}`,
+  403: `The receiver rejected the signature, or a firewall blocked the request. ${SECRET}`,
+  404: 'The receiver has no such path. Compare it with its routes, including a final slash.',
+  405: 'The path does not accept POST. Compare it with the routes of the receiver.',
+  408: 'The receiver waited for more data. It should read as many bytes as Content-Length says.',
+  410: 'The receiver is gone for good. A sender stops after the second 410.',
+  413: 'The receiver accepts only very small bodies. Raise its limit.',
+  415: 'The receiver must accept Content-Type: application/json.',
+  429: 'The receiver limits its requests. A sender waits as long as Retry-After says.',
+  '4xx': `The receiver ${CONTENT}`,
+  502: GATEWAY,
+  503: GATEWAY,
+  504: GATEWAY,
+  '5xx': 'The receiver failed. See its log.',
+};
+
+const TLS_PORT = 'A port that speaks HTTPS needs https:// in the URL.';
+const LONGER = 'To let the test wait longer, use --deadline.';
+
+/** What to do, as far as the library's `detail` does not say it. */
+const BY_FAILURE: Readonly<Partial<Record<FailureCode, string>>> = {
+  'address-refused':
+    'Use --network allow-private to reach private addresses. The sender needs the same option.',
+  'connection-refused':
+    'Is the receiver running, and is the port right? `security-events listen` starts one.',
+  tls: 'Does the port speak HTTPS? For your own certificate authority, set NODE_EXTRA_CA_CERTS.',
+  'headers-timeout': LONGER,
+  deadline: LONGER,
+  'connection-reset': TLS_PORT,
+  protocol: TLS_PORT,
+};
+
+const optionsIn = (sentence: string): string[] =>
+  [...sentence.matchAll(/--([a-z-]+)/g)].map(([, name = '']) => name);
+
+/** Returns what to do, without the sentences about options that the command lacks. */
+function adviceFor(
+  { status = 0, failure }: Pick<TestFacts, 'status' | 'failure'>,
+  options: OptionTable,
+): string | undefined {
+  const advice =
+    failure === undefined
+      ? (BY_STATUS[status] ?? BY_STATUS[`${Math.floor(status / 100)}xx`])
+      : BY_FAILURE[failure];
+  const sentences = advice?.split(/(?<=[.?]) (?=[A-Z])/) ?? [];
+  const usable = sentences.filter((it) =>
+    optionsIn(it).every((name) => Object.hasOwn(options, name)),
+  );
+  return usable.join(' ') || undefined;
+}
+
+/** The result for programs. Contains no secret, no URL and nothing received. */
+export interface TestFacts {
+  readonly ok: boolean;
+  readonly message_id: string | undefined;
+  readonly status: number | undefined;
+  readonly failure: FailureCode | undefined;
+  readonly detail: string | undefined;
+  readonly durationMs: number;
+  readonly bytes: number | undefined;
+  readonly advice: string | undefined;
+}
+
+/** `options` are those of the command: the advice names no others. */
+export function testFacts(
+  { ok, requests: [request] }: Pick<SendReport, 'ok' | 'requests'>,
+  options: OptionTable,
+): TestFacts {
+  const { status, failure, detail, durationMs = 0, bytes, message_ids = [] } = request ?? {};
+  const advice = ok || request === undefined ? undefined : adviceFor({ status, failure }, options);
+  const [message_id] = message_ids;
+  const time = Math.round(durationMs);
+  return { ok, message_id, status, failure, detail, durationMs: time, bytes, advice };
+}
+
+/** The result for people. `receiver` is a host, or a word for it. */
+export function testText(facts: TestFacts, receiver: string, output: TerminalOutput): string {
+  const { ok, message_id, status, detail, durationMs, bytes, advice } = facts;
+  if (bytes === undefined) return `${paint(output, 'red', 'Not sent.')}\n`;
+  const verdict = ok ? paint(output, 'green', 'Delivered') : paint(output, 'red', 'Not delivered');
+  const answer =
+    status === undefined
+      ? `no answer from ${receiver}`
+      : `${receiver} answered ${status} after ${durationText(durationMs)}`;
+  const lines = [
+    `${verdict}: ${answer}.`,
+    `Test message ${message_id}, ${bytes} bytes.`,
+    detail,
+    advice,
+  ];
+  return `${lines.filter((line) => line !== undefined).join('\n')}\n`;
+}

@@ -1,0 +1,116 @@
+/** Settles, releases and extends claims. Repeats a call that fails until the lease has expired. */
+import type { ApplicationUpdate, Claim, MessageQueue } from '../queue/queue.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { jittered } from '../webhook/retry.ts';
+import { errorCodeOf, type Observe, type QueueOperation } from './events.ts';
+import type { Settlement } from './settlement.ts';
+
+export interface ClaimCallParts {
+  readonly queue: MessageQueue;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observe: Observe;
+  /** Ends the repetitions: a failing queue must not delay `close` (D79). */
+  readonly signal: AbortSignal;
+}
+
+/** Waits between calls while the queue fails, in ms. */
+const DELAYS_MS = [100, 500, 2000, 5000] as const;
+const MAX_DELAY_MS = 10_000;
+
+export class ClaimCalls {
+  readonly #parts: ClaimCallParts;
+  /** Sequences of delivered or dead messages whose `settle` call failed. The queue may still have settled them. */
+  readonly #maybeSettled = new Set<number>();
+
+  constructor(parts: ClaimCallParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes note of a new claim: the queue has not settled its messages. */
+  claimed({ messages }: Claim): void {
+    if (this.#maybeSettled.size === 0) return;
+    for (const { sequence } of messages) this.#maybeSettled.delete(sequence);
+  }
+
+  /** Resolves to whether the lease was extended. */
+  async extend(claim: Claim): Promise<boolean> {
+    const { queue, leaseMs } = this.#parts;
+    return (await this.#call('extend', () => queue.extend(claim, leaseMs))) === 'extended';
+  }
+
+  async release(claim: Claim, state?: ApplicationUpdate): Promise<void> {
+    const { queue } = this.#parts;
+    await this.#call('release', () => queue.release(claim, state));
+  }
+
+  /** Resolves to whether the claim was settled. Otherwise the messages may be sent again. */
+  async settle(
+    claim: Claim,
+    { results, state }: Pick<Settlement, 'results' | 'state'>,
+    leasedSince: number,
+  ): Promise<boolean> {
+    const { queue, clock, leaseMs } = this.#parts;
+    const settleOnce = () => queue.settle(claim, results, state);
+    try {
+      return (await settleOnce()) === 'settled';
+    } catch (error) {
+      const ended = claim.messages.filter((_, index) => results[index]?.kind !== 'retry');
+      const sequences = ended.map(({ sequence }) => sequence);
+      for (const sequence of sequences) this.#maybeSettled.add(sequence);
+      const answer = await this.#callAgain('settle', settleOnce, error);
+      const isWithinLease = clock.monotonicMs() - leasedSince < leaseMs;
+      const isSettled =
+        answer === 'settled' ||
+        (answer === 'lost' && isWithinLease && (await this.#wereSettled(sequences)));
+      for (const sequence of sequences) this.#maybeSettled.delete(sequence);
+      return isSettled;
+    }
+  }
+
+  /**
+   * Resolves to whether an earlier `settle` call worked, and only its answer was lost. After a failover the queue may have
+   * lost the claim instead: then its messages still wait, or were claimed again.
+   */
+  async #wereSettled(sequences: readonly number[]): Promise<boolean> {
+    const { queue } = this.#parts;
+    if (sequences.length === 0) return false;
+    const ranges = sequences.toSorted((a, b) => a - b).map((one) => ({ from: one, to: one }));
+    const pending = await this.#call('count', () => queue.countPending(ranges));
+    return pending === 0 && sequences.every((sequence) => this.#maybeSettled.has(sequence));
+  }
+
+  async #call<T>(operation: QueueOperation, call: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await call();
+    } catch (error) {
+      return await this.#callAgain(operation, call, error);
+    }
+  }
+
+  /** Repeats a call that failed until the lease has expired: then the messages are due again anyway (law 3 in queue/queue.ts). */
+  async #callAgain<T>(
+    operation: QueueOperation,
+    call: () => Promise<T>,
+    firstError: unknown,
+  ): Promise<T | undefined> {
+    const { clock, random, observe, leaseMs, signal } = this.#parts;
+    const startedAt = clock.monotonicMs();
+    let error = firstError;
+    for (let failures = 0; ; failures += 1) {
+      const retryInMs = jittered(DELAYS_MS[failures] ?? MAX_DELAY_MS, random);
+      const code = errorCodeOf(error);
+      observe('queue-failed', () => ({ operation, retryInMs, ...code }));
+      const isOver = clock.monotonicMs() - startedAt + retryInMs > leaseMs;
+      if (isOver || signal.aborted) return undefined;
+      await clock.idle(retryInMs, signal);
+      try {
+        return await call();
+      } catch (again) {
+        error = again;
+      }
+    }
+  }
+}

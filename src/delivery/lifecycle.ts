@@ -1,0 +1,149 @@
+/** Counts calls in progress, and runs `flush` and `close` (D79, D80). */
+import { SecurityEventError } from '../errors.ts';
+import type { MessageQueue, QueueClosing, ReturnedMessage } from '../queue/queue.ts';
+import { CallsInProgress } from '../runtime/calls-in-progress.ts';
+import { deferred } from '../runtime/deferred.ts';
+import { onAbort } from '../runtime/on-abort.ts';
+import { keepProcessAlive, noAnswerError, withTimeout } from '../runtime/timers.ts';
+import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
+import { Flushes, type FlushParts } from './flushes.ts';
+import type { FlushOptions } from './read-options.ts';
+import { type CloseResult, type FlushResult, KeptMessage } from './sender.ts';
+
+export interface LifecycleParts extends FlushParts {
+  readonly queue: MessageQueue;
+  /** Resolves when nothing is in flight or due before that time, or at the latest when aborted. */
+  readonly drain: (untilMs: number, signal: AbortSignal) => Promise<void>;
+  /** Starts nothing more and ends what is in flight; resolves when that is over. */
+  readonly stop: () => Promise<void>;
+  /** Ends all connections. */
+  readonly disconnect: () => Promise<void>;
+  readonly yieldToEventLoop: YieldToEventLoop;
+}
+
+const DEFAULT_CLOSE_MS = 10_000;
+
+/** Maximum time to close the queue, in ms: it may have much to write or to return. */
+const QUEUE_CLOSE_MS = 30_000;
+
+export class Lifecycle {
+  readonly #parts: LifecycleParts;
+  readonly #calls = new CallsInProgress();
+  readonly #flushes: Flushes;
+  #callCount = 0;
+  #closing: Promise<CloseResult> | undefined;
+
+  constructor(parts: LifecycleParts) {
+    this.#parts = parts;
+    this.#flushes = new Flushes(parts, this.#calls);
+  }
+
+  /** Runs a call that `flush` and `close` wait for. */
+  async accepting<T>(work: () => Promise<T>): Promise<T> {
+    const end = this.begin();
+    try {
+      return await work();
+    } catch (error) {
+      throw this.errorFor(error);
+    } finally {
+      end();
+    }
+  }
+
+  /** Begins such a call. Returns the function that ends it. Throws `ERR_SENDER_CLOSED` after `close`. */
+  begin(): () => void {
+    if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
+    this.#callCount += 1;
+    const call = this.#calls.begin();
+    return () => this.#calls.end(call);
+  }
+
+  /** Maps `ERR_QUEUE_CLOSED` to `ERR_SENDER_CLOSED` for a call that began before `close`. */
+  errorFor(error: unknown): unknown {
+    return this.#closing === undefined ? error : mapClosedQueue(error);
+  }
+
+  /** Waits for messages. Calls share one promise if nothing was accepted between them. Resolves when `close` has ended, at the latest. */
+  flush(options: FlushOptions = {}): Promise<FlushResult> {
+    return this.#flushes.flush(options, this.#callCount);
+  }
+
+  close(deadlineMs = DEFAULT_CLOSE_MS): Promise<CloseResult> {
+    if (this.#closing === undefined) {
+      this.#closing = this.#keepingAlive(this.#close(deadlineMs));
+      // A host that ignores the report must not crash because the queue failed to close (D80).
+      this.#closing.catch(() => {});
+    }
+    return this.#closing;
+  }
+
+  async #close(deadlineMs: number): Promise<CloseResult> {
+    const { tracker, clock, drain, disconnect, lastFailures } = this.#parts;
+    const before = tracker.settledCounts;
+    const untilMs = clock.monotonicMs() + deadlineMs;
+    const deadline = new AbortController();
+    const done = new AbortController();
+    void clock.sleep(deadlineMs, done.signal).then(() => deadline.abort());
+    const late = deferred();
+    onAbort(deadline.signal, late.resolve);
+    try {
+      await Promise.race([this.#calls.over(), late.promise]);
+      await drain(untilMs, deadline.signal);
+      const { returned, remaining } = await this.#end(done.signal);
+      const kept = await this.#keep(returned);
+      const { delivered, dead, discarded } = tracker.settledCounts;
+      const counts = {
+        delivered: delivered - before.delivered,
+        dead: dead - before.dead,
+        discarded: discarded - before.discarded,
+      };
+      const undelivered = counts.dead + counts.discarded + remaining;
+      return { ...counts, returned: kept, remaining, ...lastFailures.reportOf(undelivered) };
+    } finally {
+      done.abort();
+      // Other processes deliver what stays in the queue: receipts end as `accepted`. Calls still running are abandoned.
+      this.#flushes.close();
+      tracker.endFollowed();
+      await disconnect();
+    }
+  }
+
+  /** Stops the dispatch and closes the queue, with time limits: a server may never answer (D79). */
+  async #end(signal: AbortSignal): Promise<QueueClosing> {
+    const { stop, queue, clock } = this.#parts;
+    await withTimeout(stop(), { clock, signal });
+    const closed = await withTimeout(queue.close(), { clock, signal, ms: QUEUE_CLOSE_MS });
+    if (closed !== undefined) return closed.value;
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswerError(QUEUE_CLOSE_MS) });
+  }
+
+  /** Reports and returns the messages that the queue handed back. There may be many, so it yields to the event loop. */
+  async #keep(returned: readonly ReturnedMessage[]): Promise<KeptMessage[]> {
+    const { tracker, observe, yieldToEventLoop } = this.#parts;
+    const kept: KeptMessage[] = [];
+    for (const message of returned) {
+      tracker.settled(message.sequence, 'discarded', 'returned');
+      kept.push(new KeptMessage(message));
+      const pause = yieldToEventLoop();
+      if (pause !== undefined) await pause;
+    }
+    const count = kept.length;
+    if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));
+    return kept;
+  }
+
+  /** Keeps the process alive until the work is done. */
+  async #keepingAlive<T>(work: Promise<T>): Promise<T> {
+    const release = keepProcessAlive(this.#parts.clock);
+    try {
+      return await work;
+    } finally {
+      release();
+    }
+  }
+}
+
+function mapClosedQueue(error: unknown): unknown {
+  const isOfQueue = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_CLOSED';
+  return isOfQueue ? new SecurityEventError('ERR_SENDER_CLOSED', { cause: error }) : error;
+}

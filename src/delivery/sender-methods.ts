@@ -1,0 +1,157 @@
+/** The methods of a webhook sender. */
+import { SecurityEventError } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
+import type { MessageQueue } from '../queue/queue.ts';
+import type { Enqueuer } from './enqueue.ts';
+import type { Observe } from './events.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import {
+  CLOSE_RULES,
+  type CloseOptions,
+  DEAD_LETTER_RULES,
+  FLUSH_RULES,
+  type FlushOptions,
+  QUERY_RULES,
+  readMethodOptions,
+} from './read-options.ts';
+import type { SendReport } from './report.ts';
+import { sendEach } from './send-each.ts';
+import {
+  type CloseResult,
+  type DeadLetterList,
+  type DeadLetterQuery,
+  type DeadLetterSelection,
+  DeadMessage,
+  type FlushResult,
+  type FollowingSender,
+  SEND_EACH,
+  type SenderStats,
+  type SendResult,
+  type SendSelection,
+  type Taken,
+  type WebhookSender,
+} from './sender.ts';
+import type { Slots } from './slots.ts';
+
+export interface SenderMethodsParts {
+  readonly queue: MessageQueue;
+  readonly enqueuer: Enqueuer;
+  /** Resolves when the queue can be used; undefined if it can be used already. */
+  readonly ready: () => Promise<void> | undefined;
+  readonly slots: Slots;
+  readonly lifecycle: Lifecycle;
+  readonly observe: Observe;
+  /** Returns the number of attempts that were started. */
+  readonly attempts: () => number;
+  readonly sendTest: (applicationId: string) => Promise<SendReport>;
+}
+
+const DEFAULT_PAGE = 100;
+
+export class SenderMethods implements WebhookSender, FollowingSender {
+  readonly #parts: SenderMethodsParts;
+
+  constructor(parts: SenderMethodsParts) {
+    this.#parts = parts;
+  }
+
+  async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {
+    const { lifecycle, enqueuer } = this.#parts;
+    let end: (() => void) | undefined;
+    try {
+      end = lifecycle.begin();
+      const { accepted, skipped } = await enqueuer.accept(messages, selection);
+      return { accepted: accepted.map(({ stored }) => stored.messageId), skipped };
+    } catch (thrown) {
+      const error = lifecycle.errorFor(thrown);
+      // A refused message must not disappear.
+      throw error instanceof SecurityEventError ? error.about(messages) : error;
+    } finally {
+      end?.();
+    }
+  }
+
+  [SEND_EACH](
+    messages: Promise<readonly object[]>,
+    selection: SendSelection = {},
+  ): Promise<readonly PromiseSettledResult<Taken>[]> {
+    const { lifecycle } = this.#parts;
+    return lifecycle.accepting(() =>
+      sendEach(messages, {
+        accept: (given, followed) => this.#parts.enqueuer.accept(given, selection, followed),
+        errorFor: (error) => lifecycle.errorFor(error),
+      }),
+    );
+  }
+
+  async sendTest(applicationId: string): Promise<SendReport> {
+    const { lifecycle, sendTest } = this.#parts;
+    return await lifecycle.accepting(() => sendTest(applicationId));
+  }
+
+  async stats(): Promise<SenderStats> {
+    const { queue, ready, slots, attempts } = this.#parts;
+    await ready();
+    return { ...(await queue.stats()), inFlight: slots.inFlight(), attempts: attempts() };
+  }
+
+  async deadLetters(query: unknown = {}): Promise<DeadLetterList> {
+    const { limit = DEFAULT_PAGE, ...rest } = readMethodOptions<DeadLetterQuery>(
+      query,
+      QUERY_RULES,
+    );
+    await this.#parts.ready();
+    const page = ownProperties({ ...rest, limit });
+    const found = ownProperties(await this.#parts.queue.listDeadLetters(page));
+    const messages = found.items.map((letter) => new DeadMessage(letter));
+    const { next } = found;
+    return { items: messages, ...(next === undefined ? {} : { next }) };
+  }
+
+  async replay(selection: unknown = {}): Promise<number> {
+    const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
+    return await this.#changing((queue) => queue.replayDeadLetters(filter));
+  }
+
+  async purge(selection: unknown = {}): Promise<number> {
+    // `readMethodOptions` refuses unknown options: a misspelt filter must not delete everything.
+    const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
+    const count = await this.#changing((queue) => queue.purgeDeadLetters(filter));
+    if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));
+    return count;
+  }
+
+  async reopen(applicationId: string): Promise<void> {
+    await this.#changing((queue) => queue.reopenApplication(applicationId));
+  }
+
+  /** Not async, like `close`, so that callers share one promise. */
+  flush(options: unknown = {}): Promise<FlushResult> {
+    try {
+      return this.#parts.lifecycle.flush(readMethodOptions<FlushOptions>(options, FLUSH_RULES));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  close(options: unknown = {}): Promise<CloseResult> {
+    try {
+      const { deadlineMs } = readMethodOptions<CloseOptions>(options, CLOSE_RULES);
+      return this.#parts.lifecycle.close(deadlineMs);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #changing<T>(change: (queue: MessageQueue) => Promise<T>): Promise<T> {
+    const { lifecycle, queue, ready } = this.#parts;
+    return lifecycle.accepting(async () => {
+      await ready();
+      return await change(queue);
+    });
+  }
+}

@@ -1,0 +1,272 @@
+/** Decides what an attempt means for its messages and its destination (D71-D75). Pure. */
+import type { ApplicationUpdate, ClaimedMessage, Json, MessageResult } from '../queue/queue.ts';
+import type { Random } from '../runtime/random.ts';
+import {
+  type AttemptResult,
+  blamesContent,
+  type FailureCode,
+  type Judgement,
+  judgeAttempt,
+  type Outcome,
+} from '../webhook/outcome.ts';
+import { type GiveUpReason, nextAttempt, nextTime } from '../webhook/retry.ts';
+import {
+  afterAttempt,
+  type BreakerChange,
+  type BreakerStep,
+  type CircuitBreaker,
+  updateOf,
+} from './circuit-breaker.ts';
+import type { DeliveryPolicy, PolicyAndRandom } from './retry-policy.ts';
+
+export interface Attempted {
+  /**
+   * One history for each message, or one for all if they have the same. There is one result for each history. Ages are
+   * measured at `claimedAtMs`.
+   */
+  readonly messages: readonly MessageHistory[];
+  /** Number of messages in the request. */
+  readonly messageCount: number;
+  /** In the queue's time. */
+  readonly claimedAtMs: number;
+  readonly breaker: CircuitBreaker;
+  readonly result: AttemptResult;
+  readonly bodyBytes: number;
+  /** The wait that the receiver asked for. */
+  readonly retryAfterMs: number | undefined;
+  /** End of the attempt, in the queue's time. */
+  readonly now: number;
+}
+
+export interface Settlement {
+  readonly outcome: Outcome | 'aborted';
+  readonly results: readonly Verdict[];
+  readonly state: ApplicationUpdate;
+  readonly changes: readonly BreakerChange[];
+}
+
+export function settlementOf(
+  attempted: Attempted,
+  policy: DeliveryPolicy,
+  random: Random,
+): Settlement {
+  const { messages, messageCount, breaker, result } = attempted;
+  if (result.kind === 'failure' && result.code === 'aborted') {
+    return {
+      ...settleInconclusive(attempted, { breaker, pauseMs: 0 }, policy),
+      outcome: 'aborted',
+    };
+  }
+  if (result.kind === 'failure' && result.code === 'undici-missing') {
+    return settleInconclusive(attempted, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
+  }
+  const { outcome, maxAttempts } = judgeAttempt(result, {
+    messageCount,
+    bytes: attempted.bodyBytes,
+    largeBodyBytes: policy.largeBodyBytes,
+  });
+  const isContent = blamesContent(result);
+  const isBisection = messages.some(isWithinBisection);
+  const [first] = messages;
+  const failedAlone = messageCount === 1 && hasFailedAlone(first);
+  const step = afterAttempt(
+    breaker,
+    {
+      outcome,
+      bodyBytes: attempted.bodyBytes,
+      messageCount,
+      isTimeout: isTimeout(result),
+      counts: !failedAlone && !(isBisection && isContent),
+      isBisection: isBisection && isContent,
+      retryAfterMs: attempted.retryAfterMs,
+      now: attempted.now,
+    },
+    { policy, random },
+  );
+  const end: RequestEnd = {
+    outcome,
+    maxAttempts,
+    blamesContent: isContent,
+    retryAfterMs: attempted.retryAfterMs,
+    isBisectionOver: step.breaker.bisectionFailures >= policy.bisectionMaxFailures,
+    lastAttempt: lastAttemptOf(result),
+    messageCount,
+    elapsedMs: attempted.now - attempted.claimedAtMs,
+  };
+  return {
+    outcome,
+    results: resultsOf(messages, end, { policy, random }),
+    state: updateOf(step, policy),
+    changes: step.changes,
+  };
+}
+
+const isTimeout = (result: AttemptResult): boolean =>
+  result.kind === 'failure' && (result.code === 'headers-timeout' || result.code === 'deadline');
+
+/** Most messages have no retry state, which saves reading it. */
+const hasFailedAlone = (message: MessageHistory | undefined): boolean =>
+  message !== undefined && message.retryState !== null && retryStateOf(message).failedAlone;
+
+const isWithinBisection = (message: MessageHistory): boolean =>
+  message.retryState !== null && retryStateOf(message).isBisecting;
+
+/**
+ * Settles an attempt that this library ended or could not begin, which says nothing about the destination. The messages
+ * still count as sent, since the receiver may have read them (D24).
+ */
+function settleInconclusive(
+  { messages, messageCount }: Attempted,
+  step: Pick<BreakerStep, 'breaker' | 'pauseMs'>,
+  policy: DeliveryPolicy,
+): Settlement {
+  const results = messages.map((message): MessageResult => {
+    const retryState = retryStateOf(message);
+    const isAlone = retryState.failedAlone || retryState.isBisecting;
+    const limit = isAlone ? { maxMessages: messageCount } : {};
+    return { kind: 'retry', afterMs: 0, ...limit, retryState };
+  });
+  const state = updateOf({ ...step, changes: [] }, policy);
+  return { outcome: 'later', results, state, changes: [] };
+}
+
+/** Returns what dead letters and events keep of the last attempt: a status or a failure code. */
+export function lastAttemptOf(
+  result: AttemptResult,
+): { readonly status: number } | { readonly failure: FailureCode } {
+  return result.kind === 'response' ? { status: result.status } : { failure: result.code };
+}
+
+/** What happened to a message in earlier attempts. Stored with it, so plain JSON. */
+export type RetryState = {
+  /** Failures that count as steps of the schedule. */
+  readonly failures: number;
+  /** Refusals, which are limited by `refusedMaxAttempts` (D72, D74). */
+  readonly refusals: number;
+  /** Whether a bisection is looking for the message that makes its requests fail (D74). */
+  readonly isBisecting: boolean;
+  /** Whether it failed alone: then it is sent alone, and its failures say nothing about the destination (D75). */
+  readonly failedAlone: boolean;
+};
+
+const START: RetryState = { failures: 0, refusals: 0, isBisecting: false, failedAlone: false };
+
+/** What decides about a message: its age and its retry state. */
+export type MessageHistory = Pick<ClaimedMessage, 'ageMs' | 'retryState'>;
+
+export function retryStateOf({ retryState }: Pick<ClaimedMessage, 'retryState'>): RetryState {
+  return { ...START, ...(retryState as Partial<RetryState> | null) };
+}
+
+interface RequestEnd extends Judgement {
+  readonly blamesContent: boolean;
+  readonly retryAfterMs: number | undefined;
+  /** Whether the requests of this destination's bisections failed too often in a row (D74). */
+  readonly isBisectionOver: boolean;
+  /** How the attempt ended, for the dead letters. */
+  readonly lastAttempt: Json;
+  /** Number of messages in the request. */
+  readonly messageCount: number;
+  /** Duration of the attempt: the horizon is compared with its end (D71). */
+  readonly elapsedMs: number;
+}
+
+/** Why a message was given up, for reports; the queue stores only the `reason`. */
+export interface GiveUp {
+  readonly reason: GiveUpReason | 'too-large';
+  /** The wait before the attempt that is not made, in ms. */
+  readonly waitMs: number | undefined;
+}
+
+export type Verdict = MessageResult & { readonly gaveUp?: GiveUp };
+
+/** Shared, since most messages end like this. */
+const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
+
+/** Returns a result for each history, in order. Messages that failed together get the same jitter, so they stay together. */
+function resultsOf(
+  messages: readonly MessageHistory[],
+  end: RequestEnd,
+  { policy, random }: PolicyAndRandom,
+): Verdict[] {
+  const { outcome, messageCount } = end;
+  if (outcome === 'delivered') return messages.map(() => DELIVERED);
+  const jitter = random();
+  const decision = { policy, random: () => jitter };
+  const mayBeAnothersFault = end.blamesContent && messageCount > 1 && !end.isBisectionOver;
+  return messages.map((message) => {
+    if (outcome === 'dead') return dead({ reason: 'too-large', waitMs: undefined }, end);
+    const retryState = retryStateOf(message);
+    const failed = { ageMs: message.ageMs + end.elapsedMs, retryState };
+    if (outcome === 'smaller') return smaller(failed, end, decision);
+    if (mayBeAnothersFault && (retryState.isBisecting || retryState.failures > 0)) {
+      const bisecting = { ...failed, retryState: { ...retryState, isBisecting: true } };
+      return smaller(bisecting, end, decision);
+    }
+    return later(failed, { ...end, mayBeAnothersFault }, decision);
+  });
+}
+
+interface FailedMessage {
+  readonly ageMs: number;
+  readonly retryState: RetryState;
+}
+
+/** Retries the message in a request of half the size, at once or after the receiver's Retry-After (D73, D74). */
+function smaller(
+  { ageMs, retryState }: FailedMessage,
+  end: RequestEnd,
+  { policy, random }: PolicyAndRandom,
+): Verdict {
+  const maxMessages = Math.max(1, Math.floor(end.messageCount / 2));
+  const { retryAfterMs } = end;
+  if (retryAfterMs === undefined) return { kind: 'retry', afterMs: 0, maxMessages, retryState };
+  const wait = { waitMs: retryAfterMs, acceptedAt: -ageMs, now: 0 };
+  const next = nextTime(policy.schedule, wait, random);
+  if (next.kind === 'dead') return dead(next, end);
+  return { kind: 'retry', afterMs: next.at, maxMessages, retryState };
+}
+
+/** Retries the message by the schedule (D71), as often as the status allows (D72). */
+function later(
+  { ageMs, retryState }: FailedMessage,
+  end: RequestEnd & { readonly mayBeAnothersFault: boolean },
+  { policy, random }: PolicyAndRandom,
+): Verdict {
+  const { messageCount } = end;
+  // A refusal that another message of the request may have caused does not count (D74).
+  const isRefusal = end.maxAttempts !== undefined && !end.mayBeAnothersFault;
+  const refusals = retryState.refusals + (isRefusal ? 1 : 0);
+  if (isRefusal && refusals >= policy.refusedMaxAttempts)
+    return dead({ reason: 'attempts-exhausted', waitMs: undefined }, end);
+  const failed = {
+    step: retryState.failures,
+    maxAttempts: undefined,
+    retryAfterMs: end.retryAfterMs,
+    // Times are relative to the end of the attempt.
+    acceptedAt: -ageMs,
+    now: 0,
+  };
+  const next = nextAttempt(policy.schedule, failed, random);
+  if (next.kind === 'dead') return dead(next, end);
+  const failedAlone = retryState.failedAlone || (messageCount === 1 && end.blamesContent);
+  const isBisecting = retryState.isBisecting && !end.blamesContent;
+  const bisectionLimit = isBisecting ? messageCount : undefined;
+  return {
+    kind: 'retry',
+    // At least 1 ms, so that other messages go first even if the schedule has no wait (D72).
+    afterMs: Math.max(1, next.at),
+    // A message that may make a request fail is sent alone, or in a request no larger than the last one.
+    maxMessages: failedAlone ? 1 : bisectionLimit,
+    retryState: { failures: retryState.failures + 1, refusals, isBisecting, failedAlone },
+  };
+}
+
+function dead({ reason, waitMs }: GiveUp, { lastAttempt, retryAfterMs }: RequestEnd): Verdict {
+  return {
+    kind: 'dead',
+    reason: reason === 'wait-too-long' ? 'horizon-passed' : reason,
+    lastAttempt,
+    gaveUp: { reason, waitMs: waitMs ?? retryAfterMs },
+  };
+}

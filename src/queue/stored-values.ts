@@ -1,0 +1,45 @@
+/** Converts values of the contract to those of the stores, and adds up ledgers. */
+import { ownProperties } from '../own-properties.ts';
+import type { DiscardReason, Ledger } from './stored.ts';
+
+const PLAIN = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
+
+/**
+ * Converts an id to a text that SQLite and PostgreSQL can store. Theirs cannot hold U+0000 or half a
+ * surrogate pair, which ids may contain: such ids are stored with the escapes of a JSON string.
+ */
+export const toText = (id: string): string =>
+  PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
+
+/** Reverses `toText`. Returns a damaged text as it is. */
+export function fromText(text: string): string {
+  if (PLAIN.test(text)) return text;
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return text;
+  }
+}
+
+/** Converts a number of the engine, which may be infinite or have a fraction, to an integer. */
+export const toWhole = (value: number): number =>
+  Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
+
+/** Converts the id of a dead letter to its number; 0 for an id that no dead letter has. */
+export const deadLetterNumber = (id: string): number => (/^\d{1,15}$/.test(id) ? Number(id) : 0);
+
+export function sumOf(ledgers: Iterable<Ledger>): Ledger {
+  const sum = { accepted: 0, delivered: 0, pending: 0, dead: 0 };
+  const discarded: Partial<Record<DiscardReason, number>> = ownProperties({});
+  for (const ledger of ledgers) {
+    sum.accepted += ledger.accepted;
+    sum.delivered += ledger.delivered;
+    sum.pending += ledger.pending;
+    sum.dead += ledger.dead;
+    for (const [reason, messages] of Object.entries(ledger.discarded)) {
+      const key = reason as DiscardReason;
+      discarded[key] = (discarded[key] ?? 0) + messages;
+    }
+  }
+  return { ...sum, discarded };
+}

@@ -1,0 +1,62 @@
+/** Rows that override the vocabulary of messages, validated when the reporter is made. */
+import { check, invalidOption, type Rule, type Rules, usable } from '../option-rules.ts';
+import { definedProperties } from '../own-properties.ts';
+import type {
+  EventTerms,
+  EventVocabulary,
+  IncidentTerms,
+  IncidentVocabulary,
+} from '../projection/vocabulary-map.ts';
+
+const TEXT: Rule = usable(
+  'a non-empty string',
+  (value) => typeof value === 'string' && value !== '',
+);
+
+const EVENT_RULES: Rules<keyof EventTerms> = { category: TEXT, kind: TEXT, title: TEXT };
+
+/** Message types with other shapes than incidents. */
+const OTHER_TYPES: readonly unknown[] = ['security_event', 'security_response', 'test'];
+
+const INCIDENT_RULES: Rules<keyof IncidentTerms> = {
+  message_type: usable(
+    'the message type of an incident',
+    (value) => TEXT.isUsable(value) && !OTHER_TYPES.includes(value),
+  ),
+  pulse_genre: TEXT,
+};
+
+/**
+ * Copies the rows for rulesets and protections.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the table, the row and its key.
+ */
+export function readEventVocabulary(table: unknown): EventVocabulary {
+  return rowsOf<Partial<EventTerms>>(table, 'eventVocabulary', (row, path) =>
+    definedProperties(check<EventTerms>(row, EVENT_RULES, { name: path.join('.'), path })),
+  );
+}
+
+/** Copies the rows for incident types. Throws like {@link readEventVocabulary}. */
+export function readIncidentVocabulary(table: unknown): IncidentVocabulary {
+  return rowsOf<IncidentTerms | null>(table, 'incidentVocabulary', (row, path) => {
+    if (row === null) return null;
+    const subject = { name: path.join('.'), path };
+    const { message_type, ...rest } = check<IncidentTerms>(row, INCIDENT_RULES, subject);
+    if (message_type !== undefined) return { message_type, ...definedProperties(rest) };
+    throw invalidOption(`expected ${subject.name}.message_type`, [...path, 'message_type']);
+  });
+}
+
+function rowsOf<Row>(
+  table: unknown,
+  option: string,
+  read: (row: unknown, path: readonly string[]) => Row,
+): Readonly<Record<string, Row>> {
+  if (table === undefined) return {};
+  if (typeof table !== 'object' || table === null || Array.isArray(table)) {
+    throw invalidOption(`expected ${option} to be an object of rows`, [option]);
+  }
+  const rows = Object.entries(table).filter(([, row]) => row !== undefined);
+  return Object.fromEntries(rows.map(([word, row]) => [word, read(row, [option, word])]));
+}

@@ -1,0 +1,94 @@
+/** Channel B of a reporter: passes messages to the sender, and its answers to receipts. */
+import type { CloseResult, FlushResult, SendSelection } from '../delivery/sender.ts';
+import { ownProperties } from '../own-properties.ts';
+import { captureAsyncContext } from '../runtime/async-context.ts';
+import type { DraftMessage } from './build-message.ts';
+import type { EventCall, ReportedEvent } from './build-record.ts';
+import { InFlightLimit } from './in-flight-limit.ts';
+import type { MessageSink, SentMessage } from './message-sink.ts';
+import type { EventReceipt, Settlement } from './receipt.ts';
+import type { Rejections } from './rejections.ts';
+import type { ReporterCounters } from './reporter-stats.ts';
+import { SendBatcher, type SendListener } from './send-batcher.ts';
+import { wrapHostError } from './wrap-host-error.ts';
+
+export interface WebhookParts {
+  readonly sink: MessageSink;
+  readonly counters: ReporterCounters;
+  readonly rejections: Rejections;
+}
+
+export class WebhookChannel {
+  readonly #parts: WebhookParts;
+  readonly #batcher: SendBatcher;
+  readonly #inFlight = new InFlightLimit();
+
+  constructor(parts: WebhookParts) {
+    this.#parts = parts;
+    this.#batcher = new SendBatcher(parts.sink);
+  }
+
+  /** Sends the message of an event, and settles its receipt. Never throws. */
+  send(event: ReportedEvent, message: DraftMessage, receipt: EventReceipt): void {
+    try {
+      this.#inFlight.enter();
+    } catch (full) {
+      receipt.settle(this.rejected(event.call, full));
+      return;
+    }
+    this.#batcher.send(message, selectionOf(event), this.#listener(event.call, receipt));
+  }
+
+  /** Created in the async context of the event, in which it calls `onRejected`. */
+  #listener(call: EventCall, receipt: EventReceipt): SendListener {
+    const context = captureAsyncContext();
+    return {
+      sent: (answer) => {
+        this.#inFlight.leave();
+        receipt.settle(this.#counted(answer));
+      },
+      failed: (thrown) => {
+        this.#inFlight.leave();
+        context.runInAsyncScope(() => receipt.settle(this.rejected(call, thrown)));
+      },
+    };
+  }
+
+  #counted(answer: SentMessage): Parameters<EventReceipt['settle']>[0] {
+    const { counters } = this.#parts;
+    if (!answer.isAccepted) return counters.skipped(answer.reason);
+    counters.count('accepted');
+    return answer;
+  }
+
+  /** Rejects an event whose message cannot be sent. */
+  rejected(call: EventCall, thrown: unknown): Settlement {
+    const error = wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
+    const { code: reason } = this.#parts.rejections.add('webhook', call, error);
+    return { outcome: 'rejected', reason };
+  }
+
+  /** Resolves when the sender has answered for every message so far. */
+  answered(): Promise<void> {
+    return this.#batcher.answered();
+  }
+
+  flush(signal: AbortSignal): Promise<FlushResult> {
+    return this.#parts.sink.flush(signal);
+  }
+
+  close(deadlineMs: number): Promise<CloseResult> {
+    return this.#parts.sink.close(deadlineMs);
+  }
+}
+
+/** Applications choose by module and playbook which messages they get. */
+function selectionOf({ call, draft }: ReportedEvent): SendSelection {
+  const { module = call.module } = call.context;
+  const isPlaybook = call.kind === 'playbookTrigger';
+  const slug = isPlaybook ? ownProperties(draft.payload)['playbook_slug'] : undefined;
+  return ownProperties({
+    ...(module === undefined ? {} : { module }),
+    ...(typeof slug === 'string' ? { playbook: slug } : {}),
+  });
+}

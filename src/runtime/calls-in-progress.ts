@@ -1,0 +1,47 @@
+interface Wait {
+  readonly upTo: number;
+  left: number;
+  readonly resolve: () => void;
+}
+
+/**
+ * Counts calls in progress, for callers that wait until all calls so far have ended. Not a Set of promises:
+ * a Set that is filled and emptied allocates a new table each time, and V8 keeps the linked old tables
+ * until the next full collection.
+ */
+export class CallsInProgress {
+  #begun = 0;
+  #count = 0;
+  #waits: Wait[] = [];
+
+  /** Number of calls in progress. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Returns the number of the call, for its end. */
+  begin(): number {
+    this.#begun += 1;
+    this.#count += 1;
+    return this.#begun;
+  }
+
+  end(number: number): void {
+    this.#count -= 1;
+    if (this.#waits.length === 0) return;
+    for (const wait of this.#waits) {
+      if (number > wait.upTo) continue;
+      wait.left -= 1;
+      if (wait.left === 0) wait.resolve();
+    }
+    this.#waits = this.#waits.filter(({ left }) => left > 0);
+  }
+
+  /** Resolves when every call has ended that has begun so far. */
+  async over(): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#waits.push({ upTo: this.#begun, left: this.#count, resolve });
+    });
+  }
+}

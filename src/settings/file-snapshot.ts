@@ -1,0 +1,60 @@
+/** Reads a file of settings completely or not at all, and recognises changes. */
+import { readFileSync, statSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+
+/** Settings are read into memory. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+export interface FileSnapshot {
+  readonly text: string;
+  readonly fingerprint: string;
+}
+
+interface Facts {
+  isFile(): boolean;
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+}
+
+/** Changes with the file and its content, except for writes within one tick of the file's clock. */
+const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: Facts): string =>
+  [dev, ino, size, mtimeNs, ctimeNs].join(':');
+
+const BIG = { bigint: true } as const;
+
+/** Follows links, which Kubernetes and others swap. */
+export const fingerprintAt = async (path: string): Promise<string> =>
+  fingerprintOf(await stat(path, BIG));
+
+/** Rejects if it is not a file, is too large, or changed while it was read. */
+export async function readSnapshot(path: string): Promise<FileSnapshot> {
+  const before = checkedFacts(await stat(path, BIG));
+  const bytes = await readFile(path);
+  return snapshot(bytes, before, await stat(path, BIG));
+}
+
+/** Like {@link readSnapshot}, for startup. */
+export function readSnapshotSync(path: string): FileSnapshot {
+  const before = checkedFacts(statSync(path, BIG));
+  const bytes = readFileSync(path);
+  return snapshot(bytes, before, statSync(path, BIG));
+}
+
+/** Before the file is opened: opening a pipe would wait for a writer. */
+function checkedFacts(facts: Facts): Facts {
+  if (!facts.isFile()) throw new Error('it is not a file');
+  if (facts.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
+  return facts;
+}
+
+function snapshot(bytes: Buffer, before: Facts, after: Facts): FileSnapshot {
+  const fingerprint = fingerprintOf(before);
+  if (fingerprint !== fingerprintOf(after)) throw new Error('it was written to while it was read');
+  const text = bytes.toString();
+  // In another encoding a secret would be read as a different one.
+  if (!bytes.equals(Buffer.from(text))) throw new Error('it is not UTF-8');
+  return { text, fingerprint };
+}

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { startEngine } from '../helpers/fake-engine.ts';
+import {
+  applicationsOf,
+  batches,
+  GENEROUS_TIMEOUT,
+  ids,
+  message,
+  messages,
+  NONE,
+  openReceiver,
+  openSender,
+  rejection,
+  SECRET,
+  senderTo,
+} from '../helpers/sender.ts';
+
+const SOON = { schedule: { delaysMs: [5, 5, 5, 5, 5] } } as const;
+const NEVER = { schedule: { delaysMs: [600_000] } } as const;
+
+describe('a destination that answers 410 twice', () => {
+  const CLOSING = { ...SOON, goneConfirmMs: 0 } as const;
+
+  test('is closed: waiting messages die and new ones are skipped, until `reopen`', async () => {
+    // As long as it takes: the second 410 may come within the millisecond of the first.
+    let isGone = true;
+    const receiver = await openReceiver({
+      script: () => (isGone ? { status: 410 } : undefined),
+    });
+    const sender = senderTo(receiver, { ...CLOSING, goneConfirmMs: 1, cautiousMaxMessages: 1 });
+    await sender.send(messages(3));
+    expect(await sender.flush()).toEqual({
+      ...NONE,
+      dead: 3,
+      failures: [{ applicationId: 'shop-1', status: 410 }],
+    });
+    expect((await sender.deadLetters()).items.map(({ reason }) => reason)).toEqual(
+      Array(3).fill('destination-closed'),
+    );
+    const { applications } = await sender.stats();
+    expect(applications.get('shop-1')).toMatchObject({ health: 'closed', dead: 3 });
+    expect(await sender.send([message('late')])).toEqual({
+      accepted: [],
+      skipped: [{ index: 0, applicationId: 'shop-1', reason: 'destination-closed' }],
+    });
+    expect(await sender.replay()).toBe(0);
+
+    isGone = false;
+    await sender.reopen('shop-1');
+    expect(await sender.replay()).toBe(3);
+    await sender.send([message('later')]);
+    await sender.flush();
+    expect(receiver.messageIds()).toEqual(new Map([...ids(3), 'later'].map((id) => [id, 1])));
+  });
+});
+
+describe('roles', () => {
+  test('that share a queue: one accepts without URL or secret, the other delivers', async () => {
+    const receiver = await openReceiver();
+    const queue = createMemoryQueue();
+    const agent = openSender({
+      queue,
+      role: 'enqueue',
+      settings: { applications: { 'shop-1': { name: 'shop', environment: 'test' } } },
+    });
+    await agent.send(messages(3));
+    expect(await agent.flush()).toMatchObject({ delivered: 0, dead: 0, discarded: 0 });
+    expect(await agent.stats()).toMatchObject({ pending: 3, attempts: 0 });
+
+    const settings = applicationsOf({ 'shop-1': receiver });
+    const dispatcher = openSender({ queue, role: 'deliver', settings });
+    await receiver.waitForRequests(1, GENEROUS_TIMEOUT);
+    expect(batches(receiver)).toEqual([ids(3)]);
+    await agent.send([message('m-3')]);
+    await receiver.waitForRequests(2, GENEROUS_TIMEOUT);
+    expect(batches(receiver)).toEqual([ids(3), ['m-3']]);
+    expect(await dispatcher.stats()).toMatchObject({ accepted: 4, attempts: 2 });
+  });
+});
+
+describe('dead letters', () => {
+  test('are listed in pages, replayed with their ids and a rising retry_count, and purged', async () => {
+    const receiver = await openReceiver({ otherwise: { status: 400 } });
+    const sender = senderTo(receiver, { schedule: { delaysMs: [] } });
+    await sender.send(messages(5));
+    expect(await sender.flush()).toMatchObject({ dead: 5 });
+
+    const first = await sender.deadLetters({ limit: 3 });
+    expect(first.items.map(({ message_id }) => message_id)).toEqual(ids(3));
+    expect(first.items[0]).toMatchObject({
+      applicationId: 'shop-1',
+      reason: 'attempts-exhausted',
+      status: 400,
+      sends: 1,
+    });
+    expect(first.items[0]?.content).toEqual(message('m-0'));
+    expect(JSON.stringify(first.items)).not.toContain('sql_injection');
+    const rest = await sender.deadLetters({ limit: 3, after: String(first.next) });
+    expect(rest.items.map(({ message_id }) => message_id)).toEqual(ids(2, 3));
+    expect(rest.next).toBeUndefined();
+    const named = { ids: [String(rest.items[0]?.id), 'none', String(first.items[2]?.id)] };
+    const { items: found } = await sender.deadLetters(named);
+    expect(found.map(({ message_id }) => message_id)).toEqual(ids(2, 2));
+    expect(await sender.deadLetters({ ...named, applicationId: 'other' })).toEqual({ items: [] });
+
+    expect(await sender.purge({ ids: [String(first.items[1]?.id)] })).toBe(1);
+    expect(await sender.replay({ ids: [String(first.items[0]?.id)] })).toBe(1);
+    await receiver.waitForRequests(2, GENEROUS_TIMEOUT);
+    expect(receiver.requests[1]).toMatchObject({ messageIds: ['m-0'], retryCounts: [1] });
+    expect(await sender.purge({ applicationId: 'other' })).toBe(0);
+    expect((await sender.stats()).discarded).toEqual({ purged: 1 });
+  });
+});
+
+describe('sendTest', () => {
+  test('sends one test message to the receiver, without the queue', async () => {
+    const receiver = await openReceiver({ script: [{ status: 200 }, { status: 500 }] });
+    const sender = senderTo(receiver, NEVER);
+    expect(await sender.sendTest('shop-1')).toMatchObject({ ok: true });
+    expect(await sender.sendTest('shop-1')).toMatchObject({ ok: false });
+    expect(receiver.requests.map(({ signatureOk }) => signatureOk)).toEqual([true, true]);
+    expect(receiver.requests[0]?.messages).toMatchObject([
+      { message_type: 'test', message: { application_id: 'shop-1' } },
+    ]);
+    expect(await sender.stats()).toMatchObject({ accepted: 0, dead: 0 });
+  });
+
+  test('rejects without URL and secret', async () => {
+    const sender = openSender({
+      settings: { applications: { 'shop-1': { name: 'shop', environment: 'test' } } },
+    });
+    for (const id of ['shop-1', 'shop-2']) {
+      const error = await rejection(sender.sendTest(id));
+      expect(error).toMatchObject({
+        code: 'ERR_UNKNOWN_APPLICATION',
+        path: ['applicationId'],
+        message: expect.stringContaining('the settings have no URL and secret for it'),
+      });
+    }
+  });
+
+  test('looks up the settings once, and sends what they say', async () => {
+    const receiver = await openReceiver();
+    let asked = 0;
+    const sender = openSender({
+      settings: () => {
+        asked += 1;
+        const name = `answer ${asked}`;
+        return { name, environment: 'test', url: receiver.url, secret: SECRET };
+      },
+    });
+    expect(await sender.sendTest('shop-1')).toMatchObject({ ok: true });
+    expect(asked).toBe(1);
+    expect(receiver.requests[0]?.messages).toMatchObject([
+      { message: { application_name: 'answer 1' } },
+    ]);
+  });
+
+  test('ends although the settings are never answered', async () => {
+    const { sender, clock } = startEngine({
+      destination: { settings: () => new Promise<never>(() => {}) },
+    });
+    const error = await clock.runUntilSettled(rejection(sender.sendTest('shop-1')), 10_000);
+    expect(error).toMatchObject({ code: 'ERR_UNKNOWN_APPLICATION' });
+  });
+});

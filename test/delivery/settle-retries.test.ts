@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { startEngine } from '../helpers/fake-engine.ts';
+import { wrapQueue } from '../helpers/queues.ts';
+import { messages } from '../helpers/sender.ts';
+
+test('a failing settlement is repeated with rising delays, to the end of the lease', async () => {
+  const claimIds: string[] = [];
+  const calledAt: number[] = [];
+  const { sender, clock, published } = startEngine({
+    options: (time) => ({
+      queue: wrapQueue(createMemoryQueue({}, time), {
+        settle: ({ id }) => {
+          claimIds.push(id);
+          if (id === claimIds[0]) calledAt.push(time.monotonicMs());
+          return Promise.reject(Object.assign(new Error('no server'), { code: 'ECONNREFUSED' }));
+        },
+      }),
+      leaseMs: 57_600,
+    }),
+  });
+  await sender.send(messages(1));
+  await clock.advance(57_600);
+  const [first = 0] = calledAt;
+  expect(calledAt.map((atMs) => atMs - first)).toEqual([
+    0, 100, 600, 2600, 7600, 17_600, 27_600, 37_600, 47_600, 57_600,
+  ]);
+  const failures = published.flatMap(([name, event]) => (name === 'queue-failed' ? [event] : []));
+  expect(failures.map(({ retryInMs }) => retryInMs).slice(0, 9)).toEqual([
+    100, 500, 2000, 5000, 10_000, 10_000, 10_000, 10_000, 10_000,
+  ]);
+  expect(failures[0]).toMatchObject({ operation: 'settle', errorCode: 'ECONNREFUSED' });
+  await clock.advance(20_000);
+  expect(calledAt).toHaveLength(10);
+});

@@ -1,0 +1,376 @@
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
+import { readWriterOptions } from '../../src/log/writer-options.ts';
+import { type Clock, systemClock } from '../../src/runtime/clock.ts';
+import { parseLines, smallRecord } from '../helpers/log-records.ts';
+import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/temporary-files.ts';
+
+const line = (name: string): string => `${JSON.stringify(smallRecord(name))}\n`;
+
+const openOn = (path: string): number =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path;
+    } catch {
+      return false;
+    }
+  }).length;
+
+const tick = (): Promise<false> => new Promise((resolve) => setImmediate(() => resolve(false)));
+
+/** Reads the current content of a pipe once, up to a number of bytes. */
+function readSome(fd: number, maxBytes = 65_536): string {
+  const chunk = Buffer.alloc(maxBytes);
+  try {
+    return chunk.toString('utf8', 0, readSync(fd, chunk));
+  } catch {
+    return '';
+  }
+}
+
+/** Reads the current content of a pipe. */
+function readNow(fd: number): string {
+  let text = '';
+  for (;;) {
+    const more = readSome(fd);
+    if (more === '') return text;
+    text += more;
+  }
+}
+
+/** Leaves no room in a pipe. */
+function fill(fd: number): void {
+  for (;;) {
+    try {
+      writeSync(fd, Buffer.alloc(4096));
+    } catch {
+      return;
+    }
+  }
+}
+
+describe('a file with sync: false', () => {
+  test('has every line, in order, when flush resolves', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path, sync: false });
+    const names = Array.from({ length: 1000 }, (_, index) => `name-${index}`);
+    for (const name of names) writer.write(smallRecord(name));
+    expect(await writer.stats()).toMatchObject({ written: 0, pending: 1000 });
+    await writer.flush();
+    expect(readFileSync(path, 'utf8')).toBe(names.map(line).join(''));
+    expect(await writer.stats()).toMatchObject({
+      written: 1000,
+      pending: 0,
+      failed: 0,
+      dropped: 0,
+    });
+    expect(openOn(path)).toBe(1);
+    await writer.close();
+    expect(openOn(path)).toBe(0);
+  });
+
+  test('has the lines before the call of flush, while more are written', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path, sync: false });
+    writer.write(smallRecord('one'));
+    const first = writer.flush();
+    writer.write(smallRecord('x'.repeat(1_000_000)));
+    const second = writer.flush();
+    await first;
+    expect(readFileSync(path, 'utf8').startsWith(line('one'))).toBe(true);
+    await second;
+    expect(readFileSync(path, 'utf8')).toBe(line('one') + line('x'.repeat(1_000_000)));
+  });
+
+  test('has whole lines after a close without a flush', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path, sync: false });
+    writer.write(smallRecord('one'));
+    await writer.close();
+    expect(readFileSync(path, 'utf8')).toBe(line('one'));
+    expect(await writer.stats()).toMatchObject({ written: 1, pending: 0, dropped: 0 });
+  });
+
+  test('starts a new line after a torn one', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    execFileSync('sh', ['-c', 'printf "{torn" > "$1"', 'sh', path]);
+    const writer = createLogWriter({ destination: path, sync: false });
+    writer.write(smallRecord('one'));
+    writer.write(smallRecord('two'));
+    await writer.flush();
+    expect(readFileSync(path, 'utf8')).toBe(`{torn\n${line('one')}${line('two')}`);
+  });
+
+  test('may be a descriptor of the caller, which stays open', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const fd = openSync(path, 'a');
+    onTestFinished(() => closeSync(fd));
+    const writer = createLogWriter({ destination: fd, sync: false });
+    writer.write(smallRecord('one'));
+    await writer.close();
+    expect(readFileSync(path, 'utf8')).toBe(line('one'));
+    expect(openOn(path)).toBe(1);
+  });
+});
+
+/** A writer whose `close` waits for nothing. */
+const closingAtOnce = (destination: string): RecordWriter<'strict'> =>
+  new RecordWriter(readWriterOptions({ destination, sync: false }), {
+    ...systemClock,
+    sleep: () => Promise.resolve(),
+  });
+
+describe('a full disk with sync: false', () => {
+  test('counts a record once when it is written after the deadline of close', async () => {
+    const writer = closingAtOnce('/dev/full');
+    writer.write(smallRecord('one'));
+    writer.write(smallRecord('two'));
+    await writer.close();
+    const counted = { dropped: 2, failed: 0, written: 0, pending: 0, lastError: undefined };
+    expect(await writer.stats()).toMatchObject(counted);
+    while (openOn('/dev/full') > 0) await tick();
+    expect(await writer.stats()).toMatchObject(counted);
+  });
+
+  test('fails each record once and never throws', async () => {
+    const writer = createLogWriter({ destination: '/dev/full', sync: false });
+    for (const name of ['one', 'two', 'three']) writer.write(smallRecord(name));
+    await writer.flush();
+    expect(await writer.stats()).toMatchObject({
+      written: 0,
+      pending: 0,
+      failed: 3,
+      dropped: 0,
+      lastError: { code: 'ERR_WRITE_FAILED', cause: { code: 'ENOSPC' } },
+    });
+    writer.write(smallRecord('four'));
+    await writer.close();
+    expect((await writer.stats()).failed).toBe(4);
+  });
+});
+
+describe('maxBufferBytes', () => {
+  // Three bytes of UTF-8 in one character: characters would be counted wrongly.
+  const record = smallRecord('€');
+  const bytes = Buffer.byteLength(line('€'));
+
+  test.each([
+    { maxBufferBytes: 2 * bytes - 1, pending: 1, dropped: 2 },
+    { maxBufferBytes: 2 * bytes, pending: 2, dropped: 1 },
+    { maxBufferBytes: 2 * bytes + 1, pending: 2, dropped: 1 },
+    { maxBufferBytes: 3 * bytes, pending: 3, dropped: 0 },
+    { maxBufferBytes: bytes - 1, pending: 0, dropped: 3 },
+  ])(
+    'of $maxBufferBytes bytes keeps $pending lines of three',
+    async ({ maxBufferBytes, pending, dropped }) => {
+      const path = join(temporaryFolder(), 'events.log');
+      const writer = createLogWriter({ destination: path, sync: false, maxBufferBytes });
+      for (let index = 0; index < 3; index += 1) writer.write(record);
+      expect(await writer.stats()).toMatchObject({ pending, dropped, written: 0, failed: 0 });
+      await writer.flush();
+      expect(await writer.stats()).toMatchObject({ pending: 0, dropped, written: pending });
+      for (let index = 0; index < 3; index += 1) writer.write(record);
+      await writer.close();
+      expect(await writer.stats()).toMatchObject({ dropped: 2 * dropped, written: 2 * pending });
+      expect(parseLines(readFileSync(path, 'utf8'))).toHaveLength(2 * pending);
+    },
+  );
+});
+
+describe('a socket with sync: false', () => {
+  test('that the caller passed is not reopened, and stays open', async () => {
+    const server = createServer();
+    const port = await new Promise<number>((resolve) =>
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
+    );
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+    const client = connect(port, '127.0.0.1');
+    const received = await accepted;
+    onTestFinished(() => {
+      client.destroy();
+      server.close();
+    });
+    const { fd } = (client as unknown as { _handle: { fd: number } })['_handle'];
+    const writer = createLogWriter({ destination: fd, sync: false });
+    const arrived = new Promise<string>((resolve) =>
+      received.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+    );
+    writer.write(smallRecord('one'));
+    await writer.close();
+    expect(await arrived).toBe(line('one'));
+    const ended = new Promise((resolve) => received.once('end', resolve));
+    client.end('mine');
+    await ended;
+  });
+});
+
+describe('a pipe without a reader, with sync: false', () => {
+  const NAME = 'x'.repeat(30_000);
+
+  test('never blocks write, drops lines beyond maxBufferBytes, and continues when it is read', async () => {
+    const { path, fd } = stalledPipe();
+    const writer = createLogWriter({ destination: path, sync: false, maxBufferBytes: 200_000 });
+    for (let index = 0; index < 10; index += 1) writer.write(smallRecord(NAME));
+    expect(await writer.stats()).toMatchObject({ pending: 6, dropped: 4 });
+    const flushed = writer.flush();
+    let text = '';
+    const isFlushed = flushed.then(() => true);
+    while (!(await Promise.race([isFlushed, tick()]))) text += readNow(fd);
+    text += readNow(fd);
+    expect(text).toBe(line(NAME).repeat(6));
+    expect(await writer.stats()).toMatchObject({ pending: 0, written: 6, dropped: 4, failed: 0 });
+    await writer.close();
+    expect(openOn(path)).toBe(1);
+  });
+
+  test('continues by itself when it is read again after a second of stall', async () => {
+    const { fd } = stalledPipe();
+    const slept: number[] = [];
+    const idled: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms) => {
+        slept.push(ms);
+        return Promise.resolve();
+      },
+      idle: (ms, signal) => {
+        idled.push(ms);
+        return systemClock.idle(ms, signal);
+      },
+    };
+    const writer = new RecordWriter(readWriterOptions({ destination: fd, sync: false }), clock);
+    for (let index = 0; index < 10; index += 1) writer.write(smallRecord(NAME));
+    while (idled.length < 2) await tick();
+    const held = slept.reduce((sum, ms) => sum + ms, 0);
+    expect(held).toBeGreaterThanOrEqual(1000);
+    expect(held).toBeLessThan(1050);
+    expect(slept.slice(0, 5)).toEqual([1, 2, 4, 8, 16]);
+    expect(Math.max(...slept)).toBe(50);
+    expect((await writer.stats()).pending).toBeGreaterThan(5);
+
+    let text = '';
+    while ((await writer.stats()).pending > 0) {
+      text += readNow(fd);
+      await tick();
+    }
+    expect(text + readNow(fd)).toBe(line(NAME).repeat(10));
+    expect(await writer.stats()).toMatchObject({ written: 10, dropped: 0, failed: 0 });
+    expect(new Set(idled)).toEqual(new Set([100]));
+  });
+
+  test('keeps the process alive while a flush waits', async () => {
+    const { fd } = stalledPipe();
+    const idled: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => (idled.length > 0 ? systemClock.sleep(ms, signal) : Promise.resolve()),
+      // Never over by itself: only a flush can end it.
+      idle: (ms, signal) => {
+        idled.push(ms);
+        return systemClock.idle(3_600_000, signal);
+      },
+    };
+    const writer = new RecordWriter(readWriterOptions({ destination: fd, sync: false }), clock);
+    for (let index = 0; index < 5; index += 1) writer.write(smallRecord(NAME));
+    while (idled.length === 0) await tick();
+    const isFlushed = writer.flush().then(() => true);
+    let text = '';
+    while (!(await Promise.race([isFlushed, tick()]))) text += readNow(fd);
+    expect(text + readNow(fd)).toBe(line(NAME).repeat(5));
+    expect(await writer.stats()).toMatchObject({ written: 5, pending: 0 });
+  });
+
+  test('gets the next record on a new line after its reader closed within a line', async () => {
+    const path = namedPipe();
+    const openReader = (): number => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const first = openReader();
+    // The pipe keeps unread bytes while its writer has it open.
+    const writer = createLogWriter({ destination: path, sync: false });
+    writer.write(smallRecord('x'.repeat(200_000)));
+    // Read once, and less than a page: what else the first write left must still be there when the
+    // reader goes. Read to the end, the pipe was empty then, unless the writer had been quick.
+    while (readSome(first, 2000) === '') await tick();
+    closeSync(first);
+    await writer.flush();
+    expect(await writer.stats()).toMatchObject({
+      failed: 1,
+      lastError: { cause: { code: 'EPIPE' } },
+    });
+    const second = openReader();
+    onTestFinished(() => closeSync(second));
+    writer.write(smallRecord('two'));
+    const isFlushed = writer.flush().then(() => true);
+    let text = '';
+    // The torn line may still fill the pipe, so that the next one has to wait.
+    for (let index = 0; index < 20; index += 1) await tick();
+    while (!(await Promise.race([isFlushed, tick()]))) text += readNow(second);
+    text += readNow(second);
+    expect(text.split('\n').slice(1)).toEqual([line('two').trimEnd(), '']);
+    expect(text).toMatch(/^x+\n/);
+    await writer.close();
+  });
+
+  test('leaves no descriptor open after close', async () => {
+    const { fd } = stalledPipe();
+    const impatient: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => (ms < 1000 ? systemClock.sleep(ms, signal) : Promise.resolve()),
+    };
+    const writer = new RecordWriter(readWriterOptions({ destination: fd, sync: false }), impatient);
+    for (let index = 0; index < 10; index += 1) writer.write(smallRecord(NAME));
+    await writer.close();
+    const { pending, dropped, written } = await writer.stats();
+    expect({ pending, sum: dropped + written }).toEqual({ pending: 0, sum: 10 });
+    expect(dropped).toBeGreaterThan(5);
+    const text = readNow(fd);
+    expect((line(NAME) + line(NAME) + line(NAME)).startsWith(text)).toBe(true);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await writer.stats()).toMatchObject({ pending, dropped, written });
+  });
+
+  test('is released at once when it is closed during a write', async () => {
+    const { path, fd } = stalledPipe();
+    fill(fd);
+    const writer = closingAtOnce(path);
+    writer.write(smallRecord('one'));
+    await writer.close();
+    expect(await writer.stats()).toMatchObject({ dropped: 1, pending: 0, failed: 0 });
+    while (openOn(path) > 1) await tick();
+    readNow(fd);
+    await tick();
+    expect(readNow(fd)).toBe('');
+    expect(await writer.stats()).toMatchObject({ dropped: 1, pending: 0, written: 0, failed: 0 });
+  });
+
+  test('loses records, but does not crash the host, when its reader closes', async () => {
+    const path = namedPipe();
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = createLogWriter({ destination: path, sync: false });
+    closeSync(reader);
+    writer.write(smallRecord('one'));
+    await writer.flush();
+    expect(await writer.stats()).toMatchObject({
+      failed: 1,
+      lastError: { cause: { code: 'EPIPE' } },
+    });
+    const next = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(next));
+    writer.write(smallRecord('two'));
+    await writer.flush();
+    expect(readNow(next)).toBe(line('two'));
+    await writer.close();
+  });
+});

@@ -1,0 +1,295 @@
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createLogWriter } from '../../src/log/writer.ts';
+import { logFixtureCommand, startChild, waitForExit } from '../helpers/child-programs.ts';
+import { parseLines, smallRecord, thrownBy } from '../helpers/log-records.ts';
+import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/temporary-files.ts';
+
+// Child processes start slowly on a busy machine.
+vi.setConfig({ testTimeout: 30_000 });
+
+/** The user id of `nobody` on most systems. */
+const NOBODY = 65_534;
+
+const line = (name: string): string => `${JSON.stringify(smallRecord(name))}\n`;
+
+/** The descriptors of this process that are open on `path`. */
+const descriptorsOf = (path: string): number[] =>
+  readdirSync('/proc/self/fd')
+    .filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`) === path;
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+
+/** Runs log-full.ts where a file may have 16 blocks. */
+async function meetTheLimit(mode: string) {
+  const path = join(temporaryFolder(), 'events.log');
+  const script = 'ulimit -f 16; exec "$@"';
+  const command = logFixtureCommand('full', [path, mode]);
+  const end = await waitForExit(startChild(['sh', '-c', script, 'sh', ...command]));
+  return { ...end, text: readFileSync(path, 'utf8') };
+}
+
+describe('a file by path', () => {
+  test('is created, and each line is appended before write returns', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path });
+    expect(readFileSync(path, 'utf8')).toBe('');
+    writer.write(smallRecord('one'));
+    expect(readFileSync(path, 'utf8')).toBe(line('one'));
+    writer.write(smallRecord('two'));
+    expect(readFileSync(path, 'utf8')).toBe(line('one') + line('two'));
+    expect(await writer.stats()).toMatchObject({ written: 2, pending: 0, failed: 0 });
+  });
+
+  test('keeps its content', () => {
+    const path = join(temporaryFolder(), 'events.log');
+    writeFileSync(path, 'kept\n');
+    createLogWriter({ destination: path }).write(smallRecord('one'));
+    expect(readFileSync(path, 'utf8')).toBe(`kept\n${line('one')}`);
+  });
+
+  test('gets a line feed first, once, if a crash tore its last line', () => {
+    const path = join(temporaryFolder(), 'events.log');
+    writeFileSync(path, '{"torn":');
+    const writer = createLogWriter({ destination: path });
+    writer.write(smallRecord('one'));
+    writer.write(smallRecord('two'));
+    expect(readFileSync(path, 'utf8')).toBe(`{"torn":\n${line('one')}${line('two')}`);
+  });
+
+  test('continues at its beginning after copytruncate', () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path });
+    writer.write(smallRecord('one'));
+    writeFileSync(path, '');
+    writer.write(smallRecord('two'));
+    expect(readFileSync(path, 'utf8')).toBe(line('two'));
+  });
+
+  test('still gets lines after a rename, until a new writer is created', () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path });
+    renameSync(path, `${path}.1`);
+    writer.write(smallRecord('one'));
+    createLogWriter({ destination: path }).write(smallRecord('two'));
+    expect(readFileSync(`${path}.1`, 'utf8')).toBe(line('one'));
+    expect(readFileSync(path, 'utf8')).toBe(line('two'));
+  });
+
+  test('fails once and is reopened when its descriptor was closed', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path });
+    for (const fd of descriptorsOf(path)) closeSync(fd);
+    const error = thrownBy(() => writer.write(smallRecord('one')));
+    expect(error.cause).toMatchObject({ code: 'EBADF' });
+    writer.write(smallRecord('two'));
+    expect(readFileSync(path, 'utf8')).toBe(line('two'));
+    await writer.close();
+    expect(descriptorsOf(path)).toEqual([]);
+  });
+
+  test('fails with the reason while its folder is missing, and recovers', () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'events.log');
+    const writer = createLogWriter({ destination: path });
+    for (const fd of descriptorsOf(path)) closeSync(fd);
+    expect(thrownBy(() => writer.write(smallRecord('one'))).cause).toMatchObject({ code: 'EBADF' });
+    renameSync(folder, `${folder}.away`);
+    expect(thrownBy(() => writer.write(smallRecord('two'))).cause).toMatchObject({
+      code: 'ENOENT',
+    });
+    renameSync(`${folder}.away`, folder);
+    writer.write(smallRecord('three'));
+    expect(readFileSync(path, 'utf8')).toBe(line('three'));
+  });
+
+  test('gets a line of 10 MB whole', () => {
+    const path = join(temporaryFolder(), 'events.log');
+    createLogWriter({ destination: path }).write(smallRecord('x'.repeat(10_000_000)));
+    expect(readFileSync(path, 'utf8')).toBe(line('x'.repeat(10_000_000)));
+  });
+
+  // Texts of up to 64 Ki characters are written as texts, longer ones as bytes.
+  test.each([-1, 0, 1])('gets lines of 65536 and %i characters whole, in UTF-8', (more) => {
+    const path = join(temporaryFolder(), 'events.log');
+    const name = 'é'.repeat(65_536 + more - line('').length);
+    const writer = createLogWriter({ destination: path });
+    writer.write(smallRecord(name));
+    writer.write(smallRecord('two'));
+    expect(line(name)).toHaveLength(65_536 + more);
+    expect(readFileSync(path, 'utf8') === line(name) + line('two')).toBe(true);
+  });
+
+  test('is synced by flush and closed by close, which leave no descriptor', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path });
+    writer.write(smallRecord('one'));
+    await writer.flush();
+    expect(descriptorsOf(path)).toHaveLength(1);
+    await writer.close();
+    expect(descriptorsOf(path)).toEqual([]);
+    await writer.flush();
+  });
+
+  test('makes flush reject if the sync fails', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const writer = createLogWriter({ destination: path });
+    for (const fd of descriptorsOf(path)) closeSync(fd);
+    const failure = { code: 'ERR_WRITE_FAILED', cause: { code: 'EBADF' } };
+    await expect(writer.flush()).rejects.toMatchObject(failure);
+    expect((await writer.stats()).lastError).toMatchObject(failure);
+    await writer.close();
+    expect(thrownBy(() => writer.write(smallRecord())).code).toBe('ERR_WRITER_CLOSED');
+  });
+
+  // Root must change its user for this, which only a main thread may.
+  test.skipIf(!isMainThread)('may be write-only; then a torn end is not detected', () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'events.log');
+    writeFileSync(path, 'torn');
+    chmodSync(folder, 0o755);
+    chmodSync(path, 0o200);
+    // Root may read every file.
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) {
+      chownSync(path, NOBODY, NOBODY);
+      process.seteuid?.(NOBODY);
+    }
+    try {
+      createLogWriter({ destination: path }).write(smallRecord('one'));
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+    chmodSync(path, 0o600);
+    expect(readFileSync(path, 'utf8')).toBe(`torn${line('one')}`);
+  });
+});
+
+describe('two processes that append to one file', () => {
+  test('keep every line whole', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const ends = await Promise.all(
+      ['left', 'right'].map((name) =>
+        waitForExit(startChild(logFixtureCommand('append', [path, name, '500']))),
+      ),
+    );
+    expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+    const names = parseLines(readFileSync(path, 'utf8')).map(
+      (record) => (record['context'] as { service: { name: string } }).service.name,
+    );
+    expect(names).toHaveLength(1000);
+    expect(new Set(names).size).toBe(1000);
+  });
+});
+
+describe('a destination that fails', () => {
+  test('reports a full disk with a typed error that has the record, each time', async () => {
+    const writer = createLogWriter({ destination: '/dev/full' });
+    const record = smallRecord('secret-name');
+    for (const failed of [1, 2]) {
+      const error = thrownBy(() => writer.write(record));
+      expect(error).toMatchObject({ code: 'ERR_WRITE_FAILED', kind: 'environment' });
+      expect(error.cause).toMatchObject({ code: 'ENOSPC' });
+      expect(error.input).toBe(record);
+      expect(error.message).toContain('could not be written: ENOSPC.');
+      expect(error.message).not.toContain('secret-name');
+      expect(await writer.stats()).toMatchObject({ written: 0, failed, lastError: error });
+    }
+  });
+
+  test('loses only the torn line of a full disk, synchronous or not', async () => {
+    const results = await Promise.all(['sync', 'buffered'].map(meetTheLimit));
+    for (const { stderr, stdout, text } of results) {
+      expect(stderr).toBe('');
+      expect(JSON.parse(stdout)).toMatchObject({
+        first: 'written',
+        torn: expect.stringContaining('EFBIG') as string,
+        refused: expect.stringContaining('EFBIG') as string,
+        stats: { written: 2, failed: 2, pending: 0 },
+      });
+      const [first, torn, last, ...rest] = text.split('\n');
+      expect(`${first}\n`).toBe(line('first'));
+      expect(torn?.startsWith('{"context":')).toBe(true);
+      expect(`${last}\n`).toBe(line('last'));
+      expect(rest).toEqual(['']);
+    }
+  });
+
+  test('reports a broken pipe as EPIPE, and writes again when it has a reader', async () => {
+    const path = namedPipe();
+    const firstReader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = createLogWriter({ destination: path });
+    closeSync(firstReader);
+    expect(thrownBy(() => writer.write(smallRecord('one'))).cause).toMatchObject({ code: 'EPIPE' });
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(reader));
+    writer.write(smallRecord('two'));
+    const bytes = Buffer.alloc(1000);
+    expect(bytes.toString('utf8', 0, readSync(reader, bytes))).toBe(line('two'));
+    expect(await writer.stats()).toMatchObject({ written: 1, failed: 1 });
+  });
+
+  test('reports a closed descriptor as EBADF', async () => {
+    const fd = openSync(join(temporaryFolder(), 'events.log'), 'a');
+    const writer = createLogWriter({ destination: fd });
+    writer.write(smallRecord('one'));
+    closeSync(fd);
+    expect(thrownBy(() => writer.write(smallRecord('two'))).cause).toMatchObject({ code: 'EBADF' });
+    expect(await writer.stats()).toMatchObject({ written: 1, failed: 1 });
+  });
+});
+
+describe('a descriptor of the caller', () => {
+  test('stays open after close', async () => {
+    const path = join(temporaryFolder(), 'events.log');
+    const fd = openSync(path, 'a');
+    onTestFinished(() => closeSync(fd));
+    const writer = createLogWriter({ destination: fd });
+    writer.write(smallRecord('one'));
+    await writer.close();
+    appendFileSync(fd, 'mine\n');
+    expect(readFileSync(path, 'utf8')).toBe(`${line('one')}mine\n`);
+  });
+});
+
+describe('a slow reader', () => {
+  test('gets the whole line without busy waiting', async () => {
+    const { path } = stalledPipe();
+    const copy = join(temporaryFolder(), 'copy');
+    const big = line('x'.repeat(1_000_000));
+    const script = 'sleep 0.5; exec head -c "$1" "$2" > "$3"';
+    const writer = createLogWriter({ destination: path });
+    // Before the reader starts to sleep, so that it cannot have read earlier even on a slow machine.
+    const startedMs = performance.now();
+    const reader = startChild(['sh', '-c', script, 'sh', String(big.length), path, copy]);
+    const ended = waitForExit(reader);
+    const before = process.cpuUsage();
+    writer.write(smallRecord('x'.repeat(1_000_000)));
+    const waitedMs = performance.now() - startedMs;
+    const { user, system } = process.cpuUsage(before);
+    await ended;
+    expect(readFileSync(copy, 'utf8')).toBe(big);
+    expect(waitedMs).toBeGreaterThan(300);
+    expect((user + system) / 1000).toBeLessThan(waitedMs / 2);
+  });
+});

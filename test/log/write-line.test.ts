@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/contract/index.ts';
+import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
+import { readWriterOptions } from '../../src/log/writer-options.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { smallRecord } from '../helpers/log-records.ts';
+
+const SPAN = {
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  spanId: 'b7ad6b7169203331',
+  traceFlags: 1,
+};
+const ATTRIBUTES =
+  '"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","trace_flags":"01"';
+
+describe('the attributes of a span', () => {
+  test.each(['otel', 'auto'] as const)(
+    'follow the record and are read once, with %s',
+    (platform) => {
+      const lines: string[] = [];
+      let reads = 0;
+      const activeSpan = () => {
+        reads += 1;
+        return SPAN;
+      };
+      const destination = { write: (line: string) => void lines.push(line) };
+      const writer = createLogWriter({ destination, platform, activeSpan });
+      writer.write(smallRecord());
+      expect(lines).toEqual([`${JSON.stringify(smallRecord()).slice(0, -1)},${ATTRIBUTES}}\n`]);
+      expect(reads).toBe(1);
+    },
+  );
+
+  test.each([
+    ['no span', () => null],
+    [
+      'a reader that throws',
+      () => {
+        throw new Error('no context');
+      },
+    ],
+  ])('are none with %s', (_, activeSpan) => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => void lines.push(line) };
+    createLogWriter({ destination, platform: 'otel', activeSpan }).write(smallRecord());
+    expect(lines).toEqual([`${JSON.stringify(smallRecord())}\n`]);
+  });
+
+  test('are unchanged while Object.prototype has a toJSON', () => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => void lines.push(line) };
+    const writer = createLogWriter({ destination, platform: 'otel', activeSpan: () => SPAN });
+    Reflect.defineProperty(Object.prototype, 'toJSON', { value: () => 'gone', configurable: true });
+    try {
+      writer.write(smallRecord());
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'toJSON');
+    }
+    expect(lines).toEqual([`${JSON.stringify(smallRecord()).slice(0, -1)},${ATTRIBUTES}}\n`]);
+  });
+});
+
+describe('a record with a getter', () => {
+  test.each(['datadog', 'ecs', false] as const)('is read once, with %s', (platform) => {
+    const lines: string[] = [];
+    let reads = 0;
+    const { payload, ...rest } = smallRecord();
+    const record = Object.defineProperty({ ...rest, payload }, 'payload', {
+      enumerable: true,
+      get: () => {
+        reads += 1;
+        return payload;
+      },
+    });
+    const destination = { write: (line: string) => void lines.push(line) };
+    createLogWriter({ destination, platform }).write(record as ReturnType<typeof smallRecord>);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([smallRecord()]);
+    expect(reads).toBe(1);
+  });
+});
+
+const writerTo = (write: (line: string) => void, platform: 'otel' | 'ecs' | false = false) =>
+  new RecordWriter<'strict'>(
+    readWriterOptions({ destination: { write }, platform, activeSpan: () => SPAN }),
+    systemClock,
+  );
+
+/** As a reporter holds it. */
+const RECORD = JSON.parse(JSON.stringify(smallRecord())) as JsonObject;
+
+describe('a record that is passed with its JSON', () => {
+  const json = JSON.stringify(RECORD);
+
+  test.each([false, 'otel', 'ecs'] as const)(
+    'has the same line as the record alone, with %s',
+    async (platform) => {
+      const lines: string[] = [];
+      const writer = writerTo((line) => void lines.push(line), platform);
+      writer.writeSerialized({ json, record: RECORD, isOutsideStrict: false });
+      writer.write(smallRecord());
+      expect(lines[0]).toBe(lines[1]);
+      expect(await writer.stats()).toMatchObject({ written: 2, refused: 0 });
+    },
+  );
+
+  test('is the input of the error if it cannot be written', () => {
+    const writer = writerTo(() => {
+      throw new Error('gone');
+    });
+    expect(() => writer.writeSerialized({ json, record: RECORD, isOutsideStrict: false })).toThrow(
+      expect.objectContaining({ code: 'ERR_WRITE_FAILED', input: RECORD }),
+    );
+  });
+
+  test('is rejected by a closed writer', async () => {
+    const writer = writerTo(() => {});
+    await writer.close();
+    expect(() => writer.writeSerialized({ json, record: RECORD, isOutsideStrict: false })).toThrow(
+      expect.objectContaining({ code: 'ERR_WRITER_CLOSED', input: RECORD }),
+    );
+    expect(await writer.stats()).toMatchObject({ written: 0, refused: 1 });
+  });
+});

@@ -1,0 +1,276 @@
+/** Settings of servers, roles, databases and connections. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { IncidentStore } from '../../../src/incident/incident-store.ts';
+import {
+  createPostgresIncidents,
+  createPostgresQueue,
+  createPostgresSchema,
+  type PostgresConnectionOptions,
+  type PostgresQueueOptions,
+} from '../../../src/queue/postgres.ts';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
+import { fixtureCommand } from '../../helpers/child-programs.ts';
+import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
+import { StallingProxy } from '../../helpers/stalling-proxy.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+
+const REQUEST = {
+  ofHealth: ['healthy'],
+  maxMessages: 1000,
+  maxBytes: 1e6,
+  leaseMs: 60_000,
+} as const;
+const LAST = { ...INITIAL, pauseMs: 0 };
+
+/** Makes each kind of call once. Returns the names of what was delivered. */
+async function lived(
+  { queue, incidents }: { readonly queue: MessageQueue; readonly incidents: IncidentStore },
+  names: readonly string[],
+): Promise<string[]> {
+  const [application = ''] = names;
+  await queue.enqueue(names.map((messageId) => entryOf(application, { messageId })));
+  const first = await queue.claim(REQUEST);
+  if (!isClaim(first)) throw new Error('nothing was claimed');
+  await queue.extend(first, 60_000);
+  const again = { kind: 'retry', afterMs: 0, retryState: application } as const;
+  await queue.settle(
+    first,
+    first.messages.map(() => again),
+    { ...LAST, circuitBreaker: application },
+  );
+  const second = await queue.claim(REQUEST);
+  if (!isClaim(second)) throw new Error('nothing was claimed again');
+  expect([second.applicationId, second.state.circuitBreaker]).toEqual([application, application]);
+  expect(second.messages.map(({ retryState }) => retryState)).toEqual(names.map(() => application));
+  await queue.settle(second, [DEAD, ...names.slice(1).map(() => DELIVERED)], LAST);
+  expect(await queue.replayDeadLetters({ applicationId: application })).toBe(1);
+  expect(await queue.deadLetterOlderThan(-1000, 9)).toHaveLength(1);
+  expect(await queue.deadLetterClosed(application, 9)).toEqual([]);
+  await queue.reopenApplication(application);
+  expect(await queue.purgeDeadLetters({ applicationId: application })).toBe(1);
+  expect((await queue.stats()).applications.get(application)).toMatchObject({ pending: 0 });
+  const report = { applicationId: application, incidentId: 'i', channel: 'log', at: 1 } as const;
+  const news = await incidents.record({ ...report, addresses: names, accounts: [] });
+  expect(news.newAddresses).toEqual(names);
+  await incidents.retract({ ...report, addresses: names, accounts: [] }, news);
+  return idsOf(second);
+}
+
+const lockOf = (schema: string): string =>
+  `select pg_advisory_xact_lock(hashtextextended('${schema} schema', 0))`;
+
+describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
+  let server: PostgresServer;
+  let control: pg.Client;
+  const opened: MessageQueue[] = [];
+
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+    control = new pg.Client(server.connection);
+    await control.connect();
+  });
+
+  afterEach(async () => {
+    for (const queue of opened.splice(0)) await queue.close();
+  });
+
+  afterAll(async () => {
+    await control.end();
+    await server.stop();
+  });
+
+  const made = (options: PostgresQueueOptions): MessageQueue => {
+    const queue = createPostgresQueue(options);
+    opened.push(queue);
+    return queue;
+  };
+
+  const open = async (options: PostgresQueueOptions): Promise<MessageQueue> => {
+    const queue = made(options);
+    await queue.open(INITIAL);
+    return queue;
+  };
+
+  const livedWith = async (
+    given: PostgresConnectionOptions,
+    names: readonly string[],
+  ): Promise<string[]> => {
+    const incidents = createPostgresIncidents(given);
+    try {
+      return await lived({ queue: await open(given), incidents }, names);
+    } finally {
+      await incidents.close();
+    }
+  };
+
+  const waitsForLock = async (): Promise<number[]> => {
+    const found = `select pid from pg_stat_activity where wait_event_type = 'Lock'`;
+    return (await server.query(found)).map(({ pid }) => Number(pid));
+  };
+
+  const maker = (schema: string, connection = server.connection): ChildProcess => {
+    const args = [JSON.stringify(connection), schema];
+    const [node = '', ...rest] = fixtureCommand('postgres-schema', args);
+    return spawn(node, rest, { stdio: 'pipe' });
+  };
+
+  describe('its schema', () => {
+    test('is not made when the connection is cut, and the call rejects', async () => {
+      await control.query(`begin; ${lockOf('cut')}`);
+      const proxy = await StallingProxy.start(server.connection);
+      const child = maker('cut', proxy.connection);
+      const output = text(child.stdout as NodeJS.ReadableStream);
+      const errors = text(child.stderr as NodeJS.ReadableStream);
+      child.stdin?.write('now');
+      await expect.poll(waitsForLock, { timeout: 10_000 }).toHaveLength(1);
+      proxy.cut();
+      await control.query('commit');
+      expect([await output, await errors]).toEqual(['ready\nERR_QUEUE_FAILED\n', '']);
+      await proxy.stop();
+    });
+
+    test('is made once when many processes make it at the same time', async () => {
+      const children = Array.from({ length: quickOrNightly(3, 10) }, () => maker('processes'));
+      const outputs = children.map((child) => text(child.stdout as NodeJS.ReadableStream));
+      await Promise.all(
+        children.map((child) => once(child.stdout as NodeJS.ReadableStream, 'readable')),
+      );
+      for (const child of children) child.stdin?.write('now');
+      const answers = (await Promise.all(outputs)).map((output) => output.split('\n')[1] ?? '');
+      const others = children.slice(1).map(() => 'present');
+      expect(answers.toSorted()).toEqual(['created', ...others]);
+      expect(await control.query('select version from processes.schema_version')).toMatchObject({
+        rows: [{ version: 1 }],
+      });
+      expect(
+        await livedWith({ connection: server.connection, schema: 'processes' }, ['a', 'b']),
+      ).toEqual(['a', 'b']);
+    }, 60_000);
+
+    test('is waited for at most as long as callTimeoutMs, also in a pool of the caller', async () => {
+      await control.query(`begin; ${lockOf('slow')}`);
+      const pool = new pg.Pool(server.connection);
+      const making = createPostgresSchema({ pool, schema: 'slow', callTimeoutMs: 200 });
+      const error: unknown = await making.catch((thrown: unknown) => thrown);
+      await control.query('commit');
+      await pool.end();
+      expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    });
+
+    test.each(['serializable', 'repeatable read'])(
+      'is made once by ten concurrent calls whose transactions are %s',
+      async (level) => {
+        const schema = `of_${level.slice(0, 6)}`;
+        const connection = {
+          ...server.connection,
+          options: `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`,
+        };
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, () => createPostgresSchema({ connection, schema })),
+        );
+        expect(answers.toSorted()).toEqual(['created', ...Array<string>(9).fill('present')]);
+      },
+    );
+
+    test('is made by the owner of an empty schema who may not create schemas', async () => {
+      await control.query(
+        'create role owner_only login; create schema owned authorization owner_only',
+      );
+      const connection = { ...server.connection, user: 'owner_only' };
+      expect(await createPostgresSchema({ connection, schema: 'owned' })).toBe('created');
+      expect(await livedWith({ connection, schema: 'owned' }, ['a', 'b'])).toEqual(['a', 'b']);
+    });
+
+    test('may have the longest name that PostgreSQL allows', async () => {
+      const given = { connection: server.connection, schema: 's'.repeat(63) };
+      await createPostgresSchema(given);
+      expect(await livedWith(given, ['a', 'b'])).toEqual(['a', 'b']);
+    });
+  });
+
+  test('rejects open on a server that takes no writes, and says so', async () => {
+    const schema = 'read_only';
+    await createPostgresSchema({ connection: server.connection, schema });
+    const connection = { ...server.connection, options: '-c default_transaction_read_only=on' };
+    await expect(made({ connection, schema }).open(INITIAL)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('takes no writes') as string,
+    });
+  });
+
+  const databaseOf = async (encoding: string): Promise<PostgresQueueOptions> => {
+    const database = `db_${encoding.toLowerCase()}`;
+    await control.query(`create database ${database} template template0
+      encoding '${encoding}' lc_collate 'C' lc_ctype 'C'`);
+    const connection = { ...server.connection, database };
+    await createPostgresSchema({ connection });
+    return { connection };
+  };
+
+  test('stores any text in a database without an encoding', async () => {
+    const names = ['ü\u0000 日本 \ud83d \u{1f512}', 'é'];
+    expect(await livedWith(await databaseOf('SQL_ASCII'), names)).toEqual(names);
+  });
+
+  test('rejects open in a database whose encoding lacks letters, and says so', async () => {
+    await expect(made(await databaseOf('LATIN1')).open(INITIAL)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('is LATIN1, expected UTF8') as string,
+    });
+  });
+
+  test('runs no functions of others on the search path', async () => {
+    const schema = 'guarded';
+    await createPostgresSchema({ connection: server.connection, schema });
+    await control.query(`
+      create table public.trap (name text);
+      grant insert on public.trap to public;
+      create function public.sprung(a double precision, b integer) returns double precision language plpgsql as
+        $$ begin insert into public.trap values ('times'); return a operator(pg_catalog.*) b::double precision; end $$;
+      create operator public.* (leftarg = double precision, rightarg = integer, function = public.sprung);
+      create function public.sprung(a bigint, b double precision) returns double precision language plpgsql as
+        $$ begin insert into public.trap values ('minus'); return a::double precision operator(pg_catalog.-) b; end $$;
+      create operator public.- (leftarg = bigint, rightarg = double precision, function = public.sprung);
+      create function public.floor(a bigint) returns bigint language plpgsql as
+        $$ begin insert into public.trap values ('floor'); return a; end $$;`);
+    expect(await livedWith({ connection: server.connection, schema }, ['a', 'b'])).toEqual([
+      'a',
+      'b',
+    ]);
+    expect((await control.query('select * from public.trap')).rows).toEqual([]);
+    await control.query(`drop operator public.* (double precision, integer);
+      drop operator public.- (bigint, double precision); drop function public.floor(bigint);`);
+  });
+
+  test('works on connections whose prepared statements were discarded', async () => {
+    const schema = 'discarded';
+    await createPostgresSchema({ connection: server.connection, schema });
+    const pool = new pg.Pool({ ...server.connection, max: 1 });
+    const queue = await open({ pool, schema });
+    const incidents = createPostgresIncidents({ pool, schema });
+    expect(await lived({ queue, incidents }, ['a', 'b'])).toEqual(['a', 'b']);
+    await pool.query('discard all');
+    expect(await lived({ queue, incidents }, ['c', 'd'])).toEqual(['c', 'd']);
+    await incidents.close();
+    await queue.close();
+    await pool.end();
+  });
+
+  test('accepts an infinite lease, delay and pause', async () => {
+    const schema = 'endless';
+    await createPostgresSchema({ connection: server.connection, schema });
+    const queue = await open({ connection: server.connection, schema });
+    await queue.enqueue([entryOf('one')]);
+    const claim = await queue.claim({ ...REQUEST, leaseMs: Number.MAX_VALUE });
+    if (!isClaim(claim)) throw new Error('nothing was claimed');
+    const again = { kind: 'retry', afterMs: Number.POSITIVE_INFINITY, retryState: null } as const;
+    const state = { ...INITIAL, pauseMs: Number.POSITIVE_INFINITY };
+    expect(await queue.settle(claim, [again], state)).toBe('settled');
+    expect(isClaim(await queue.claim(REQUEST))).toBe(false);
+  });
+});

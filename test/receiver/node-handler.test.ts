@@ -1,0 +1,211 @@
+/** Senders that leave before the response, and requests that the host has answered, on Node's servers. */
+import { once } from 'node:events';
+import http from 'node:http';
+import http2 from 'node:http2';
+import net, { type AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { type BodyReading, createWebhookReceiver, nodeHandler } from '../../src/receiver/index.ts';
+import {
+  type NodeRequestLike,
+  type NodeResponseLike,
+  nodeRequest,
+  writeAnswer,
+} from '../../src/receiver/node-handler.ts';
+import { sampleMessage } from '../../src/testing/index.ts';
+import { sign } from '../../src/webhook/signature.ts';
+import { deferred } from '../helpers/promises.ts';
+
+const SECRET = 'secret-of-the-test';
+const BODY = JSON.stringify([sampleMessage('test')]);
+const HEADERS = { 'content-type': 'application/json', 'x-svc-integrity': sign(BODY, SECRET) };
+
+type Listener = (request: NodeRequestLike, response: NodeResponseLike) => void;
+type Closing = NodeResponseLike & { once(event: 'close', listener: () => void): unknown };
+
+/** Sends a whole body, and returns a function that makes the sender leave. */
+type Leaving = (port: number) => () => void;
+
+async function portOf(server: http.Server | http2.Http2Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const leaveHttp: Leaving = (port) => {
+  const socket = net.connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  const lines = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
+  const length = `content-length: ${Buffer.byteLength(BODY)}\r\n`;
+  socket.write(`POST / HTTP/1.1\r\nhost: a\r\n${lines.join('')}${length}\r\n${BODY}`);
+  return () => socket.resetAndDestroy();
+};
+
+const leaveHttp2: Leaving = (port) => {
+  const client = http2.connect(`http://127.0.0.1:${port}`);
+  onTestFinished(() => client.destroy());
+  client.on('error', () => {});
+  const stream = client.request({ ':method': 'POST', ...HEADERS });
+  stream.on('error', () => {});
+  stream.end(BODY);
+  return () => stream.close(http2.constants.NGHTTP2_CANCEL);
+};
+
+const HOSTS = [
+  ['HTTP/1', (listener: Listener) => http.createServer(listener), leaveHttp],
+  ['HTTP/2', (listener: Listener) => http2.createServer(listener), leaveHttp2],
+] as const;
+
+/** Records writes to a response. */
+function watched(response: NodeResponseLike, written: unknown[]): NodeResponseLike {
+  return new Proxy(response, {
+    set: (_target, name) => written.push(name) > 0,
+    get: (target, name) => {
+      if (name === 'end' || name === 'setHeader') written.push(name);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+test.each(HOSTS)(
+  'handles the messages of a sender on %s that left after its body',
+  async (_host, serve, leave) => {
+    const [asked, closed, handled] = [deferred(), deferred(), deferred()];
+    const receiver = createWebhookReceiver({
+      secret: SECRET,
+      maxHandlingBytes: 1,
+      duplicates: false,
+      onMessages: () => handled.resolve(),
+    });
+    const handle = nodeHandler({
+      idle: () => receiver.idle(),
+      // Between the body and the answer.
+      receive: async (request) => {
+        const answer = await receiver.receive(request);
+        asked.resolve();
+        await closed.promise;
+        return answer;
+      },
+    });
+    const written: unknown[] = [];
+    const port = await portOf(
+      serve((request, response) => {
+        (response as Closing).once('close', closed.resolve);
+        handle(request, watched(response, written));
+      }),
+    );
+    const goAway = leave(port);
+    await asked.promise;
+    goAway();
+    await handled.promise;
+    await receiver.idle();
+    expect(written).toEqual([]);
+    const answer = await receiver.receive({
+      method: 'POST',
+      header: (name) => Object.entries(HEADERS).find(([key]) => key === name)?.[1],
+      readBody: async () => Buffer.from(BODY),
+    });
+    expect(answer.status).toBe(204);
+  },
+);
+
+test.each(HOSTS)(
+  'reports a sender on %s that left before its body was read',
+  async (_host, serve, leave) => {
+    const [asked, closed, secret, refused] = [deferred(), deferred(), deferred(), deferred()];
+    const [refusals, handled, written]: [string[], unknown[], unknown[]] = [[], [], []];
+    const receiver = createWebhookReceiver({
+      secret: async () => {
+        asked.resolve();
+        await secret.promise;
+        return SECRET;
+      },
+      onMessages: (messages) => void handled.push(messages),
+      onRefused: ({ reason }) => {
+        refusals.push(reason);
+        refused.resolve();
+      },
+    });
+    const handle = nodeHandler(receiver);
+    const port = await portOf(
+      serve((request, response) => {
+        (response as Closing).once('close', closed.resolve);
+        handle(request, watched(response, written));
+      }),
+    );
+    const goAway = leave(port);
+    await asked.promise;
+    goAway();
+    await closed.promise;
+    secret.resolve();
+    await refused.promise;
+    await new Promise(setImmediate);
+    expect([refusals, handled, written]).toEqual([['incomplete'], [], []]);
+  },
+);
+
+const REFUSED = { status: 400, headers: { 'x-reason': 'a' }, text: 'reason' };
+
+test('does not answer a request twice', async () => {
+  const outcomes: unknown[] = [];
+  const server = http.createServer((request, response) => {
+    response.writeHead(503).end('too slow');
+    outcomes.push(writeAnswer(response, REFUSED, request));
+  });
+  const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`);
+  expect([answer.status, await answer.text()]).toEqual([503, 'too slow']);
+  expect(outcomes).toEqual([undefined]);
+});
+
+test('writes nothing to a reset HTTP/2 stream', async () => {
+  const [came, outcome] = [deferred(), deferred()];
+  const server = http2.createServer((request, response) => {
+    came.resolve();
+    response.once('close', () => {
+      const silent = new Proxy(response, {
+        set: () => outcome.reject(new Error('written to')) ?? false,
+      });
+      writeAnswer(silent, REFUSED, request);
+      outcome.resolve();
+    });
+  });
+  const goAway = leaveHttp2(await portOf(server));
+  await came.promise;
+  goAway();
+  expect(await outcome.promise).toBeUndefined();
+});
+
+test('shares the body with other listeners', async () => {
+  const receiver = createWebhookReceiver({ secret: SECRET, onMessages: () => {} });
+  const heard: Buffer[] = [];
+  const server = http.createServer((request, response) => {
+    nodeHandler(receiver)(request, response);
+    request.on('data', (chunk: Buffer) => heard.push(chunk));
+  });
+  const init = { method: 'POST', headers: HEADERS, body: BODY };
+  const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`, init);
+  expect([answer.status, Buffer.concat(heard).toString()]).toEqual([204, BODY]);
+});
+
+const reading: BodyReading = { take: () => true, onRefused: () => {} };
+
+test('rejects if the sender left before the body was read', async () => {
+  const [came, outcome] = [deferred(), deferred()];
+  const server = http.createServer((request) => {
+    came.resolve();
+    request.once('error', () => {});
+    request.once('close', () => {
+      nodeRequest(request, request).readBody(1000, reading).then(outcome.resolve, outcome.reject);
+    });
+  });
+  const socket = net.connect(await portOf(server), '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n[{');
+  await came.promise;
+  socket.resetAndDestroy();
+  await expect(outcome.promise).rejects.toThrow('the sender went away');
+});

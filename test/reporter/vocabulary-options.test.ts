@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import {
+  readEventVocabulary,
+  readIncidentVocabulary,
+} from '../../src/reporter/vocabulary-options.ts';
+
+const refused = (path: readonly string[], message: string) =>
+  expect.objectContaining({
+    code: 'ERR_INVALID_OPTION',
+    path,
+    message: expect.stringContaining(message),
+  });
+
+describe('rows of rulesets and protections', () => {
+  test('are copied, in whole or in part', () => {
+    const row = { category: 'package', kind: 'package_vulnerable', title: 'Old package' };
+    const table = { old: row, xss: { title: 'XSS' }, lfi: {}, rfi: { kind: undefined } };
+    const read = readEventVocabulary({ ...table, crs: undefined });
+    row.title = 'changed';
+    expect(read).toEqual({
+      old: { category: 'package', kind: 'package_vulnerable', title: 'Old package' },
+      xss: { title: 'XSS' },
+      lfi: {},
+      rfi: {},
+    });
+    expect(Object.hasOwn(read['rfi'] ?? {}, 'kind')).toBe(false);
+    expect(Object.hasOwn(read, 'crs')).toBe(false);
+  });
+
+  test('are none where there are none', () => {
+    expect(readEventVocabulary(undefined)).toEqual({});
+  });
+
+  test.each([
+    [7, ['eventVocabulary'], 'expected eventVocabulary to be an object of rows'],
+    [null, ['eventVocabulary'], 'an object of rows'],
+    [[], ['eventVocabulary'], 'an object of rows'],
+    [{ xss: 7 }, ['eventVocabulary', 'xss'], 'expected eventVocabulary.xss to be an object'],
+    [{ xss: null }, ['eventVocabulary', 'xss'], 'to be an object'],
+    [{ xss: { title: '' } }, ['eventVocabulary', 'xss', 'title'], 'a non-empty string'],
+    [
+      { xss: { kind: 7 } },
+      ['eventVocabulary', 'xss', 'kind'],
+      'eventVocabulary.xss.kind to be a non-empty',
+    ],
+    [{ xss: { category: null } }, ['eventVocabulary', 'xss', 'category'], 'a non-empty string'],
+    [{ xss: { titel: 'x' } }, ['eventVocabulary', 'xss', 'titel'], 'unknown key "titel"'],
+  ])('that cannot be used are refused by their path: %j', (table, path, message) => {
+    expect(() => readEventVocabulary(table)).toThrow(refused(path, message));
+  });
+});
+
+describe('rows of incident types', () => {
+  test('are copied, and may say that a type is not reported', () => {
+    const table = {
+      xss: null,
+      ssrf: { message_type: 'injection_ssrf', pulse_genre: undefined },
+      peak: { message_type: 'account_takeover', pulse_genre: 'failed_auth_peak' },
+    };
+    const read = readIncidentVocabulary({ ...table, lfi: undefined });
+    expect(read).toEqual(table);
+    expect(Object.hasOwn(read['ssrf'] ?? {}, 'pulse_genre')).toBe(false);
+    expect(Object.hasOwn(read, 'lfi')).toBe(false);
+    expect(readIncidentVocabulary(undefined)).toEqual({});
+  });
+
+  test.each([
+    ['xss', ['incidentVocabulary'], 'expected incidentVocabulary to be an object of rows'],
+    [
+      { xss: 'http_scan' },
+      ['incidentVocabulary', 'xss'],
+      'expected incidentVocabulary.xss to be an object',
+    ],
+    [
+      { xss: {} },
+      ['incidentVocabulary', 'xss', 'message_type'],
+      'incidentVocabulary.xss.message_type',
+    ],
+    [
+      { xss: { message_type: '' } },
+      ['incidentVocabulary', 'xss', 'message_type'],
+      'of an incident',
+    ],
+    [
+      { xss: { message_type: 'test' } },
+      ['incidentVocabulary', 'xss', 'message_type'],
+      'of an incident',
+    ],
+    [
+      { xss: { message_type: 'security_event' } },
+      ['incidentVocabulary', 'xss', 'message_type'],
+      'the message type of an incident',
+    ],
+    [
+      { xss: { message_type: 'security_response' } },
+      ['incidentVocabulary', 'xss', 'message_type'],
+      'the message type of an incident',
+    ],
+    [
+      { xss: { message_type: 'http_scan', pulse_genre: '' } },
+      ['incidentVocabulary', 'xss', 'pulse_genre'],
+      'a non-empty string',
+    ],
+    [
+      { xss: { message_type: 'http_scan', genre: 'x' } },
+      ['incidentVocabulary', 'xss', 'genre'],
+      'unknown key "genre"',
+    ],
+  ])('that cannot be used are refused by their path: %j', (table, path, message) => {
+    expect(() => readIncidentVocabulary(table)).toThrow(refused(path, message));
+  });
+});

@@ -1,0 +1,100 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { readAtOnce } from '../../src/settings/organisation.ts';
+import {
+  applicationsToDeliver,
+  readStored,
+  storedSchemas,
+} from '../../src/settings/stored-settings.ts';
+
+const agent = (name: string) => ({ name, environment: '' });
+const textOf = (applications: unknown, format?: number): string =>
+  JSON.stringify({ format, applications });
+
+const read = (text: string) => readAtOnce(readStored(text, storedSchemas('here')));
+const toDeliver = (text: string) => readAtOnce(applicationsToDeliver(read(text), () => undefined));
+
+function thrown(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('applications to deliver', () => {
+  test('are frozen', () => {
+    const selections = { modules: { waf: true }, playbooks: { notify: true } };
+    const application = toDeliver(textOf({ a: { ...agent('a'), ...selections } })).get('a');
+    for (const one of [application, application?.modules, application?.playbooks]) {
+      expect(Object.isFrozen(one)).toBe(true);
+    }
+  });
+
+  test('have the private key, but do not show it', () => {
+    const tls = { ca: 'theirs', cert: 'ours', key: 'hunter2' };
+    const url = 'https://receiver.example/';
+    const application = toDeliver(textOf({ a: { ...agent('a'), url, secret: 'secret', tls } })).get(
+      'a',
+    );
+    const shown = { ca: 'theirs', cert: 'ours', key: '(hidden)' };
+    expect(JSON.parse(JSON.stringify(application))).toMatchObject({ url, tls: shown });
+    const inspected = inspect({ application }, { depth: Infinity, showHidden: true });
+    expect(inspected).toContain("key: '(hidden)'");
+    expect(inspected).not.toContain('hunter2');
+    expect({ ...application?.tls }).toEqual(tls);
+    expect(Object.isFrozen(application?.tls)).toBe(true);
+  });
+
+  test.each([undefined, { ca: 'theirs' }])('show certificates (%j)', (tls) => {
+    const application = toDeliver(textOf({ a: { ...agent('a'), tls } })).get('a');
+    expect(JSON.parse(JSON.stringify({ tls: application?.tls }))).toEqual({ tls });
+    expect(Reflect.ownKeys(application?.tls ?? { ca: '' })).toEqual(['ca']);
+  });
+});
+
+describe('the text of settings', () => {
+  test('is refused with all faults of all applications', () => {
+    const text = textOf({
+      a: agent('a'),
+      b: { name: 7, environment: null },
+      c: { ...agent('c'), url: '' },
+    });
+    expect(thrown(() => read(text))).toMatchObject({
+      code: 'ERR_SETTINGS_FAILED',
+      path: ['applications', 'b', 'name'],
+      issues: [
+        { path: ['applications', 'b', 'name'] },
+        { path: ['applications', 'b', 'environment'] },
+        { path: ['applications', 'c', 'url'] },
+        { path: ['applications', 'c', 'secret'] },
+      ],
+    });
+  });
+
+  test('must have names only for format 1', () => {
+    const applications = { a: { url: 'https://receiver.example', secret: 'secret' } };
+    expect(toDeliver(textOf(applications)).get('a')).toMatchObject({ format: 2 });
+    expect(thrown(() => read(textOf(applications, 1)))).toMatchObject({
+      issues: [
+        { path: ['applications', 'a', 'name'] },
+        { path: ['applications', 'a', 'environment'] },
+      ],
+    });
+  });
+
+  test('is read in steps: after parsing, and after each application', () => {
+    const reading = readStored(
+      textOf({ a: agent('a'), b: agent('b'), c: agent('c') }),
+      storedSchemas('here'),
+    );
+    let steps = 0;
+    while (reading.next().done !== true) steps += 1;
+    expect(steps).toBe(4);
+  });
+
+  test('may have invalid drafts, which delivery does not use', () => {
+    const text = JSON.stringify({ applications: {}, drafts: { a: 'no draft' } });
+    expect(read(text).applications.size).toBe(0);
+  });
+});
