@@ -57,6 +57,10 @@ const ECS = () => ({
 
 const platformAttributes = () => ({ ...OTEL(), ...DATADOG(), ...ECS() });
 
+/** Of any type, and named so that the output has them in the same order in both readings. */
+const anyPlatformAttributes = (): Record<string, z.ZodType> =>
+  Object.fromEntries(Object.keys(platformAttributes()).map((name) => [name, z.unknown().optional()]));
+
 type PlatformAttributes<R extends Reading> = R extends 'emitted'
   ? ReturnType<typeof platformAttributes>
   : Record<never, never>;
@@ -67,7 +71,7 @@ type PlatformAttributes<R extends Reading> = R extends 'emitted'
  */
 export const logLine = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => {
   const attributes = (
-    mode.reading === 'emitted' ? platformAttributes() : {}
+    mode.reading === 'emitted' ? platformAttributes() : anyPlatformAttributes()
   ) as PlatformAttributes<R>;
   return logRecord(mode, attributes);
 };
