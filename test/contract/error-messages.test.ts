@@ -1,30 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { errorMessage, expecting, kindOf, shown } from '../../src/contract/error-messages.ts';
-
-const KINDS: readonly [string, unknown][] = [
-  ['nothing', undefined],
-  ['null', null],
-  ['an array', []],
-  ['an empty string', ''],
-  ['a string', ' '],
-  ['a number', 0],
-  ['NaN', Number.NaN],
-  ['Infinity', Number.POSITIVE_INFINITY],
-  ['-Infinity', Number.NEGATIVE_INFINITY],
-  ['a boolean', false],
-  ['a BigInt', 0n],
-  ['a symbol', Symbol('secret')],
-  ['a function', () => 0],
-  ['an object', {}],
-  ['an object', new Date(0)],
-];
-
-describe('kindOf', () => {
-  it.each(KINDS)('calls it %s', (words, value) => {
-    expect(kindOf(value)).toBe(words);
-  });
-});
+import { errorMessage, expecting, shown } from '../../src/contract/error-messages.ts';
 
 describe('shown', () => {
   it.each([
@@ -56,29 +32,18 @@ describe('shown', () => {
 
 const issue = (fields: object): z.core.$ZodRawIssue => fields as z.core.$ZodRawIssue;
 
+/** The cases of the contract's fields (cases/fields.ts) have the messages of all kinds of fields. */
 describe('errorMessage', () => {
   it.each([
-    ['expected a string, found a number', { code: 'invalid_type', expected: 'string', input: 5 }],
-    ['expected a number, found a string', { code: 'invalid_type', expected: 'number', input: 'x' }],
-    ['expected an integer, found a number', { code: 'invalid_type', expected: 'int', input: 0.5 }],
-    [
-      'expected true or false, found null',
-      { code: 'invalid_type', expected: 'boolean', input: null },
-    ],
-    ['expected an object, found nothing', { code: 'invalid_type', expected: 'object' }],
-    ['expected an array, found an object', { code: 'invalid_type', expected: 'array', input: {} }],
     ['expected an array, found null', { code: 'invalid_type', expected: 'tuple', input: null }],
-    ['expected null, found an empty string', { code: 'invalid_type', expected: 'null', input: '' }],
     ['expected nothing, found a number', { code: 'invalid_type', expected: 'never', input: 1 }],
     ['expected a value, found nothing', { code: 'invalid_type', expected: 'nonoptional' }],
     ['expected date, found a number', { code: 'invalid_type', expected: 'date', input: 1 }],
-    ['expected "2", found 2', { code: 'invalid_value', values: ['2'], input: 2 }],
-    ['expected one of "a", 4, found "b"', { code: 'invalid_value', values: ['a', 4], input: 'b' }],
     ...['SQL-Injection', 'sqlInjection'].map((input): [string, object] => [
       `expected "sql_injection", found "${input}"; did you mean "sql_injection"?`,
       { code: 'invalid_value', values: ['sql_injection'], input },
     ]),
-    ['unknown key "a"', { code: 'unrecognized_keys', keys: ['a'] }],
+    [`unknown key "${'k'.repeat(64)}"`, { code: 'unrecognized_keys', keys: ['k'.repeat(65)] }],
     ['unknown keys "a", "\\n"', { code: 'unrecognized_keys', keys: ['a', '\n'] }],
     [
       'unknown keys "a", "b", "c", "d", "e"',
@@ -89,23 +54,9 @@ describe('errorMessage', () => {
       { code: 'unrecognized_keys', keys: ['a', 'b', 'c', 'd', 'e', 'f'] },
     ],
     [
-      'expected a non-empty string, found an empty string',
-      { code: 'too_small', origin: 'string', minimum: 1, input: '' },
-    ],
-    [
       'expected at least 2 characters, found "a"',
       { code: 'too_small', origin: 'string', minimum: 2, input: 'a' },
     ],
-    ['expected at least 1, found 0', { code: 'too_small', origin: 'number', minimum: 1, input: 0 }],
-    [
-      'expected at least 1 elements, found 0',
-      { code: 'too_small', origin: 'array', minimum: 1, input: [] },
-    ],
-    [
-      'expected at most 1000 elements, found 2',
-      { code: 'too_big', origin: 'array', maximum: 1000, input: [1, 2] },
-    ],
-    ['expected at most 9, found 10', { code: 'too_big', origin: 'int', maximum: 9, input: 10 }],
     [
       'expected at most 3 characters, found a string',
       { code: 'too_big', origin: 'string', maximum: 3, input: 'a secret' },

@@ -20,15 +20,11 @@ const nested = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
 const inObject = (inner: unknown): unknown => ({ a: inner });
 const inArray = (inner: unknown): unknown => [inner];
 
-const cycle = (build: (self: object) => unknown, at: 'object' | 'array' = 'object'): object => {
-  const self: object = at === 'object' ? {} : [];
+const cycle = (build: (self: object) => unknown): object => {
+  const self: object = {};
   Object.assign(self, build(self));
   return self;
 };
-
-class Point {
-  readonly x = 1;
-}
 
 type NotJson = readonly [
   name: string,
@@ -51,22 +47,13 @@ const NOT_JSON: readonly NotJson[] = [
   ['a BigInt', { a: { b: 1n } }, ['a', 'b'], 'expected a JSON value, found a BigInt'],
   ['a symbol', { a: Symbol('x') }, ['a'], 'expected a JSON value, found a symbol'],
   ['a function', { a: () => 1 }, ['a'], 'expected a JSON value, found a function'],
-  ['a class', { a: Point }, ['a'], 'expected a JSON value, found a function'],
   ['toJSON', { toJSON: () => 'x' }, ['toJSON'], 'expected a JSON value, found a function'],
   ...(
     [
       ['a Date', new Date(0)],
-      ['a Map', new Map()],
-      ['a Set', new Set()],
-      ['a class instance', new Point()],
-      ['a Buffer', Buffer.from('x')],
       ['a boxed number', Object(5)],
-      ['an Error', new Error('x')],
-      ['a URL', new URL('https://a.example')],
       ['an heir of an object', Object.create({ a: 1 })],
       ['an heir of an object without prototype', Object.create(Object.create(null))],
-      ['a Date of another realm', elsewhere('new Date(0)')],
-      ['a Map of another realm', elsewhere('new Map()')],
       ['a class instance of another realm', elsewhere('new (class A {})()')],
     ] as const
   ).map(
@@ -85,12 +72,6 @@ const NOT_JSON: readonly NotJson[] = [
     'expected a JSON value, found a cycle',
   ],
   [
-    'an array in itself',
-    cycle((self) => [0, self], 'array'),
-    [1],
-    'expected a JSON value, found a cycle',
-  ],
-  [
     'too many objects',
     nested(MAX_JSON_DEPTH + 1, inObject),
     Array.from({ length: MAX_JSON_DEPTH }, () => 'a'),
@@ -105,15 +86,8 @@ const NOT_JSON: readonly NotJson[] = [
 ];
 
 const JSON_VALUES: readonly [string, unknown][] = [
-  ['null', null],
-  ['text with a lone surrogate and line separators', ' \ud800 \u2028\u2029\u0000'],
-  ['a large number', 1e21],
-  ['the smallest number', 5e-324],
-  ['empty containers', { a: {}, b: [] }],
   ['an object of another realm', elsewhere('{ a: [{ b: null }] }')],
   ['an object without prototype', Object.assign(Object.create(null), { a: 1 })],
-  ['a key named constructor', { constructor: { prototype: 1 }, toString: 'x' }],
-  ['a frozen object', Object.freeze({ a: Object.freeze([1]) })],
   ['one object twice', [inObject(1), inObject(1)].fill(inObject(2))],
   ['one level less than allowed', nested(MAX_JSON_DEPTH - 1, inObject)],
   ['as many levels as allowed', nested(MAX_JSON_DEPTH, inArray)],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contract, parseLogLine } from '../../src/contract/index.ts';
+import { parseLogLine } from '../../src/contract/index.ts';
 import { ERROR_TABLE, SecurityEventError } from '../../src/errors.ts';
 import { setAt } from './cases/case.ts';
 import { LINE, RECORDS } from './samples.ts';
@@ -19,10 +19,8 @@ function faultOf(call: () => unknown): SecurityEventError {
 
 const NO_LINES: readonly [string, string, string][] = [
   ['empty', '', 'not JSON'],
-  ['white space', ' \n', 'not JSON'],
   ['free text', 'password=hunter2', 'not JSON'],
   ['cut off', text.slice(0, -1), 'not JSON'],
-  ['two records without a break', text + text, 'not JSON'],
   ['two lines', `${text}\n${text}`, 'more than one line'],
   ['two lines of Windows', `${text}\r\n${text}`, 'more than one line'],
   ['two lines of an old Mac', `${text}\r${text}`, 'more than one line'],
@@ -63,13 +61,6 @@ describe('parseLogLine', () => {
     ]);
   });
 
-  it('D17 returns deviations in canonical form', () => {
-    const line = JSON.stringify(setAt(RECORDS.attack, 'context.http.request.remote_port', 80));
-    expect(parseLogLine(line)).toEqual(
-      setAt(RECORDS.attack, 'context.http.request.remote_port', '80'),
-    );
-  });
-
   it.each(NO_LINES)('D17 rejects text that is %s with ERR_INVALID_LINE', (_what, line, detail) => {
     const fault = faultOf(() => parseLogLine(line));
     const { what, hint } = ERROR_TABLE.ERR_INVALID_LINE;
@@ -85,9 +76,7 @@ describe('parseLogLine', () => {
   });
 
   it('D17 rejects a value that is no text with ERR_INVALID_LINE', () => {
-    expect(faultOf(() => parseLogLine(undefined as unknown as string)).code).toBe(
-      'ERR_INVALID_LINE',
-    );
+    expect(faultOf(() => parseLogLine(undefined as never)).code).toBe('ERR_INVALID_LINE');
   });
 
   it.each([
@@ -132,10 +121,5 @@ describe('parseLogLine', () => {
       code: 'ERR_INVALID_OPTION',
       path: ['dialect'],
     });
-  });
-
-  it('returns the same as the line schema of the contract', () => {
-    const { LogLine } = contract({ dialect: 'open', reading: 'received' });
-    expect(parseLogLine(text)).toEqual(LogLine.parse(LINE));
   });
 });

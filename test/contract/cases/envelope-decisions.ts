@@ -40,29 +40,7 @@ const withKey = (on: SampleName, from: string, to: string, id: unknown): Change[
 const identified = (on: SampleName, id: unknown): Change['set'] =>
   withKey(on, 'message_id', 'id', id);
 
-const NOT_OTHERS = [
-  'vulnerable_packages',
-  'http_scan',
-  'user_risk_increased',
-  'injection_sql',
-] as const;
-
 export const ENVELOPE_DECISIONS: readonly Decision[] = [
-  {
-    title: 'D20 asks for all six keys of the envelope',
-    cases: EVERY_MESSAGE.flatMap((name) => [
-      fails(name, { message_id: ABSENT }, missing('message_id', 'a string')),
-      fails(
-        name,
-        { api_version: ABSENT },
-        { at: 'api_version', says: 'expected "2", found nothing' },
-      ),
-      fails(name, { date_created: ABSENT }, missing('date_created', 'a string')),
-      fails(name, { message_type: ABSENT }, unknownType('nothing')),
-      fails(name, { retry_count: ABSENT }, missing('retry_count', 'a number')),
-      fails(name, { message: ABSENT }, missing('message', 'an object')),
-    ]),
-  },
   {
     title: 'D20 leaves the envelope to the senders: a message to send has none',
     cases: [
@@ -134,39 +112,6 @@ export const ENVELOPE_DECISIONS: readonly Decision[] = [
     ),
   },
   {
-    title: 'D22 takes the string 2 as api_version and no number',
-    cases: [
-      fails('test', { api_version: 2 }, { at: 'api_version', says: 'expected "2", found 2' }),
-      fails('test', { api_version: '1' }, { at: 'api_version', says: 'expected "2", found "1"' }),
-    ],
-  },
-  {
-    title: 'D23 takes Z and any offset in the times of channel B',
-    cases: [
-      fits('http_scan', {
-        date_created: '2026-11-21T10:00:00Z',
-        'message.date_started': '2026-11-21T10:00:00.5+05:30',
-      }),
-    ],
-  },
-  {
-    title: 'D24 takes any retry_count from 0 on',
-    cases: [
-      fits('test', { retry_count: 0 }),
-      fits('test', { retry_count: 12_345 }),
-      fails(
-        'test',
-        { retry_count: -1 },
-        { at: 'retry_count', says: 'expected at least 0, found -1' },
-      ),
-      fails(
-        'test',
-        { retry_count: 0.5 },
-        { at: 'retry_count', says: 'expected an integer, found a number' },
-      ),
-    ],
-  },
-  {
     title: 'D25 takes injection_ with any word as an incident type',
     cases: ['injection_xxe', 'injection_x', 'injection_ünï.1', 'injection_injection_'].map((type) =>
       fits('injection_sql', { message_type: type }),
@@ -178,14 +123,12 @@ export const ENVELOPE_DECISIONS: readonly Decision[] = [
       strictlyUnknown('http_scan', { message_type: 'brute_force' }, '"brute_force"'),
       strictlyUnknown('http_scan', { message_type: 'injection_' }, '"injection_"'),
       strictlyUnknown('http_scan', { message_type: 'injection_a b' }, 'a string'),
-      strictlyUnknown('http_scan', { message_type: 'injection_a\n' }, 'a string'),
       strictlyUnknown('http_scan', { message_type: 'an injection_a' }, 'a string'),
       strictlyUnknown(
         'http_scan',
         { message_type: 'Security_Event' },
         '"Security_Event"; did you mean "security_event"?',
       ),
-      strictlyUnknown('http_scan', { message_type: ' ' }, 'a string'),
       strictlyUnknown('http_scan', { message_type: 'constructor' }, '"constructor"'),
       strictlyUnknown('incident to send', { message_type: 'brute_force' }, '"brute_force"'),
     ],
@@ -228,6 +171,7 @@ export const ENVELOPE_DECISIONS: readonly Decision[] = [
   {
     title: 'D25 refuses a message_type that is empty or no string',
     cases: [
+      fails('http_scan', { message_type: ABSENT }, unknownType('nothing')),
       fails('http_scan', { message_type: '' }, unknownType('an empty string')),
       fails('http_scan', { message_type: null }, unknownType('null')),
       fails('http_scan', { message_type: 5 }, unknownType('5')),
@@ -237,7 +181,7 @@ export const ENVELOPE_DECISIONS: readonly Decision[] = [
   {
     title: 'D25 requires the message of its message_type, and reports no faults of others',
     cases: [
-      ...NOT_OTHERS.map((name) => fails(name, { message: {} }, ...NOT_AN_INCIDENT)),
+      fails('http_scan', { message: {} }, ...NOT_AN_INCIDENT),
       fails(
         'security_response',
         { message: {} },
@@ -245,7 +189,6 @@ export const ENVELOPE_DECISIONS: readonly Decision[] = [
         missing('message.properties', 'an object'),
         missing('message.playbook', 'an object'),
       ),
-      fails('account_takeover', { message: {} }, ...NOT_AN_INCIDENT),
     ],
   },
 ];

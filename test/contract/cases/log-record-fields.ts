@@ -63,6 +63,7 @@ const ENVELOPE = [
 ];
 
 const ACTOR = [
+  // D4
   ...table(EVERY_RECORD, 'context.', {
     actor: optional(OBJECT),
     http: optional(OBJECT),
@@ -74,6 +75,7 @@ const ACTOR = [
     svc_id: required(TEXT),
   }),
   ...table(EVERY_RECORD, 'context.actor.', {
+    // D10
     identifiers: [
       ...nullable({ ...FREE_OBJECT, given: ok({}, { a: 'x', b: 0.5, c: false }) }),
       ...onlyReceived(
@@ -90,6 +92,7 @@ const ACTOR = [
       ),
     ],
     ip: required(OBJECT),
+    // D11
     svc_identifier: [
       ...nullable({ ...TEXT, given: ok('', 'QQ==', 'QUI=', 'QUJD', 'QUJDRA==', '+/+/') }),
       ...onlyReceived(
@@ -117,6 +120,7 @@ const ACTOR = [
     longitude: required(degrees(180)),
   }),
   ...table(EVERY_RECORD, 'context.actor.ip.metadata.', {
+    // D13, and `version` below
     datacenter: nullable(OBJECT),
     global: required(FLAG),
     loopback: required(FLAG),
@@ -134,6 +138,7 @@ const ACTOR = [
   }),
 ];
 
+/** D7 */
 const PORT = integerBetween(1, 65_535);
 const DIGITS = 'expected a port, 1 to 65535, in digits';
 
@@ -180,9 +185,11 @@ const HTTP = [
       ),
       ...onlyReceived(`${DIGITS}, found an empty string`, ''),
     ],
+    // D8
     scheme: required(word(WORDS.schemes, 'ws', 'HTTP')),
     user_agent: required(TEXT),
     verb: required(word(WORDS.verbs, 'HEAD', 'get', 'TRACE')),
+    // D5
     referer: [
       ...ok(null),
       ...[ABSENT, undefined].map((value) => ({ value, verdicts: everywhere(true), becomes: null })),
@@ -193,6 +200,7 @@ const HTTP = [
     ],
     parameters: [...optional(OBJECT), ...ok({})],
   }),
+  // D9
   ...table(EVERY_RECORD, 'context.http.request.parameters.', {
     form: optional(FREE_OBJECT_OR_ARRAY),
     json: [
@@ -222,6 +230,7 @@ const PAYLOADS = [
   }),
   ...table(['playbook trigger'], 'payload.', {
     name: required(TEXT),
+    // D16
     playbook_slug: [
       ...required({
         ...TEXT,

@@ -1,7 +1,7 @@
 /** D41-D45: format v1. */
-import { ELEMENTS, MESSAGES, namesOf, PULSE_DETAILS } from '../samples.ts';
+import { MESSAGES } from '../samples.ts';
 import { ABSENT, byReading, type Refusal } from './case.ts';
-import { type Decision, fails, failsEmitted, fits, missing } from './decision.ts';
+import { type Decision, fails, failsEmitted, missing } from './decision.ts';
 
 const MISSING_AT_TOP: readonly Refusal[] = [
   missing('application_name', 'a string'),
@@ -14,14 +14,6 @@ const MISSING_AT_TOP: readonly Refusal[] = [
 ];
 
 export const V1_DECISIONS: readonly Decision[] = [
-  {
-    title: 'D41 takes null and any string as the id of a v1 security_response',
-    cases: [
-      fits('security_response (v1)', { id: null }),
-      fits('security_response (v1)', { id: '' }),
-      fails('security_response (v1)', { id: ABSENT }, missing('id', 'a string')),
-    ],
-  },
   {
     title: 'D41 asks a v1 event for its fields at the top, not under message',
     cases: [
@@ -75,43 +67,9 @@ export const V1_DECISIONS: readonly Decision[] = [
     ],
   },
   {
-    title: 'D42 takes v1 events without the optional fields',
-    cases: (['security_event (v1)', 'test (v1)'] as const).map((name) =>
-      fits(name, {
-        risk: ABSENT,
-        application_account_account_id: ABSENT,
-        application_account_account_keys: ABSENT,
-        application_account_url: ABSENT,
-        id: ABSENT,
-        url: ABSENT,
-        ...(name === 'test (v1)' ? { application_id: ABSENT } : {}),
-      }),
-    ),
-  },
-  {
-    title: 'D43 takes null for what a pulse may not know, and for nothing else',
+    title:
+      'D43 refuses the payload type of a pulse beside an incident, and any pulse beside another message',
     cases: [
-      fits('pulse', {
-        pulse_category: null,
-        date_ended: null,
-        humanized_accounts: null,
-        humanized_geos: null,
-      }),
-      fails(
-        'pulse',
-        { humanized_title: null },
-        { at: 'humanized_title', says: 'expected a string, found null' },
-      ),
-    ],
-  },
-  {
-    title: 'D43 lets a caller give any of the pulse beside an incident, and beside nothing else',
-    cases: [
-      fits('incident to send', { v1: {} }),
-      fits('incident to send', { v1: ABSENT }),
-      ...Object.entries(PULSE_DETAILS).map(([key, value]) =>
-        fits('incident to send', { v1: { [key]: value } }),
-      ),
       fails(
         'incident to send',
         { 'v1.svc_payload_type': 'pulse' },
@@ -121,11 +79,5 @@ export const V1_DECISIONS: readonly Decision[] = [
         fails(name, { v1: {} }, { at: '', says: 'unknown key "v1"' }),
       ),
     ],
-  },
-  {
-    title: 'D45 has no retry_count in v1',
-    cases: namesOf(ELEMENTS).map((name) =>
-      failsEmitted(name, { retry_count: 0 }, { at: '', says: 'unknown key "retry_count"' }),
-    ),
   },
 ];

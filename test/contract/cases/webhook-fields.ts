@@ -51,6 +51,7 @@ const GEO_FIELDS: Rows = {
   ),
 };
 
+/** D28 */
 const RESOLVED_IP: Rows = {
   address: required(ADDRESS),
   date_resolved: required(TIMESTAMP),
@@ -120,6 +121,7 @@ const ACCOUNTS: Rows = {
   'new_compromised_accounts.0.ip_address': required(TEXT),
 };
 
+/** D29 */
 const RESPONSE: Rows = {
   application: required(OBJECT),
   'application.name': required(TEXT),
@@ -141,6 +143,7 @@ const RESPONSE: Rows = {
   'playbook.id': required(TEXT),
 };
 
+/** D30 */
 const TEST_COMMON: Rows = {
   application_name: required(TEXT),
   environment: required(TEXT),
@@ -160,6 +163,7 @@ const INCIDENTS: readonly SampleName[] = [
   'injection_sql',
 ];
 
+/** D20, D22 to D24 */
 const ENVELOPE: Rows = {
   api_version: required(closedWord(['2'], 2, '1', '2.0')),
   date_created: required(TIMESTAMP),
@@ -202,6 +206,7 @@ const VERSION_2: FieldRow[] = [
 
 const ACCOUNT_VALUE = 'expected a string, a number, a boolean or null';
 
+/** D41, D42 */
 const EVENT_EXTRAS: Rows = {
   risk: optional(INTEGER),
   application_account_account_id: optional(TEXT),
@@ -219,6 +224,7 @@ const EVENT_EXTRAS: Rows = {
   url: optional(TEXT),
 };
 
+/** D43 */
 const PULSE: Rows = {
   pulse_genre: required(word(WORDS.pulseGenres, 'injection_xxe', 'HTTP_SCAN')),
   pulse_category: nullable(TEXT),
