@@ -1,31 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { createReporter } from '../../src/reporter/create-reporter.ts';
+import { expect, test } from 'vitest';
 import { InFlightLimit, MAX_IN_FLIGHT } from '../../src/reporter/in-flight-limit.ts';
-import type { RejectedEvent } from '../../src/reporter/rejections.ts';
-import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
-import { createLineSink } from '../../src/testing/index.ts';
+import { INCIDENT, openReporter } from './open-reporter.ts';
 
-const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 const full = expect.objectContaining({
   code: 'ERR_QUEUE_FULL',
   message: expect.stringContaining('10000 events wait for settings'),
 });
 
 const never = <T>(): Promise<T> => new Promise(() => {});
-
-function opened(options: Partial<ReporterOptions>) {
-  const sink = createLineSink();
-  const rejected: RejectedEvent[] = [];
-  const reporter = createReporter({
-    service: SERVICE,
-    log: { destination: sink },
-    platform: false,
-    onRejected: (event) => rejected.push(event),
-    ...options,
-  });
-  onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
-  return { reporter, sink, rejected };
-}
 
 test('the limit rejects another event when it is reached, until one leaves', () => {
   const limit = new InFlightLimit();
@@ -37,10 +19,8 @@ test('the limit rejects another event when it is reached, until one leaves', () 
   expect(() => limit.checkLimit()).toThrow(full);
 });
 
-const INCIDENT = { incident_id: 'i', incident_type: 'xss', name: 'n', severity: 'major' } as const;
-
 test('events beyond the limit are rejected while a sender does not answer, and their records are written', async () => {
-  const { reporter, sink, rejected } = opened({
+  const { reporter, sink, rejected } = openReporter({
     webhook: { send: never, flush: never, close: never },
   });
   for (let count = 0; count < MAX_IN_FLIGHT; count += 1) reporter.attack({ ruleset: 'xss' });

@@ -1,0 +1,59 @@
+/** Opens reporters whose lines, messages and rejections tests can read. */
+import { onTestFinished } from 'vitest';
+import { createReporter } from '../../src/reporter/create-reporter.ts';
+import type { RejectedEvent } from '../../src/reporter/rejections.ts';
+import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
+import { createLineSink, type Receiver, type ReceiverOptions } from '../../src/testing/index.ts';
+import { openReceiver, SECRET } from '../helpers/sender.ts';
+
+export const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+export const ATTACK = { ruleset: 'sql_injection' } as const;
+export const INCIDENT = {
+  incident_id: 'i-1',
+  incident_type: 'sql_injection',
+  name: 'SQL injection on shop',
+  severity: 'major',
+} as const;
+
+/** A reporter without a webhook, unless the options have one. */
+export function openReporter(options: Partial<ReporterOptions> = {}) {
+  const sink = createLineSink();
+  const rejected: RejectedEvent[] = [];
+  const reporter = createReporter({
+    service: SERVICE,
+    log: { destination: sink },
+    platform: false,
+    onRejected: (event) => rejected.push(event),
+    ...options,
+  });
+  onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
+  const records = () => sink.lines.map((line) => JSON.parse(line));
+  /** In the order of the rejections: `log ERR_…`, `webhook ERR_…`. */
+  const rejections = () => rejected.map(({ channel, error }) => `${channel} ${error.code}`);
+  return { reporter, sink, records, rejected, rejections };
+}
+
+interface Receiving extends ReceiverOptions {
+  /** Further options of the sender. */
+  readonly webhook?: object;
+}
+
+/** A reporter that sends its messages to a receiver. */
+export async function openSendingReporter(
+  options: Partial<ReporterOptions> = {},
+  { webhook, ...answers }: Receiving = {},
+) {
+  const receiver = await openReceiver(answers);
+  const opened = openReporter({ webhook: { ...webhookTo(receiver), ...webhook }, ...options });
+  const messages = () =>
+    receiver.requests.flatMap(({ body }) => JSON.parse(String(body)) as Element[]);
+  return { ...opened, receiver, messages };
+}
+
+export const webhookTo = ({ url }: Receiver) =>
+  ({ url, secret: SECRET, network: 'allow-private' }) as const;
+
+export interface Element {
+  readonly message_id: string;
+  readonly message: Readonly<Record<string, unknown>>;
+}
