@@ -59,7 +59,9 @@ const platformAttributes = () => ({ ...OTEL(), ...DATADOG(), ...ECS() });
 
 /** Of any type, and named so that the output has them in the same order in both readings. */
 const anyPlatformAttributes = (): Record<string, z.ZodType> =>
-  Object.fromEntries(Object.keys(platformAttributes()).map((name) => [name, z.unknown().optional()]));
+  Object.fromEntries(
+    Object.keys(platformAttributes()).map((name) => [name, z.unknown().optional()]),
+  );
 
 type PlatformAttributes<R extends Reading> = R extends 'emitted'
   ? ReturnType<typeof platformAttributes>
