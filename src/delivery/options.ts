@@ -175,8 +175,8 @@ export const DELIVERY_OPTIONS = {
     'a queue in memory',
   ),
   /**
-   * Whether this process accepts messages, delivers them, or both. `'enqueue'` and `'deliver'` need a `queue`.
-   * Default `'both'`.
+   * Whether this process delivers messages, or only accepts them (`'enqueue'`). `'enqueue'` and `'deliver'` need a
+   * `queue`. Default `'both'`.
    */
   role: option<SenderRole>(oneOf('both', 'enqueue', 'deliver'), 'both'),
   ...DIALECT,

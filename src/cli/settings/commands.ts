@@ -193,7 +193,7 @@ const select = settingsCommand({
 });
 
 const format = settingsCommand({
-  summary: 'Upgrades the organisation from the deprecated format 1 to format 2.',
+  summary: 'Changes all applications from the deprecated format 1 to format 2.',
   options: {},
   notes: ['Applies to messages accepted from then on, and cannot be undone.'],
   examples: ['format settings.json'],

@@ -34,7 +34,7 @@ const MAX = Number.MAX_SAFE_INTEGER;
 export const MEMORY_OPTIONS = {
   /**
    * Limits the bytes that wait, counted as they are sent. `enqueue` rejects with `ERR_QUEUE_FULL` above it.
-   * The heap needs about 300 bytes more for each message. From 1; default 67108864 (64 MiB).
+   * The heap needs about 250 bytes more for each message. From 1; default 67108864 (64 MiB).
    */
   maxPendingBytes: option(integer(1, MAX), 64 * MIB),
   /** Limits the number of messages that wait. From 1; default 100000. */
