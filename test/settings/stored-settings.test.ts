@@ -14,14 +14,6 @@ const textOf = (applications: unknown, format?: number): string =>
 const read = (text: string) => readAtOnce(readStored(text, storedSchemas('here')));
 const toDeliver = (text: string) => readAtOnce(applicationsToDeliver(read(text), () => undefined));
 
-function thrown(run: () => unknown): unknown {
-  try {
-    return run();
-  } catch (error) {
-    return error;
-  }
-}
-
 describe('applications to deliver', () => {
   test('are frozen', () => {
     const selections = { modules: { waf: true }, playbooks: { notify: true } };
@@ -54,35 +46,6 @@ describe('applications to deliver', () => {
 });
 
 describe('the text of settings', () => {
-  test('is refused with all faults of all applications', () => {
-    const text = textOf({
-      a: agent('a'),
-      b: { name: 7, environment: null },
-      c: { ...agent('c'), url: '' },
-    });
-    expect(thrown(() => read(text))).toMatchObject({
-      code: 'ERR_SETTINGS_FAILED',
-      path: ['applications', 'b', 'name'],
-      issues: [
-        { path: ['applications', 'b', 'name'] },
-        { path: ['applications', 'b', 'environment'] },
-        { path: ['applications', 'c', 'url'] },
-        { path: ['applications', 'c', 'secret'] },
-      ],
-    });
-  });
-
-  test('must have names only for format 1', () => {
-    const applications = { a: { url: 'https://receiver.example', secret: 'secret' } };
-    expect(toDeliver(textOf(applications)).get('a')).toMatchObject({ format: 2 });
-    expect(thrown(() => read(textOf(applications, 1)))).toMatchObject({
-      issues: [
-        { path: ['applications', 'a', 'name'] },
-        { path: ['applications', 'a', 'environment'] },
-      ],
-    });
-  });
-
   test('is read in steps: after parsing, and after each application', () => {
     const reading = readStored(
       textOf({ a: agent('a'), b: agent('b'), c: agent('c') }),
