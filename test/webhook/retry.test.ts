@@ -4,7 +4,6 @@ import {
   type FailedAttempt,
   type NextAttempt,
   nextAttempt,
-  nextTime,
   type RetrySchedule,
 } from '../../src/webhook/retry.ts';
 
@@ -33,6 +32,11 @@ const DIRECT: RetrySchedule = { delaysMs: [500, 2000, 5000], maxWaitMs: 30_000 }
 /** Without a limit by status and without Retry-After. */
 const NO_LIMITS = { maxAttempts: undefined, retryAfterMs: undefined };
 const FIRST: FailedAttempt = { ...NO_LIMITS, step: 0, acceptedAt: 1000, now: 1000 };
+const NO_DELAYS: RetrySchedule = { delaysMs: [], repeatLast: true, horizonMs: HOUR_MS };
+const REPEATING: RetrySchedule = { delaysMs: [10, 20], repeatLast: true };
+const upTo = (horizonMs: number): RetrySchedule => ({ delaysMs: [500], horizonMs });
+const at = (ms: number): NextAttempt => ({ kind: 'retry', at: ms });
+const EXHAUSTED: NextAttempt = { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined };
 const noJitter = () => 0;
 const maxJitter = () => 1 - Number.EPSILON / 2;
 
@@ -63,68 +67,17 @@ const anyRandom = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 describe('the next attempt', () => {
   test.each<[string, RetrySchedule, Partial<FailedAttempt>, () => number, NextAttempt]>([
-    ['comes after the first delay', DIRECT, {}, noJitter, { kind: 'retry', at: 1500 }],
-    ['comes after the second delay', DIRECT, { step: 1 }, noJitter, { kind: 'retry', at: 3000 }],
-    ['comes after the third delay', DIRECT, { step: 2 }, noJitter, { kind: 'retry', at: 6000 }],
-    [
-      'is none after the last delay',
-      DIRECT,
-      { step: 3 },
-      noJitter,
-      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
-    ],
-    ['is up to a quarter later', DIRECT, {}, maxJitter, { kind: 'retry', at: 1625 }],
-    ['is half as much later', DIRECT, { step: 1 }, () => 0.5, { kind: 'retry', at: 3250 }],
-    [
-      'is none without delays: exactly one attempt',
-      { delaysMs: [] },
-      {},
-      noJitter,
-      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
-    ],
-    [
-      'is none without delays, even with repeatLast',
-      { delaysMs: [], repeatLast: true, horizonMs: HOUR_MS },
-      {},
-      noJitter,
-      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
-    ],
-    ['comes at once after 0', { delaysMs: [0] }, {}, maxJitter, { kind: 'retry', at: 1000 }],
-    [
-      'waits for Retry-After if it is longer',
-      DIRECT,
-      { retryAfterMs: 7000 },
-      noJitter,
-      { kind: 'retry', at: 8000 },
-    ],
-    [
-      'adds jitter to Retry-After, too',
-      DIRECT,
-      { retryAfterMs: 8000 },
-      maxJitter,
-      { kind: 'retry', at: 11_000 },
-    ],
-    [
-      'waits for the schedule if Retry-After is shorter',
-      DIRECT,
-      { retryAfterMs: 400 },
-      noJitter,
-      { kind: 'retry', at: 1500 },
-    ],
-    [
-      'may wait for maxWaitMs',
-      DIRECT,
-      { retryAfterMs: 30_000 },
-      noJitter,
-      { kind: 'retry', at: 31_000 },
-    ],
-    [
-      'is not moved past maxWaitMs by jitter',
-      DIRECT,
-      { retryAfterMs: 29_000 },
-      maxJitter,
-      { kind: 'retry', at: 31_000 },
-    ],
+    ['comes after the first delay', DIRECT, {}, noJitter, at(1500)],
+    ['comes after the last delay', DIRECT, { step: 2 }, noJitter, at(6000)],
+    ['is none after the last delay', DIRECT, { step: 3 }, noJitter, EXHAUSTED],
+    ['is up to a quarter later', DIRECT, {}, maxJitter, at(1625)],
+    ['is none without delays: exactly one attempt', { delaysMs: [] }, {}, noJitter, EXHAUSTED],
+    ['is none without delays, even with repeatLast', NO_DELAYS, {}, noJitter, EXHAUSTED],
+    ['comes at once after 0', { delaysMs: [0] }, {}, maxJitter, at(1000)],
+    ['waits for a longer Retry-After', DIRECT, { retryAfterMs: 7000 }, noJitter, at(8000)],
+    ['waits longer than Retry-After says', DIRECT, { retryAfterMs: 400 }, noJitter, at(1500)],
+    ['may wait for maxWaitMs', DIRECT, { retryAfterMs: 30_000 }, noJitter, at(31_000)],
+    ['keeps to maxWaitMs with jitter', DIRECT, { retryAfterMs: 29_000 }, maxJitter, at(31_000)],
     [
       'is none if Retry-After is longer than maxWaitMs',
       DIRECT,
@@ -132,68 +85,29 @@ describe('the next attempt', () => {
       noJitter,
       { kind: 'dead', reason: 'wait-too-long', waitMs: 30_001 },
     ],
-    [
-      'is none if its delay is longer than maxWaitMs',
-      { delaysMs: [501], maxWaitMs: 500 },
-      { retryAfterMs: 1 },
-      noJitter,
-      { kind: 'dead', reason: 'wait-too-long', waitMs: 501 },
-    ],
-    [
-      'repeats the last delay',
-      { delaysMs: [10, 20], repeatLast: true },
-      { step: 100 },
-      noJitter,
-      { kind: 'retry', at: 1020 },
-    ],
-    [
-      'does not repeat without repeatLast',
-      { delaysMs: [10, 20], repeatLast: false },
-      { step: 2 },
-      noJitter,
-      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
-    ],
-    [
-      'may come at the horizon',
-      { delaysMs: [500], horizonMs: 700 },
-      { now: 1200 },
-      noJitter,
-      { kind: 'retry', at: 1700 },
-    ],
-    [
-      'is not moved past the horizon by jitter',
-      { delaysMs: [500], horizonMs: 700 },
-      { now: 1200 },
-      maxJitter,
-      { kind: 'retry', at: 1700 },
-    ],
+    ['repeats the last delay', REPEATING, { step: 100 }, noJitter, at(1020)],
+    ['may come at the horizon', upTo(700), { now: 1200 }, noJitter, at(1700)],
+    ['keeps to the horizon with jitter', upTo(700), { now: 1200 }, maxJitter, at(1700)],
     [
       'is none past the horizon',
-      { delaysMs: [500], horizonMs: 699 },
+      upTo(699),
       { now: 1200 },
       noJitter,
       { kind: 'dead', reason: 'horizon-passed', waitMs: 500 },
     ],
     [
-      'is none if Retry-After exceeds the horizon',
-      { delaysMs: [500], horizonMs: 700 },
-      { retryAfterMs: 701 },
-      noJitter,
-      { kind: 'dead', reason: 'horizon-passed', waitMs: 701 },
-    ],
-    [
-      'comes while the status allows more attempts',
+      'comes while the status allows it',
       QUEUE,
       { step: 4, maxAttempts: 6 },
       noJitter,
-      { kind: 'retry', at: 1_801_000 },
+      at(1_801_000),
     ],
     [
-      'is none when those attempts are used up',
+      'is none above the limit of a status',
       QUEUE,
       { step: 5, maxAttempts: 6 },
       noJitter,
-      { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined },
+      EXHAUSTED,
     ],
   ])('%s', (_title, schedule, failed, random, next) => {
     expect(nextAttempt(schedule, { ...FIRST, ...failed }, random)).toEqual(next);
@@ -226,23 +140,5 @@ describe('the next attempt', () => {
         expect(next.kind).toBe(nextAttempt(schedule, failed, noJitter).kind);
       }),
     );
-  });
-});
-
-describe('a wait outside the schedule', () => {
-  test.each([
-    [0, { kind: 'retry', at: 1000 }],
-    [30_000, { kind: 'retry', at: 31_000 }],
-    [30_001, { kind: 'dead', reason: 'wait-too-long', waitMs: 30_001 }],
-  ])('of %i ms follows the same limits', (waitMs, next) => {
-    expect(nextTime(DIRECT, { waitMs, acceptedAt: 1000, now: 1000 }, noJitter)).toEqual(next);
-  });
-
-  test('has no limit if the schedule sets none', () => {
-    const wait = { waitMs: 24 * HOUR_MS, acceptedAt: 0, now: 5 };
-    expect(nextTime({ delaysMs: [] }, wait, noJitter)).toEqual({
-      kind: 'retry',
-      at: 24 * HOUR_MS + 5,
-    });
   });
 });

@@ -54,16 +54,25 @@ interface Pooled {
 
 /** `maxIdle` counts all keys together; the longest idle connection is closed first. */
 export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionPool {
-  const idle = createIdleList<Pooled>(maxIdle);
+  /** The longest idle one comes first. Short, so that a search is cheap. */
+  const idle: Pooled[] = [];
   const all = new Set<Pooled>();
 
   const discard = (pooled: Pooled): Promise<void> => {
     pooled.destroyed ??= pooled.connection.destroy().finally(() => all.delete(pooled));
     return pooled.destroyed;
   };
+  /** Takes the one that became idle last: the most likely to be alive. */
+  const takeIdle = (key: string): Pooled | undefined => {
+    const at = idle.findLastIndex((pooled) => pooled.key === key);
+    return at < 0 ? undefined : idle.splice(at, 1)[0];
+  };
   const open = (key: string, make: MakeConnection): Pooled => {
     const connection = make(() => {
-      if (idle.remove(pooled)) void discard(pooled);
+      const at = idle.indexOf(pooled);
+      if (at < 0) return;
+      idle.splice(at, 1);
+      void discard(pooled);
     });
     const pooled: Pooled = { key, madeAtMs: clock.monotonicMs(), connection };
     all.add(pooled);
@@ -72,13 +81,14 @@ export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionP
   const release = (pooled: Pooled): void => {
     const isOld = clock.monotonicMs() - pooled.madeAtMs > MAX_AGE_MS;
     const isKept = !isOld && pooled.connection.isConnected;
-    const surplus = isKept ? idle.add(pooled) : pooled;
-    if (surplus !== undefined) void discard(surplus);
+    if (isKept) idle.push(pooled);
+    else void discard(pooled);
+    if (idle.length > maxIdle) void discard(idle.shift() as Pooled);
   };
 
   return {
     lease: (key, make) => {
-      const pooled = idle.take(key) ?? open(key, make);
+      const pooled = takeIdle(key) ?? open(key, make);
       return {
         dispatcher: pooled.connection.dispatcher,
         connectInfo: pooled.connection.begin(),
@@ -91,49 +101,5 @@ export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionP
     close: async () => {
       await Promise.all([...all].map(discard));
     },
-  };
-}
-
-export interface IdleList<Item> {
-  /** Takes the item of this key that became idle last: the most likely to be alive. */
-  take(key: string): Item | undefined;
-  /** Returns the longest idle item, removed, if there are more than `maxItems`. */
-  add(item: Item): Item | undefined;
-  /** Returns whether the item was idle. */
-  remove(item: Item): boolean;
-}
-
-export function createIdleList<Item extends { readonly key: string }>(
-  maxItems: number,
-): IdleList<Item> {
-  // In insertion order: the longest idle comes first.
-  const all = new Set<Item>();
-  const byKey = new Map<string, Item[]>();
-
-  const remove = (item: Item): boolean => {
-    if (!all.delete(item)) return false;
-    const ofKey = byKey.get(item.key) ?? [];
-    ofKey.splice(ofKey.lastIndexOf(item), 1);
-    if (ofKey.length === 0) byKey.delete(item.key);
-    return true;
-  };
-
-  return {
-    take: (key) => {
-      const item = byKey.get(key)?.at(-1);
-      if (item !== undefined) remove(item);
-      return item;
-    },
-    add: (item) => {
-      all.add(item);
-      const ofKey = byKey.get(item.key);
-      if (ofKey === undefined) byKey.set(item.key, [item]);
-      else ofKey.push(item);
-      if (all.size <= maxItems) return undefined;
-      const [oldest] = all;
-      if (oldest !== undefined) remove(oldest);
-      return oldest;
-    },
-    remove,
   };
 }

@@ -58,13 +58,6 @@ describe('an attempt', () => {
     expect(ends).toEqual(['broken', 'over']);
   });
 
-  test('keeps the status when it is stopped right after the response headers', async () => {
-    const { attempt } = startAttempt();
-    attempt.onResponseStart(null, 202, {});
-    attempt.stop(failure('aborted', 'closed'));
-    expect(await attempt.result).toMatchObject({ kind: 'response', status: 202 });
-  });
-
   test('ends once: later events change nothing', async () => {
     const { attempt, ends } = startAttempt();
     attempt.stop(failure('protocol', 'X'));
@@ -86,13 +79,5 @@ describe('an attempt', () => {
     expect(attempt.signal.aborted).toBe(false);
     expect(timers.size).toBe(0);
     expect(ends).toEqual(['clean', 'over']);
-  });
-
-  test('reads no more of a response than its limit', async () => {
-    const { attempt, ends } = startAttempt();
-    attempt.onResponseStart(null, 200, {});
-    attempt.onResponseData(null, Buffer.alloc(11));
-    expect(await attempt.result).toMatchObject({ status: 200 });
-    expect(ends).toEqual(['broken', 'over']);
   });
 });

@@ -22,8 +22,6 @@ describe('the timings of an attempt', () => {
 
   test.each([
     ['http and an address', false, '127.0.0.1', ['tcpMs']],
-    ['http and a name', false, 'localhost', ['dnsMs', 'tcpMs']],
-    ['https and an address', true, '127.0.0.1', ['tcpMs', 'tlsMs']],
     ['https and a name', true, 'localhost', ['dnsMs', 'tcpMs', 'tlsMs']],
   ])('report each phase once for %s, and none if the connection is reused', async (...row) => {
     const [, isTls, urlHost, phases] = row;

@@ -64,12 +64,6 @@ describe('TLS', () => {
     expect(code).toMatch(/^(ERR_SSL_|EPROTO)/);
   });
 
-  test('fails with ECONNRESET if the peer ends the handshake', async () => {
-    const canary = await openReceiver({ onConnection: (socket) => socket.end() });
-    const agent = guardedAgent({ network });
-    expect(await codeOf(`https://127.0.0.1:${canary.port}/`, agent)).toBe('ECONNRESET');
-  });
-
   describe('with TLS defaults of the host', () => {
     test('requires TLS 1.2 even if the host allows 1.1', async () => {
       setDefaults('TLSv1');

@@ -66,35 +66,6 @@ describe('a connect', () => {
       ['tlsMs', 13],
     ]);
   });
-
-  test('does not report a phase that fails', async () => {
-    const canary = await startCanary();
-    await canary.close();
-    const { lookup, clock } = steppedClock();
-    const url = `http://hooks.test:${canary.port}/`;
-    const { done, phases } = watchedConnect({ lookup, clock }, url);
-    expect(await done).toMatchObject({ code: 'ECONNREFUSED' });
-    expect(phases).toEqual([['dnsMs', 7]]);
-  });
-
-  test('ends a hanging handshake and its socket when its signal is aborted', async () => {
-    const canary = await startCanary();
-    const { done, end } = watchedConnect({}, `https://127.0.0.1:${canary.port}/`);
-    await canary.connected(1);
-    end();
-    expect(await done).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT' });
-    await canary.idle();
-  });
-
-  test('keeps a connection that was made before its signal is aborted', async () => {
-    const canary = await startCanary();
-    const { done, end } = watchedConnect({}, `http://127.0.0.1:${canary.port}/`);
-    const socket = (await done) as net.Socket;
-    end();
-    await systemClock.sleep(20);
-    expect(socket.destroyed).toBe(false);
-    expect(canary.openConnectionCount).toBe(1);
-  });
 });
 
 describe('credentials', () => {

@@ -8,31 +8,29 @@ import type { FailureCode } from '../../../src/webhook/outcome.ts';
 const withCode = (code: unknown, cause?: unknown): Error =>
   Object.assign(new Error('received text', { cause }), { code });
 
-const words = (text: string): string[] => text.trim().split(/\s+/);
-
+/** One system code for each failure, and one for each family of codes. */
 const BY_CODE: Readonly<Record<Exclude<FailureCode, 'aborted'>, readonly string[]>> = {
   'address-refused': ['ERR_ADDRESS_REFUSED'],
-  dns: words(`
-    ENOTFOUND ENODATA ESERVFAIL EBADNAME EBADRESP EREFUSED ETIMEOUT ENONAME EAI_AGAIN EAI_FAIL`),
+  dns: ['ENOTFOUND', 'EAI_AGAIN'],
   'connection-refused': ['ECONNREFUSED'],
-  'network-unreachable': words('ENETUNREACH EHOSTUNREACH ENETDOWN EHOSTDOWN EADDRNOTAVAIL'),
+  'network-unreachable': ['EHOSTUNREACH'],
   'connect-timeout': ['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'],
-  tls: words(`
-    EPROTO UND_ERR_PRX_TLS DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN
-    UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE
-    UNABLE_TO_DECRYPT_CERT_SIGNATURE UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY CERT_CHAIN_TOO_LONG
-    CERT_HAS_EXPIRED CERT_NOT_YET_VALID CERT_REJECTED CERT_REVOKED CERT_SIGNATURE_FAILURE
-    CERT_UNTRUSTED ERROR_IN_CERT_NOT_AFTER_FIELD ERROR_IN_CERT_NOT_BEFORE_FIELD HOSTNAME_MISMATCH
-    INVALID_CA INVALID_PURPOSE PATH_LENGTH_EXCEEDED
-    ERR_SSL_WRONG_VERSION_NUMBER ERR_OSSL_PEM_NO_START_LINE ERR_TLS_CERT_ALTNAME_INVALID CRL_HAS_EXPIRED`),
+  tls: [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'CERT_HAS_EXPIRED',
+    'ERROR_IN_CERT_NOT_AFTER_FIELD',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+    'ERR_OSSL_PEM_NO_START_LINE',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'CRL_HAS_EXPIRED',
+  ],
   'headers-timeout': ['UND_ERR_HEADERS_TIMEOUT'],
   deadline: ['TimeoutError'],
   'undici-missing': ['ERR_PEER_MISSING'],
-  'connection-reset': ['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_SOCKET'],
-  protocol: words(`
-    HPE_INVALID_CONSTANT HTTPParserError UND_ERR_HEADERS_OVERFLOW
-    UND_ERR_RES_CONTENT_LENGTH_MISMATCH UND_ERR_RES_EXCEEDED_MAX_SIZE`),
-  network: words('EMFILE EPERM UND_ERR_DESTROYED UND_ERR_INVALID_ARG ERR_INVALID_URL'),
+  'connection-reset': ['ECONNRESET', 'UND_ERR_SOCKET'],
+  protocol: ['HPE_INVALID_CONSTANT', 'HTTPParserError', 'UND_ERR_RES_EXCEEDED_MAX_SIZE'],
+  network: ['EMFILE'],
 };
 
 const CASES = Object.entries(BY_CODE).flatMap(([code, systemCodes]) =>
@@ -96,24 +94,12 @@ describe('failureOf', () => {
     expect(failureOf(error)).toEqual(failure('network', 'no error code'));
   });
 
-  test.each([
-    'constructor',
-    '__proto__',
-    'received text',
-    'HPE_ received text',
-    'ERR_SSL_\n',
-    'E',
-    `E${'X'.repeat(64)}`,
-    ' EOTHER',
-    '',
-  ])('does not repeat %j, which is not a code', (code) => {
-    expect(failureOf(withCode(code))).toEqual(failure('network', 'no error code'));
-  });
-
-  test('accepts a code of 64 letters', () => {
-    const code = `E${'X'.repeat(63)}`;
-    expect(failureOf(withCode(code))).toEqual(failure('network', code));
-  });
+  test.each(['constructor', 'HPE_ received text', 'ERR_SSL_\n', 'E', `E${'X'.repeat(64)}`])(
+    'does not repeat %j, which is not a code',
+    (code) => {
+      expect(failureOf(withCode(code))).toEqual(failure('network', 'no error code'));
+    },
+  );
 
   test('contains nothing of the thrown value', () => {
     fc.assert(
@@ -136,10 +122,5 @@ describe('failure', () => {
   test.each(ALL)('describes %s in one sentence: what happened, mark, advice', (code) => {
     const { detail } = failure(code, 'MARK');
     expect(detail).toMatch(/^[A-Z][^.;()]+ \(MARK\); [a-z`][^;]+\.$/);
-  });
-
-  test('describes every code differently', () => {
-    const details = ALL.map((code) => failure(code, 'X').detail);
-    expect(new Set(details).size).toBe(ALL.length);
   });
 });

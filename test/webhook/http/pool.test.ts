@@ -74,16 +74,6 @@ describe('a pool of connections', () => {
     expect(made).toHaveLength(2);
   });
 
-  test('does not share connections between keys', () => {
-    const { lease, made } = poolOf();
-    lease('a').end('clean');
-    lease('b').end('clean');
-    expect(made).toHaveLength(2);
-    lease('a').end('clean');
-    lease('b').end('clean');
-    expect(made).toHaveLength(2);
-  });
-
   test('destroys a broken connection, and one that was lost while in use', () => {
     const { lease, made, destroyed } = poolOf();
     lease().end('broken');
@@ -143,14 +133,5 @@ describe('a pool of connections', () => {
     expect(isClosed).toBe(false);
     resumeDestroying();
     await closing;
-  });
-
-  test('closes at once if all connections were already discarded', async () => {
-    const { pool, lease, destroyed, delayDestroying } = poolOf();
-    lease().end('broken');
-    await nextTurn();
-    delayDestroying();
-    await pool.close();
-    expect(destroyed()).toEqual([1]);
   });
 });

@@ -62,12 +62,4 @@ describe('the bytes of a response', () => {
     renew();
     expect([read(CONTINUE), read(OK), read(CONTINUE)]).toEqual([SKIPPED, OK, CONTINUE]);
   });
-
-  test('are read by size, or null if there are none', () => {
-    const { stream } = reading();
-    expect(stream.read()).toBeNull();
-    stream.push('abc');
-    expect(String(stream.read(2))).toBe('ab');
-    expect(String(stream.read())).toBe('c');
-  });
 });
