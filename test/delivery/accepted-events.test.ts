@@ -12,14 +12,19 @@ test('a call publishes the numbers of accepted and of skipped messages of each a
     },
     options: () => ({ role: 'enqueue', queue: createMemoryQueue() }),
   });
-  const given = [...messages(2, 'shop-1'), message('other', 'shop-2'), ...messages(3, 'silent')];
+  const given = [
+    message('m-0', 'shop-1'),
+    message('m-1', '__proto__'),
+    message('m-2', 'shop-1'),
+    ...messages(3, 'silent'),
+  ];
   await sender.send(given, { module: 'waf' });
   const counts = published
     .filter(([name]) => name === 'accepted' || name === 'skipped')
     .map(([name, event]) => [name, event]);
   expect(counts).toMatchObject([
     ['accepted', { applicationId: 'shop-1', format: 2, count: 2 }],
-    ['accepted', { applicationId: 'shop-2', format: 2, count: 1 }],
+    ['accepted', { applicationId: '__proto__', format: 2, count: 1 }],
     ['skipped', { applicationId: 'silent', reason: 'module-not-selected', count: 3 }],
   ]);
 });

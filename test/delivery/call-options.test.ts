@@ -18,18 +18,11 @@ const REFUSED: readonly (readonly [Call, unknown, readonly string[]])[] = [
   ['flush', null, []],
   ['flush', { signal: 5 }, ['signal']],
   ['flush', { deadlineMs: -1 }, ['deadlineMs']],
-  ['flush', { timeoutMs: 5 }, ['timeoutMs']],
-  ['close', null, []],
   ['close', { deadlineMs: null }, ['deadlineMs']],
-  ['close', { timeoutMs: 5 }, ['timeoutMs']],
-  ['deadLetters', [], []],
   ['deadLetters', { limit: null }, ['limit']],
-  ['deadLetters', { ids: '1' }, ['ids']],
   ['replay', 'shop-1', []],
-  ['replay', { ids: 'm-1' }, ['ids']],
   ['replay', { ids: ['1', 2] }, ['ids']],
   ['purge', null, []],
-  ['purge', { application: 'shop-1' }, ['application']],
   ['purge', { applicationId: null }, ['applicationId']],
 ];
 

@@ -48,12 +48,15 @@ test('a secret that is a function is asked for each time', async () => {
   expect(await asked.resolve('shop-1')).toMatchObject({ secret: 'secret 2' });
 });
 
+const DISABLED = { ...SHOP, enabled: false, secret: () => Promise.reject(new Error('x')) };
+
 test.each<[string, ResolvedApplication | undefined, string]>([
   ['none', undefined, 'unknown'],
   ['no URL', { ...SHOP, url: undefined }, 'unknown'],
   ['no secret', { ...SHOP, secret: undefined }, 'unknown'],
   ['a URL of another scheme', { ...SHOP, url: 'ftp://receiver.example/' }, 'unusable'],
   ['an empty secret', { ...SHOP, secret: '' }, 'unusable'],
+  ['a secret that is not asked for: they are disabled', DISABLED, 'disabled'],
   ['no secret when asked', { ...SHOP, secret: () => Promise.reject(new Error('x')) }, 'failed'],
 ])('there is no destination where the settings have %s', async (_what, application, why) => {
   expect(await destinations(() => application).resolve('shop-1')).toBe(why);

@@ -216,26 +216,6 @@ describe('a message that fails', () => {
     expect(played.clock.sleeps).toEqual([562]);
   });
 
-  test('is reported beside what is delivered, in the order given', async () => {
-    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'a').slice(2)];
-    const { report } = await play({
-      messages,
-      steps: ['tls', 200],
-      options: { schedule: NO_RETRY },
-    });
-    expect(report.delivered).toEqual(['m1']);
-    expect(report.ok).toBe(false);
-    expect(report.undelivered).toStrictEqual(
-      [0, 2].map((index) => ({
-        index,
-        message_id: `m${index}`,
-        reason: 'attempts-exhausted',
-        failure: 'tls',
-        detail: 'scripted tls',
-      })),
-    );
-  });
-
   test('with 410 is tried again like any failure', async () => {
     const played = await play({ messages: batch(1), steps: [410, 410, 200] });
     expect(posts(played)).toEqual(['0: m0 (0)', '500: m0 (1)', '2500: m0 (2)']);

@@ -171,12 +171,6 @@ describe('a message is skipped', () => {
       'playbook-not-selected',
     ],
     [
-      'for a playbook of an event',
-      event('chosen'),
-      { playbook: 'notify' },
-      'playbook-not-selected',
-    ],
-    [
       'as an update in format 1',
       incident('old-1', { message: { application_id: 'old-1', incident_status: 'updated' } }),
       {},
@@ -197,14 +191,11 @@ describe('a message is skipped', () => {
   });
 
   test.each<[string, unknown, unknown]>([
-    ['for a selected module', event('chosen'), { module: 'waf' }],
-    ['for a selected playbook', response('chosen', 'Block IPs'), {}],
     [
       'if the call names a selected one instead',
       response('chosen', 'Notify'),
       { playbook: 'Block IPs' },
     ],
-    ['where nothing is chosen', response('shop-1', 'Notify'), { module: 'rasp' }],
   ])('but not %s', async (_title, message, selection) => {
     const { entries, skipped } = await accept({ messages: [message], selection });
     expect([entries.length, skipped]).toEqual([1, []]);
@@ -254,12 +245,6 @@ describe('for an application of format 1', () => {
 
 describe('a batch is refused, all of it', () => {
   test.each<[string, Partial<Call>, string, readonly unknown[]]>([
-    [
-      'for a message that does not follow the contract',
-      { messages: [event('shop-1'), { ...event('shop-1'), message_type: '' }] },
-      'ERR_INVALID_MESSAGE',
-      [1, 'message_type'],
-    ],
     [
       'for an application that the settings do not have',
       { messages: [event('shop-1'), event('nobody')] },

@@ -67,14 +67,12 @@ function usualPerSecond(sent: readonly Sent[]): number {
 }
 
 /** Tests that rate limits hold for two senders, and that they are nearly reached while messages wait. */
-export function testRateLimits(
-  openStore: () => (() => MessageQueue) | Promise<() => MessageQueue>,
-): void {
+export function testRateLimits(openStore: () => () => MessageQueue): void {
   test.each<[Limits, number]>([
     [{ maxRequestsPerSecond: 10 }, 1],
     [{ maxMessagesPerSecond: 50 }, 5],
   ])('keep and nearly reach %j', async (limits, maxMessages) => {
-    const sent = await sendFromTwo(await openStore(), limits, maxMessages);
+    const sent = await sendFromTwo(openStore(), limits, maxMessages);
     const { maxRequestsPerSecond, maxMessagesPerSecond } = limits;
     const rate = maxRequestsPerSecond ?? maxMessagesPerSecond ?? 0;
     expect(sent.length).toBeGreaterThan(10);

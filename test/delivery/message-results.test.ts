@@ -116,7 +116,6 @@ describe('a message', () => {
 
     // D73
     ['goes with half as many messages', { status: 413, count: 9 }, retry(0, {}, 4)],
-    ['goes alone from two', { status: 413, count: 2 }, retry(0, {}, 1)],
     [
       'keeps its retry state meanwhile',
       { status: 413, count: 4, retryState: { failures: 3, refusals: 2 } },
@@ -143,11 +142,6 @@ describe('a message', () => {
       'goes on being bisected',
       { status: 422, count: 5, retryState: { failures: 1, isBisecting: true } },
       retry(0, { failures: 1, isBisecting: true }, 2),
-    ],
-    [
-      'that is being bisected is bisected with other messages too',
-      { status: 422, count: 4, retryState: { isBisecting: true } },
-      retry(0, { isBisecting: true }, 2),
     ],
     [
       'is bisected after Retry-After',
@@ -194,10 +188,6 @@ describe('a message', () => {
       { status: 404, retryState: { failures: 1 } },
       retry(30_000, { failures: 2, refusals: 1 }),
     ],
-
-    // D72: what pauses or closes a destination is a failure of its messages like others.
-    ['is due again after a pause', { status: 429 }, retry(5000, { failures: 1 })],
-    ['is due again after 410', { status: 410 }, retry(5000, { failures: 1, refusals: 1 })],
   ])('%s', (_title, given, result) => {
     expect(judge(given)).toEqual(result);
   });

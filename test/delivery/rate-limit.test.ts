@@ -232,42 +232,4 @@ describe('a destination with `enabled: false`', () => {
     enabled = true;
     expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
   });
-
-  test('gets its messages as dead letters at the horizon, without an attempt', async () => {
-    const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: SECRET };
-    const { sender, clock, poster, published } = startEngine({
-      destination: { settings: { applications: { 'shop-1': { ...shop, enabled: false } } } },
-      options: { schedule: { horizonMs: 600_000 } },
-    });
-    await sender.send(many(2));
-    await clock.advance(600_000);
-    expect((await sender.stats()).pending).toBe(2);
-    await clock.advance(120_000);
-    expect(await sender.stats()).toMatchObject({ pending: 0, dead: 2 });
-    const reason = 'horizon-passed';
-    expect(published.filter(([name]) => name === 'dead').map(([, event]) => event)).toMatchObject([
-      { message_id: 'm-0', reason },
-      { message_id: 'm-1', reason },
-    ]);
-    expect(poster.posts).toEqual([]);
-  });
-
-  test('is not asked for its secret', async () => {
-    let asked = 0;
-    const secret = () => {
-      asked += 1;
-      return SECRET;
-    };
-    const shop = {
-      name: 'shop',
-      environment: 'test',
-      url: 'https://one.example/',
-      secret,
-      enabled: false,
-    };
-    const sender = openSender({ settings: { applications: { 'shop-1': shop } } });
-    await sender.send(many(1));
-    await sender.flush({ deadlineMs: 50 });
-    expect(asked).toBe(0);
-  });
 });

@@ -49,13 +49,6 @@ describe('accepted messages', () => {
     },
   );
 
-  test('of format 1 are stored as they are', async () => {
-    const elements = Object.values(ELEMENTS);
-    const accepted = await accept(elements, { format: 1 });
-    expect(accepted.map(({ stored }) => JSON.parse(stored.bytes.toString()))).toEqual(elements);
-    expect(accepted.map(({ stored }) => stored.format)).toEqual([1, 1, 1, 1]);
-  });
-
   test('are those of the array when it was given, although the host empties it between turns', async () => {
     const batch: unknown[] = Array.from({ length: 3 }, () => EVENT);
     const clock = createFakeClock();

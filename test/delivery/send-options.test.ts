@@ -112,34 +112,12 @@ describe('an option is refused', () => {
 
   test.each<[unknown, readonly string[], string]>([
     [{ retries: 3 }, ['retries'], 'unknown key "retries" in the options'],
-    [{ format: 3 }, ['format'], 'expected format to be 2 or 1'],
-    [{ schedule: { retries: 1 } }, ['schedule', 'retries'], 'unknown key "retries" in schedule'],
-    [
-      { schedule: { delaysMs: [1, -1] } },
-      ['schedule', 'delaysMs'],
-      `expected schedule.delaysMs to be a list of integers from 0 to ${MAX}`,
-    ],
     [
       { schedule: { repeatLast: true } },
       ['schedule', 'horizonMs'],
       'schedule.repeatLast needs schedule.horizonMs',
     ],
-    [
-      { schedule: { horizonMs: -1 } },
-      ['schedule', 'horizonMs'],
-      'expected schedule.horizonMs to be an integer from 0 to 9007199254740991',
-    ],
-    [
-      { schedule: { maxWaitMs: MAX + 1 } },
-      ['schedule', 'maxWaitMs'],
-      `expected schedule.maxWaitMs to be an integer from 0 to ${MAX}`,
-    ],
     [{ dispatcher }, ['network'], "a dispatcher of your own needs network: 'delegated'"],
-    [
-      { headers: { 'Content-Type': 'text/plain' } },
-      ['headers', 'Content-Type'],
-      'the header Content-Type is part of the contract and cannot be changed',
-    ],
   ])('%j, reported at %j', (options, path, detail) => {
     expect(errorOf(DESTINATION, options)).toMatchObject({
       code: 'ERR_INVALID_OPTION',
@@ -152,15 +130,11 @@ describe('an option is refused', () => {
 describe('a destination is refused', () => {
   test.each<[unknown, string, readonly string[]]>([
     [undefined, 'ERR_INVALID_OPTION', []],
-    [null, 'ERR_INVALID_OPTION', []],
     ['https://receiver.example', 'ERR_INVALID_OPTION', []],
-    [[DESTINATION], 'ERR_INVALID_OPTION', []],
     [{ ...DESTINATION, application: 'a' }, 'ERR_INVALID_OPTION', ['application']],
     [{ secret: 'key' }, 'ERR_INVALID_URL', ['url']],
     [{ ...DESTINATION, url: 'https://user:pass@receiver.example' }, 'ERR_INVALID_URL', ['url']],
-    [{ ...DESTINATION, url: 5 }, 'ERR_INVALID_URL', ['url']],
     [{ url: DESTINATION.url }, 'ERR_INVALID_SECRET', ['secret']],
-    [{ ...DESTINATION, secret: '' }, 'ERR_INVALID_SECRET', ['secret']],
   ])('%j with %s at %j', (destination, code, path) => {
     expect(errorOf(destination)).toMatchObject({ code, path });
   });

@@ -1,5 +1,4 @@
-import { Agent } from 'undici';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { received } from '../../src/contract/index.ts';
 import { sendNow } from '../../src/delivery/send-webhook.ts';
 import {
@@ -73,17 +72,6 @@ describe('sendWebhook', () => {
     );
     expect(report).toMatchObject({ ok: true, delivered: messages.map(() => 'msg-1') });
     await receiver.idle();
-  });
-
-  test("goes through a dispatcher of the caller's own, which stays open", async () => {
-    const receiver = await openReceiver();
-    const dispatcher = new Agent();
-    onTestFinished(() => dispatcher.destroy());
-    const options = { network: 'delegated', dispatcher } as const;
-    expect(await send(receiver, [EVENT], options)).toMatchObject({ ok: true });
-    expect(await send(receiver, [EVENT], options)).toMatchObject({ ok: true });
-    expect(receiver.connectionCount).toBe(1);
-    expect(dispatcher.closed).toBe(false);
   });
 });
 

@@ -11,7 +11,6 @@ import {
   openReceiver,
   openSender,
   SECRET,
-  senderTo,
 } from '../helpers/sender.ts';
 
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
@@ -88,22 +87,6 @@ describe('addresses', () => {
         sends: settled.length,
       })),
     );
-  });
-});
-
-describe('an attempt', () => {
-  // Other faults of a receiver end a request in the same way: see the tests of webhook/http.
-  test('at a receiver that does not answer ends, and the message is not lost', async () => {
-    const receiver = await openReceiver({ script: [{ fault: 'hang' }] });
-    // Again and again: an attempt may also end since the machine stood still.
-    const schedule = { delaysMs: [1], repeatLast: true };
-    const sender = senderTo(receiver, { deadlineMs: 150, schedule });
-    await sender.send(messages(2));
-    expect(await sender.flush()).toMatchObject({ delivered: 2, dead: 0 });
-    await receiver.waitForRequests(1, GENEROUS_TIMEOUT);
-    // After a failed attempt each has a jitter of its own.
-    expect(new Set(receiver.messageIds().keys())).toEqual(new Set(ids(2)));
-    for (const { signatureOk } of receiver.requests) expect(signatureOk).toBe(true);
   });
 });
 

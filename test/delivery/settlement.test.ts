@@ -79,14 +79,6 @@ describe('after an attempt', () => {
     });
   });
 
-  test.each([
-    [100_000, 'later'],
-    [100_001, 'smaller'],
-  ])('of %i bytes that is refused with 403 the outcome is %s (D73)', (bodyBytes, outcome) => {
-    const refused = { messages: [null, null], result: answered(403), bodyBytes };
-    expect(settleAfter(refused).outcome).toBe(outcome);
-  });
-
   test('the policy says which body is large', () => {
     const refused = { messages: [null, null], result: answered(403) };
     expect(settleAfter({ ...refused, policy: { largeBodyBytes: 399 } }).outcome).toBe('smaller');
@@ -195,9 +187,5 @@ describe('an attempt that we ended ourselves', () => {
     const { results } = settleAfter({ messages, result: failed('aborted') });
     const result = { ...retry(0, 0, own), maxMessages: count };
     expect(results).toEqual(messages.map(() => result));
-  });
-
-  test('is another thing than one that the network ended', () => {
-    expect(settleAfter({ result: failed('deadline') }).outcome).toBe('later');
   });
 });

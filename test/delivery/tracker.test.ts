@@ -81,16 +81,6 @@ describe('a tracker', () => {
     expect(tracker.pending).toBe(2);
   });
 
-  test('holds one range for consecutive messages in any order', () => {
-    const tracker = emptyTracker();
-    accept(tracker, 3, 1, 5);
-    expect(tracker.rangeCount).toBe(3);
-    accept(tracker, 4, 2);
-    expect([tracker.rangeCount, tracker.pending]).toEqual([1, 5]);
-    for (const sequence of [2, 4, 1, 5, 3]) tracker.settled(sequence, 'delivered');
-    expect([tracker.rangeCount, tracker.pending]).toEqual([0, 0]);
-  });
-
   test('lets followed messages go: they end elsewhere', async () => {
     const tracker = emptyTracker();
     const followed = new FollowedMessage();
@@ -145,12 +135,6 @@ test('the counts of a tracker hold every message that was settled here, of any s
 });
 
 describe('a watch', () => {
-  test('ends at once if nothing is pending', async () => {
-    const watch = emptyTracker().watch();
-    expect(await isDone(watch.done)).toBe(true);
-    expect(watch.counts).toEqual({ ...NONE, pending: 0 });
-  });
-
   test('is over when all that was accepted before it is settled', async () => {
     const tracker = tracking(3);
     const watch = tracker.watch();

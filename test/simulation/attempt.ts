@@ -20,7 +20,6 @@ export interface Attempt {
   /** The receiver's phase when the attempt started. */
   readonly phase: Phase | undefined;
   retryAfter: RetryAfter;
-  isTaken: boolean;
   hasHeaders: boolean;
   /** The result that the engine received. Undefined until then, and if the process crashed. */
   end: AttemptEnd | undefined;

@@ -5,8 +5,6 @@ import type { SeededRandom } from '../helpers/seeded-random.ts';
 
 /** Times are in milliseconds since the attempt started. */
 export interface Reaction {
-  /** The receiver has the whole body and processes it, even if its response is lost. */
-  readonly takenMs?: number;
   /** Status and headers have arrived. */
   readonly headersMs?: number;
   readonly endMs: number;
@@ -32,7 +30,7 @@ const answer =
   (status: number, slowerMs: readonly [number, number] = [0, 0]): React =>
   ({ latencyMs, random }) => {
     const ms = latencyMs + random.integer(...slowerMs);
-    return { takenMs: ms, headersMs: ms, endMs: ms, status };
+    return { headersMs: ms, endMs: ms, status };
   };
 
 const broken =
@@ -42,7 +40,7 @@ const broken =
 /** The receiver has the body, but its response does not arrive. */
 const responseLost =
   (failure: FailureCode, endMs?: number): React =>
-  ({ latencyMs }) => ({ takenMs: latencyMs, endMs: endMs ?? latencyMs + 1, failure });
+  ({ latencyMs }) => ({ endMs: endMs ?? latencyMs + 1, failure });
 
 const limited =
   (status: number): React =>
@@ -59,7 +57,6 @@ export const FAULTS = {
   accepted: answer(202),
   slow: answer(200, [2100, 12_000]),
   'endless-body': ({ latencyMs }) => ({
-    takenMs: latencyMs,
     headersMs: latencyMs,
     endMs: TOTAL_MS,
     status: 200,

@@ -13,22 +13,6 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 50,
   },
   {
-    name: 'a message that fails alone counts against its destination',
-    file: `${FOLDER}/settlement.ts`,
-    from: 'counts: !failedAlone &&',
-    to: 'counts: true &&',
-    invariant: 'destination-wait',
-    withinSeeds: 200,
-  },
-  {
-    name: 'a bisection counts against its destination',
-    file: `${FOLDER}/settlement.ts`,
-    from: '!(isBisection && isContent)',
-    to: '!(isBisection && !isContent)',
-    invariant: 'destination-wait',
-    withinSeeds: 200,
-  },
-  {
     name: 'a destination opens one failure late',
     file: `${FOLDER}/circuit-breaker.ts`,
     from: 'failures >= policy.openAfterFailures',
@@ -69,14 +53,6 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 50,
   },
   {
-    name: 'a new URL inherits the circuit breaker of the old one',
-    file: `${FOLDER}/circuit-breaker.ts`,
-    from: 'stored.urlHash !== urlHash ? fresh',
-    to: 'stored.urlHash === null ? fresh',
-    invariant: 'destination-wait',
-    withinSeeds: 200,
-  },
-  {
     name: 'a failing destination still gets full batches',
     file: `${FOLDER}/circuit-breaker.ts`,
     from: "health === 'healthy' ? policy.maxMessages",
@@ -109,14 +85,6 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 300,
   },
   {
-    name: 'a byte budget grows too fast',
-    file: `${FOLDER}/circuit-breaker.ts`,
-    from: 'const BYTE_GROWTH = 0.1;',
-    to: 'const BYTE_GROWTH = 4;',
-    invariant: 'byte-budget',
-    withinSeeds: 300,
-  },
-  {
     name: 'active requests are not counted',
     file: `${FOLDER}/slots.ts`,
     from: "if (state === 'active') this.#active += by;",
@@ -131,14 +99,6 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
     to: '',
     invariant: 'sent-at-once',
     withinSeeds: 50,
-  },
-  {
-    name: 'a late attempt keeps its slot',
-    file: `${FOLDER}/slots.ts`,
-    from: 'const hasPlace = keepsPlace || this.#places() > 0;',
-    to: 'const hasPlace = false;',
-    invariant: 'sent-at-once',
-    withinSeeds: 300,
   },
   {
     name: 'the application that was ready last is claimed first',

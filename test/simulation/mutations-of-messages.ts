@@ -22,22 +22,6 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 50,
   },
   {
-    name: 'a bisection never ends',
-    file: `${FOLDER}/settlement.ts`,
-    from: 'step.breaker.bisectionFailures >= policy.bisectionMaxFailures',
-    to: 'step.breaker.bisectionFailures >= policy.bisectionMaxFailures * 9',
-    invariant: 'schedule',
-    withinSeeds: 500,
-  },
-  {
-    name: 'a message that failed alone is batched again',
-    file: `${FOLDER}/settlement.ts`,
-    from: 'maxMessages: failedAlone ? 1 : bisectionLimit',
-    to: 'maxMessages: bisectionLimit',
-    invariant: 'halving',
-    withinSeeds: 300,
-  },
-  {
     name: 'a refused message gets one attempt too many',
     file: `${FOLDER}/settlement.ts`,
     from: 'refusals >= policy.refusedMaxAttempts',
@@ -68,14 +52,6 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
     to: 'Number(text)',
     invariant: 'retry-after',
     withinSeeds: 100,
-  },
-  {
-    name: 'a redirect counts as delivered',
-    file: 'webhook/outcome.ts',
-    from: "{ from: 200, to: 299, ...PLAIN, outcome: 'delivered' }",
-    to: "{ from: 200, to: 399, ...PLAIN, outcome: 'delivered' }",
-    invariant: 'delivered-is-confirmed',
-    withinSeeds: 300,
   },
   {
     name: 'an attempt that exceeded its deadline counts as aborted',

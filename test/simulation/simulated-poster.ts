@@ -96,7 +96,6 @@ function begin(
     reaction,
     retryAfter: { header: undefined, waitMs: undefined },
     phase,
-    isTaken: false,
     hasHeaders: false,
     end: undefined,
     isReopened: false,
@@ -116,23 +115,15 @@ async function runReaction(
   attempt: Attempt,
 ): Promise<AttemptResult> {
   const { reaction } = attempt;
-  const times = [reaction.takenMs, reaction.headersMs, reaction.endMs].filter(
-    (ms) => ms !== undefined,
-  );
-  for (const ms of [...new Set(times)].toSorted((a, b) => a - b)) {
+  const { headersMs = reaction.endMs, endMs } = reaction;
+  for (const ms of new Set([headersMs, endMs])) {
     const leftMs = attempt.startedAt + ms - world.now;
     if (leftMs > 0) await world.clock.sleep(leftMs, ended);
     if (!process.isAlive) return await never();
     if (ended.aborted) break;
-    if (ms === reaction.takenMs) receiveBody(attempt);
     if (ms === reaction.headersMs) receiveHeaders(world, attempt);
   }
   return resultOf(world, attempt, ended.aborted);
-}
-
-function receiveBody(attempt: Attempt): void {
-  attempt.isTaken = true;
-  for (const message of attempt.messages) message.taken += 1;
 }
 
 function receiveHeaders(world: World, attempt: Attempt): void {

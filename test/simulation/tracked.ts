@@ -38,9 +38,8 @@ export interface Tracked {
   refusals: number;
   isBisecting: boolean;
   failedAlone: boolean;
-  /** Number of 200-299 responses, and of receivers that processed it. */
+  /** Number of 200-299 responses. */
   confirmed: number;
-  taken: number;
   deadReason: DeadReason | undefined;
   discardReason: DiscardReason | undefined;
   diedAt: number;
@@ -73,7 +72,6 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     lostClaims: 0,
     notBefore: 0,
     confirmed: 0,
-    taken: 0,
     deadReason: undefined,
     discardReason: undefined,
     diedAt: 0,
