@@ -123,15 +123,6 @@ describe('a round', () => {
     expect(await stateOf(queue, 'shop-2')).toMatchObject({ health: 'closed', dead: 1 });
   });
 
-  test('does not bury messages that wait for a closed destination that has a new URL', async () => {
-    const { queue, maintenance, clock } = await keep(moved('shop-1'));
-    await enqueue(queue, 'shop-1', 3);
-    await settleOne(queue, { health: 'closed' });
-    maintenance.start();
-    await clock.advance(EVERY_MS);
-    expect(await stateOf(queue)).toMatchObject({ health: 'untried', dead: 0, pending: 3 });
-  });
-
   test.each([
     ['failing', 1, ['shop-1']],
     ['failing', 0, []],

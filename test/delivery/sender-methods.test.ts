@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { startEngine } from '../helpers/fake-engine.ts';
 import {
   applicationsOf,
   batches,
@@ -155,13 +154,5 @@ describe('sendTest', () => {
     expect(receiver.requests[0]?.messages).toMatchObject([
       { message: { application_name: 'answer 1' } },
     ]);
-  });
-
-  test('ends although the settings are never answered', async () => {
-    const { sender, clock } = startEngine({
-      destination: { settings: () => new Promise<never>(() => {}) },
-    });
-    const error = await clock.runUntilSettled(rejection(sender.sendTest('shop-1')), 10_000);
-    expect(error).toMatchObject({ code: 'ERR_UNKNOWN_APPLICATION' });
   });
 });

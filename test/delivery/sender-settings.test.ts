@@ -3,7 +3,6 @@ import { withReplacedPromise } from '../helpers/promises.ts';
 import {
   applicationsOf,
   batches,
-  GENEROUS_TIMEOUT,
   ids,
   listen,
   message,
@@ -13,8 +12,6 @@ import {
   rejection,
   SECRET,
 } from '../helpers/sender.ts';
-
-const SOON = { schedule: { delaysMs: [5, 5, 5, 5, 5] }, minProbeWaitMs: 5 } as const;
 
 describe('settings', () => {
   test('are awaited if the global Promise is not that of async functions', async () => {
@@ -55,20 +52,5 @@ describe('settings', () => {
     const { returned, failures } = await sender.close({ deadlineMs: 0 });
     expect(returned).toMatchObject([{ message_id: 'm-0', sends: 0 }]);
     expect(failures).toEqual(flushed.failures);
-  });
-
-  test('are asked again for each attempt: a new URL is used from the next one on', async () => {
-    const old = await openReceiver({ otherwise: { status: 500 } });
-    const next = await openReceiver();
-    let { url } = old;
-    const sender = openSender({
-      ...SOON,
-      settings: () => ({ name: 'shop', environment: 'test', url, secret: SECRET }),
-    });
-    await sender.send(messages(1));
-    await old.waitForRequests(1, GENEROUS_TIMEOUT);
-    url = next.url;
-    await sender.flush();
-    expect(next.requests.map(({ retryCounts }) => retryCounts)).toEqual([[old.requests.length]]);
   });
 });
