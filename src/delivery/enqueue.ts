@@ -162,7 +162,7 @@ interface Tally<T> {
 }
 
 /** Counts the items of each key, in the order in which the keys come. */
-export function countBy<T>(
+function countBy<T>(
   list: readonly T[],
   keyOf: (one: T) => string,
 ): Iterable<Readonly<Tally<T>>> {

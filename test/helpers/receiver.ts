@@ -225,13 +225,6 @@ export function dripBody(everyMs: number, status = 200): Step {
   };
 }
 
-/** Sends the status line at once, then an endless header byte by byte. */
-export function dripHeaders(everyMs: number): Step {
-  return ({ every, write }) => {
-    write('HTTP/1.1 200 OK\r\nx-drip: ');
-    every(everyMs, () => write('x'));
-  };
-}
 
 /** Sends an informational response every `everyMs`, and never a final one. */
 export function interimFlood(everyMs: number, status = 103): Step {
