@@ -162,10 +162,7 @@ interface Tally<T> {
 }
 
 /** Counts the items of each key, in the order in which the keys come. */
-function countBy<T>(
-  list: readonly T[],
-  keyOf: (one: T) => string,
-): Iterable<Readonly<Tally<T>>> {
+function countBy<T>(list: readonly T[], keyOf: (one: T) => string): Iterable<Readonly<Tally<T>>> {
   if (list.length === 0) return [];
   const found = new Map<string, Tally<T>>();
   let last: Tally<T> | undefined;

@@ -225,7 +225,6 @@ export function dripBody(everyMs: number, status = 200): Step {
   };
 }
 
-
 /** Sends an informational response every `everyMs`, and never a final one. */
 export function interimFlood(everyMs: number, status = 103): Step {
   return ({ every, write }) => every(everyMs, () => write(head(status, {})));
