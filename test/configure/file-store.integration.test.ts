@@ -206,16 +206,6 @@ describe('a file', () => {
     expect(readdirSync(path)).toEqual([]);
   });
 
-  test('in a missing folder causes an error', async () => {
-    const store = fileStore(join(folder(), 'missing', 'settings.json'));
-    await expect(store.update(() => 'new')).rejects.toMatchObject({ code: 'ENOENT' });
-  });
-
-  test('that cannot be read makes `read` reject', async () => {
-    const path = folder();
-    await expect(fileStore(path).read()).rejects.toMatchObject({ code: 'EISDIR' });
-  });
-
   test('is synced before the rename, and its folder after', async () => {
     const path = folder();
     const uses: string[] = [];

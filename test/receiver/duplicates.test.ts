@@ -85,14 +85,6 @@ describe('messages', () => {
     expect(taken()).toEqual([[null, null], [null]]);
   });
 
-  test('are new again if handling failed', async () => {
-    const once = new Deduplicator(createMemoryDuplicates());
-    const failing = once.run([message('a')], () => Promise.reject(new Error('full disk')));
-    await expect(failing).rejects.toThrow('full disk');
-    expect(await once.run([message('a')], handle)).toBe(0);
-    expect(taken()).toEqual([['a']]);
-  });
-
   test('are handled again if the store could not record them', async () => {
     const broken = { has: () => new Set<string>(), add: () => Promise.reject(new Error('away')) };
     const once = new Deduplicator(broken);

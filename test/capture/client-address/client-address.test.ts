@@ -29,18 +29,13 @@ describe('the walk', () => {
   const TEN = { trustedProxies: '10.0.0.0/8' };
 
   test.each<[string, ClientAddressOptions, string]>([
-    ['203.0.113.9', TEN, '203.0.113.9'],
-    ['6.6.6.6, 203.0.113.9', TEN, '203.0.113.9'],
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', TEN, '203.0.113.9'],
     ['10.9.9.9, 203.0.113.9, 10.0.0.2', TEN, '203.0.113.9'],
     // All hops are proxies: the farthest is the client.
     ['10.0.0.3, 10.0.0.2', TEN, '10.0.0.3'],
     ['', TEN, PROXY],
-    [' , ', TEN, PROXY],
     ['203.0.113.9,', TEN, '203.0.113.9'],
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', {}, PROXY],
-    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: [] }, PROXY],
-    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 0 }, PROXY],
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 1 }, '10.0.0.2'],
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 2 }, '203.0.113.9'],
     ['6.6.6.6, 203.0.113.9,, 10.0.0.2', { trustedProxies: 2 }, '203.0.113.9'],
@@ -51,14 +46,11 @@ describe('the walk', () => {
     // A hop that a trusted proxy could not name ends the walk: everything further left may be forged.
     ['6.6.6.6, unknown', TEN, PROXY],
     ['6.6.6.6, _hidden, 10.0.0.2', TEN, '10.0.0.2'],
-    ['6.6.6.6, 0300.0250.1.1, 10.0.0.2', TEN, '10.0.0.2'],
     ['6.6.6.6, 10.2', { trustedProxies: 9 }, PROXY],
     ['unknown, 203.0.113.9', TEN, '203.0.113.9'],
     // Normalised before it is compared.
     ['203.0.113.9, ::ffff:10.0.0.2', TEN, '203.0.113.9'],
     ['203.0.113.9, [::ffff:a00:2]:80', TEN, '203.0.113.9'],
-    ['203.0.113.9, 10.0.0.2:80', TEN, '203.0.113.9'],
-    ['203.0.113.9, [fe80::1%eth0]:80', { trustedProxies: [PROXY, 'linklocal'] }, '203.0.113.9'],
     ['203.0.113.9, ::1', { trustedProxies: [PROXY, '::1'] }, '203.0.113.9'],
   ])('finds for %j with %o the client %s', (forwardedFor, options, expected) => {
     expect(addressBy(forwardedFor, options)).toBe(expected);
@@ -66,9 +58,7 @@ describe('the walk', () => {
 
   test.each<[string, string | undefined]>([
     ['::ffff:10.0.0.1', '203.0.113.9'],
-    ['10.0.0.1', '203.0.113.9'],
     ['11.0.0.1', '11.0.0.1'],
-    ['::ffff:11.0.0.1', '11.0.0.1'],
     ['::1', '127.0.0.1'],
     ['fe80::1%eth0', 'fe80::1'],
     ['', undefined],
@@ -157,10 +147,8 @@ describe('the trusted header', () => {
 
   test.each<[string | undefined, string, string]>([
     [undefined, '203.0.113.1', 'x-forwarded-for'],
-    ['x-forwarded-for', '203.0.113.1', 'x-forwarded-for'],
     ['X-Forwarded-For', '203.0.113.1', 'x-forwarded-for'],
     ['forwarded', '203.0.113.2', 'forwarded'],
-    ['Forwarded', '203.0.113.2', 'forwarded'],
     ['x-real-ip', '203.0.113.3', 'x-real-ip'],
     ['cf-connecting-ip', '203.0.113.4', 'cf-connecting-ip'],
     ['true-client-ip', PROXY, 'socket'],
@@ -202,12 +190,8 @@ describe('the trusted header', () => {
   });
 
   test.each([
-    ['x-forwarded-for', ','.repeat(100_000)],
     ['x-forwarded-for', '1.1.1.1,'.repeat(100_000)],
-    ['x-forwarded-for', 'a'.repeat(65_536)],
     ['x-forwarded-for', `1.1.1.1,${' '.repeat(65_536)}`],
-    ['forwarded', 'for=1.1.1.1,'.repeat(100_000)],
-    ['forwarded', '"'.repeat(65_536)],
     ['forwarded', `"${'\\'.repeat(65_536)}`],
     ['forwarded', `for="${',\\"'.repeat(30_000)}`],
   ])('costs at most 65 calls, however long %s is (%#)', (addressHeader, value) => {
@@ -360,17 +344,5 @@ describe('any request', () => {
         expect(named && { ...named, source: '' }).toEqual(bare && { ...bare, source: '' });
       }),
     );
-  });
-
-  test('is read if it is frozen', () => {
-    const headers = Object.freeze({
-      'x-forwarded-for': Object.freeze(['6.6.6.6', '203.0.113.9']),
-      host: 'a.example',
-    });
-    const given = Object.freeze({ headers, socket: Object.freeze({ remoteAddress: PROXY }) });
-    const before = structuredClone(given);
-    expect(client(given, { trustedProxies: 1 })?.address).toBe('203.0.113.9');
-    expect(explainClientAddress(given, { trustedProxies: 1 }).client?.hop).toBe(1);
-    expect(given).toEqual(before);
   });
 });

@@ -30,7 +30,6 @@ const NODES: readonly (readonly [string, Reading])[] = [
   ['203.0.113.9:', 'not-an-address'],
   ['203.0.113.9:123456', 'not-an-address'],
   ['203.0.113.9:80:80', 'not-an-address'],
-  ['203.0.113.9:x', 'not-an-address'],
   ['2001:DB8::A', '2001:db8::a'],
   ['2001:db8:0:0:0:0:0:1', '2001:db8::1'],
   ['[2001:db8::1]', '2001:db8::1'],
@@ -38,10 +37,7 @@ const NODES: readonly (readonly [string, Reading])[] = [
   ['[2001:db8::1]:_hidden', '2001:db8::1'],
   ['[2001:db8::1]443', 'not-an-address'],
   ['[2001:db8::1', 'not-an-address'],
-  ['2001:db8::1]', 'not-an-address'],
-  ['[[2001:db8::1]]', 'not-an-address'],
   ['[203.0.113.9]', 'not-an-address'],
-  ['[203.0.113.9]:80', 'not-an-address'],
   ['[]', 'not-an-address'],
   ['fe80::1%eth0', 'fe80::1'],
   ['fe80::1%25eth0', 'fe80::1'],
@@ -51,27 +47,17 @@ const NODES: readonly (readonly [string, Reading])[] = [
   ['::FFFF:cb00:7109', '203.0.113.9'],
   ['[::ffff:203.0.113.9]:80', ['203.0.113.9', 80]],
   ['::1', '127.0.0.1'],
-  ['[::1]', '127.0.0.1'],
   ['unknown', 'unknown'],
-  ['Unknown', 'unknown'],
   ['unknown:4711', 'unknown'],
   ['unknowns', 'not-an-address'],
   ['_hidden', 'obfuscated'],
   ['_SEVKISEK:_port', 'obfuscated'],
   ['0300.0250.1.1', 'not-an-address'],
-  ['0xcb.0.113.9', 'not-an-address'],
-  ['0xcb007109', 'not-an-address'],
-  ['3405803785', 'not-an-address'],
   ['203.113', 'not-an-address'],
-  ['1.2.3', 'not-an-address'],
   ['203.0.113.256', 'not-an-address'],
-  ['203.0.113.09', 'not-an-address'],
   ['203.0.113.0/24', 'not-an-address'],
   ['203.0.113.9 203.0.113.10', 'not-an-address'],
-  ['client.example', 'not-an-address'],
-  ['<script>', 'not-an-address'],
   ['constructor', 'not-an-address'],
-  ['２０３.0.113.9', 'not-an-address'],
   ['\u00a0203.0.113.9', 'not-an-address'],
   ['203.0.113.9\0', 'not-an-address'],
 ];
@@ -87,23 +73,17 @@ describe('forwardedHops', () => {
   });
 
   test.each<[string, Reading]>([
-    ['for=203.0.113.9', '203.0.113.9'],
     ['FOR=203.0.113.9:80', ['203.0.113.9', 80]],
-    ['for=[2001:db8::1]', '2001:db8::1'],
     ['for="203\\.0.113.9"', '203.0.113.9'],
     ['for=""', 'not-an-address'],
     ['proto=https', 'no-for'],
-    [';', 'no-for'],
     ['203.0.113.9', 'malformed'],
-    ['for=203.0.113.9;for=6.6.6.6', 'malformed'],
-    ['for="203.0.113.9', 'malformed'],
   ])('reads the element %j of Forwarded as %j', (element, reading) => {
     expect(hops('forwarded', element)).toEqual([hopOf(element, reading)]);
   });
 
   test.each<[string, Reading]>([
     ['"203.0.113.9"', '203.0.113.9'],
-    ['"203.0.113.9:80"', ['203.0.113.9', 80]],
     ['"[2001:db8::1]:80"', ['2001:db8::1', 80]],
     ['"203.0.113.9', 'not-an-address'],
     ['203.0.113.9"', 'not-an-address'],
@@ -123,7 +103,6 @@ describe('forwardedHops', () => {
 
   test.each([
     ['', []],
-    [' \t ', []],
     [',, ,', []],
     ['a,,b,', ['b', 'a']],
     [' a b ,\tc\t, ', ['c', 'a b']],
@@ -177,9 +156,7 @@ describe('readForwardedElement', () => {
   test.each<[string, Record<string, string> | undefined]>([
     ['', {}],
     [';;', {}],
-    ['for=192.0.2.43', { for: '192.0.2.43' }],
     ['FOR=a;Proto=HTTP', { for: 'a', proto: 'HTTP' }],
-    ['for=a;', { for: 'a' }],
     ['for=a ; by=b \t', { for: 'a', by: 'b' }],
     ['for="[2001:db8::1]:80";host="a.example"', { for: '[2001:db8::1]:80', host: 'a.example' }],
     ['for=[2001:db8::1]:80', { for: '[2001:db8::1]:80' }],
@@ -188,10 +165,7 @@ describe('readForwardedElement', () => {
     ['for=""', { for: '' }],
     ['x-ext!=a', { 'x-ext!': 'a' }],
     ['for=', undefined],
-    ['for', undefined],
-    ['=a', undefined],
     ['for =a', undefined],
-    ['for= a', undefined],
     ['for=a b', undefined],
     ['for="a', undefined],
     ['for=a"', undefined],
@@ -199,15 +173,9 @@ describe('readForwardedElement', () => {
     ['for="a\\"', undefined],
     ['for=a,b', undefined],
     ['for=a;for=b', undefined],
-    ['for=a;For=a', undefined],
     ['__proto__=a', { ['__proto__']: 'a' }],
   ])('reads %j as %j', (element, expected) => {
     const parameters = readForwardedElement(element);
     expect(parameters && [...parameters]).toEqual(expected && Object.entries(expected));
-  });
-
-  test('reads a second element after a faulty one as if it were the first', () => {
-    expect(readForwardedElement('for=a;"')).toBeUndefined();
-    expect(readForwardedElement('for=b')?.get('for')).toBe('b');
   });
 });

@@ -23,31 +23,20 @@ const FORWARDED = { ...TRUSTED, addressHeader: 'forwarded' };
 describe('without a trusted peer', () => {
   test.each<[HeadersLike, boolean | undefined, string]>([
     [{ host: 'a.example' }, undefined, 'http a.example 80'],
-    [{ host: 'a.example' }, false, 'http a.example 80'],
     [{ host: 'a.example' }, true, 'https a.example 443'],
-    [{ host: 'a.example:8443' }, true, 'https a.example 8443'],
     [{ host: 'A.Example:8080' }, false, 'http a.example 8080'],
     [{ host: 'a.example:' }, false, 'http a.example 80'],
-    [{ host: 'a.example:0' }, false, 'http a.example 80'],
     [{ host: 'a.example:65536' }, false, 'http a.example 80'],
-    [{ host: '203.0.113.9:3000' }, false, 'http 203.0.113.9 3000'],
     [{ host: 'my_service' }, false, 'http my_service 80'],
     // D19
     [{}, false, 'http  80'],
-    [{ host: '' }, true, 'https  443'],
     // None of these is a host, so none is reported as one.
     [{ host: 'a.example/../b' }, false, 'http  80'],
     [{ host: 'user@a.example' }, false, 'http  80'],
-    [{ host: 'a.example, b.example' }, false, 'http  80'],
-    [{ host: 'a.example:80:80' }, false, 'http  80'],
-    [{ host: 'a.example:x' }, false, 'http  80'],
     [{ host: 'a.example:123456' }, false, 'http  80'],
-    [{ host: '<script>' }, false, 'http  80'],
-    [{ host: ' a.example' }, false, 'http  80'],
     [{ host: 'a.example\n' }, false, 'http  80'],
     [{ host: 'a'.repeat(256) }, false, 'http  80'],
     [{ host: '[2001:db8::1' }, false, 'http  80'],
-    [{ host: '[2001:db8::1::2]' }, false, 'http  80'],
     [{ host: '2001:db8::1' }, false, 'http  80'],
     // HTTP/2
     [{ ':authority': 'a.example:8443', ':scheme': 'https' }, true, 'https a.example 8443'],
@@ -70,7 +59,6 @@ describe('without a trusted peer', () => {
 
   // ECS's formatter makes the domain "[" of it.
   test.each([
-    ['[2001:DB8::1]', 'http [2001:db8::1] 80'],
     ['[2001:db8::1]:8080', 'http [2001:db8::1] 8080'],
     ['[::ffff:203.0.113.9]:8080', 'http [::ffff:203.0.113.9] 8080'],
   ])('the IPv6 host %s is reported whole', (host, expected) => {
@@ -80,7 +68,6 @@ describe('without a trusted peer', () => {
   test.each<[HeadersLike, string]>([
     [{ ':scheme': 'https', ':authority': 'a.example' }, 'https a.example 443'],
     [{ ':scheme': 'gopher', ':authority': 'a.example' }, 'http a.example 80'],
-    [{ host: 'a.example' }, 'http a.example 80'],
   ])('%j without a connection is %s', (headers, expected) => {
     expect(originOf({ headers }, {})).toBe(expected);
   });
@@ -92,12 +79,9 @@ describe('from a trusted peer', () => {
 
   test.each<[HeadersLike, string]>([
     [{ ...FOR_ONE }, 'http inner 3000'],
-    [{ ...FOR_ONE, 'x-forwarded-proto': 'https' }, 'https inner 3000'],
     [{ ...FOR_ONE, 'x-forwarded-proto': 'HTTPS', host: 'a.example' }, 'https a.example 443'],
     [{ ...FOR_ONE, 'x-forwarded-proto': 'wss' }, 'https inner 3000'],
-    [{ ...FOR_ONE, 'x-forwarded-proto': 'gopher' }, 'http inner 3000'],
     [{ ...FOR_ONE, 'x-forwarded-proto': '__proto__' }, 'http inner 3000'],
-    [{ ...FOR_ONE, 'x-forwarded-host': 'a.example' }, 'http a.example 80'],
     [{ ...FOR_ONE, 'x-forwarded-host': 'a.example:8080' }, 'http a.example 8080'],
     [{ ...FOR_ONE, 'x-forwarded-host': 'a b' }, 'http inner 3000'],
     [{ ...FOR_ONE, 'x-forwarded-port': '8443' }, 'http inner 8443'],
@@ -111,7 +95,6 @@ describe('from a trusted peer', () => {
     [{ ...FOR_ONE, 'x-forwarded-proto': 'http, https' }, 'https inner 3000'],
     [{ ...FOR_ONE, 'x-forwarded-host': 'evil.example, a.example' }, 'http a.example 80'],
     [{ ...FOR_ONE, 'x-forwarded-port': '6666, 8443' }, 'http inner 8443'],
-    [{ ...FOR_TWO, 'x-forwarded-proto': 'http, https, http' }, 'https inner 3000'],
     [{ ...FOR_TWO, 'x-forwarded-host': 'evil.example, a.example, b.example' }, 'http a.example 80'],
     [{ ...FOR_TWO, 'x-forwarded-proto': ['http', 'https', 'http'] }, 'https inner 3000'],
     // Replaced instead of added to.
@@ -136,10 +119,8 @@ describe('from a trusted peer', () => {
   });
 
   test.each<[HeadersLike, string]>([
-    [{ forwarded: 'for=203.0.113.9;proto=https;host=a.example' }, 'https a.example 443'],
     [{ forwarded: 'for=203.0.113.9;proto=https;host="a.example:8443"' }, 'https a.example 8443'],
     [{ forwarded: 'for=203.0.113.9;Proto=HTTPS;Host="[2001:db8::1]:1"' }, 'https [2001:db8::1] 1'],
-    [{ forwarded: 'for=203.0.113.9;proto=https' }, 'https inner 3000'],
     [{ forwarded: 'for=6.6.6.6;proto=https, for=203.0.113.9;host=a.example' }, 'http a.example 80'],
     [
       { forwarded: 'for=6.6.6.6;host=evil, for=203.0.113.9;proto=https, for=10.0.0.2;host=b' },
@@ -149,7 +130,6 @@ describe('from a trusted peer', () => {
     [{ forwarded: 'for=unknown;proto=https' }, 'https inner 3000'],
     [{ forwarded: 'for=203.0.113.9;proto=https;proto=http' }, 'http inner 3000'],
     [{ forwarded: '' }, 'http inner 3000'],
-    [{}, 'http inner 3000'],
     [
       { forwarded: 'for=203.0.113.9', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil' },
       'http inner 3000',

@@ -48,7 +48,6 @@ describe('the head of a request', () => {
   test.each([
     [{ method: 'PROPFIND' }, 'PROPFIND'],
     [{ method: '' }, 'GET'],
-    [{ method: 7 }, 'GET'],
     [{ method: 'A\nB' }, 'A␊B'],
     [{ method: 'X'.repeat(33) }, 'X'.repeat(32)],
   ])('has the verb of %j: %s', (request, verb) => {
@@ -59,7 +58,6 @@ describe('the head of a request', () => {
     [{ url: '/a?b' }, '/a'],
     [{ url: '/rewritten', originalUrl: '/mounted/as/it/came' }, '/mounted/as/it/came'],
     [{ url: '/a', originalUrl: 7 }, '/a'],
-    [{ url: 7 }, ''],
     [{}, ''],
   ])('has the path of %j: %s', (request, path) => {
     expect(facts(request as Partial<HttpRequest>).path).toBe(path);
@@ -86,8 +84,6 @@ describe('the parameters of a request', () => {
     ['nothing', {}, undefined],
     ['an empty query', { url: '/?' }, undefined],
     ['params of a router without any', { params: {} }, undefined],
-    ['params that are null', { params: null }, undefined],
-    ['a body that is null', { body: null }, undefined],
     [
       'the empty body of Express 4',
       { headers: { 'content-type': 'text/plain' }, body: {} },
@@ -111,12 +107,8 @@ describe('the parameters of a request', () => {
     ['Multipart/Form-Data; boundary=x', 'form'],
     [' APPLICATION/JSON ;charset=utf-8', 'json'],
     ['application/problem+json', 'json'],
-    ['application/vnd.a.b+c+json', 'json'],
     ['application/jsonp', 'other'],
-    ['application/xjson', 'other'],
     ['text/json', 'other'],
-    ['xapplication/json', 'other'],
-    ['', 'other'],
     [undefined, 'other'],
   ])('have a body of the type %j in %s', (type, place) => {
     const read = parameters({ headers: { 'content-type': type }, body: { a: 1 } });
@@ -138,11 +130,7 @@ describe('the parameters of a request', () => {
     });
   });
 
-  test('respect the limits, and are not read with parameters: false', () => {
-    const request = { url: '/?a=12345' };
-    expect(parameters(request, { parameters: { maxStringLength: 3 } })).toEqual({
-      query: { a: '123[truncated: 2 characters]' },
-    });
-    expect(parameters(request, { parameters: false })).toBeUndefined();
+  test('are not read with parameters: false', () => {
+    expect(parameters({ url: '/?a=1' }, { parameters: false })).toBeUndefined();
   });
 });

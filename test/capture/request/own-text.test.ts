@@ -56,10 +56,7 @@ describe('text that is kept of requests', () => {
 });
 
 describe('ownText', () => {
-  test.each(['', 'a', 'ünïcödé', '😀', '\ud800 alone', '\u0000'])(
-    'returns the same text: %j',
-    (text) => {
-      expect(ownText(text)).toBe(text);
-    },
-  );
+  test.each(['', '😀', '\ud800 alone'])('returns the same text: %j', (text) => {
+    expect(ownText(text)).toBe(text);
+  });
 });

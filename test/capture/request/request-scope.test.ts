@@ -1,11 +1,6 @@
-import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { describeAddress } from '../../../src/capture/enrichment/describe-address.ts';
 import {
-  currentScope,
   identify,
   type RequestContext,
   RequestScope,
@@ -126,29 +121,6 @@ describe('a scope', () => {
 });
 
 describe('the current scope', () => {
-  test('is the one of the request, also in later work, and undefined outside', async () => {
-    const scope = new RequestScope(captured);
-    const later = runInScope(scope, async () => {
-      expect(currentScope()).toBe(scope);
-      await wait(1);
-      return currentScope();
-    });
-    expect(currentScope()).toBeUndefined();
-    expect(await later).toBe(scope);
-  });
-
-  test('returns the result or throws the error of its work', () => {
-    const scope = new RequestScope(captured);
-    expect(runInScope(scope, () => 7)).toBe(7);
-    const boom = new Error('of the host');
-    expect(() =>
-      runInScope(scope, () => {
-        throw boom;
-      }),
-    ).toThrow(boom);
-    expect(currentScope()).toBeUndefined();
-  });
-
   test('is used by identify, which returns whether there is one', () => {
     const scope = new RequestScope(captured);
     expect(identify({ uid: 1 })).toBe(false);
@@ -157,30 +129,5 @@ describe('the current scope', () => {
       identifiers: { uid: 2 },
       svc_identifier: 'dHdv',
     });
-  });
-
-  test('keeps concurrent requests of a server apart', async () => {
-    const server = createServer((incoming, response) => {
-      const scope = new RequestScope(captured);
-      void runInScope(scope, async () => {
-        identify({ path: incoming.url ?? '' });
-        await wait(incoming.url === '/first' ? 20 : 1);
-        response.end(JSON.stringify(currentScope()?.context().actor?.identifiers));
-      });
-    }).listen(0, '127.0.0.1');
-    onTestFinished(() => void server.close());
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const get = async (path: string): Promise<unknown> => {
-      const [response] = (await once(
-        request({ port, path, host: '127.0.0.1', agent: false }).end(),
-        'response',
-      )) as [AsyncIterable<Buffer>];
-      let text = '';
-      for await (const chunk of response) text += String(chunk);
-      return JSON.parse(text);
-    };
-    const answers = await Promise.all(['/first', '/second', '/third'].map(get));
-    expect(answers).toEqual([{ path: '/first' }, { path: '/second' }, { path: '/third' }]);
   });
 });

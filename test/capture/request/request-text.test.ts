@@ -8,8 +8,6 @@ describe('the path', () => {
   test.each([
     ['/a/b', '/a/b'],
     ['/a?b=c', '/a'],
-    ['/a#b?c', '/a'],
-    ['/?a', '/'],
     ['?a', '/'],
     ['', ''],
     [undefined, ''],
@@ -18,7 +16,6 @@ describe('the path', () => {
     ['/%2e%2e/?', '/%2e%2e/'],
     ['http://shop.example:8080/a/b?c', '/a/b'],
     ['HTTPS://shop.example?c', '/'],
-    ['http://shop.example', '/'],
     ['/go/http://shop.example/a', '/go/http://shop.example/a'],
     ['/a\r\nb\ud83d', '/a␍␊b\ufffd'],
   ])('of %j is %j', (target, expected) => {
@@ -47,8 +44,6 @@ describe('the path', () => {
     ['/reset/%ff', ['sesame'], '/reset/%ff'],
     ['/reset/for-sesame.html', ['sesame'], '/reset/[redacted]'],
     ['/a/b/c', ['b', 'c'], '/a/[redacted]/[redacted]'],
-    ['/reset/other', ['sesame'], '/reset/other'],
-    ['/', ['sesame'], '/'],
   ])('of %j without %j is %j', (target, secrets, expected) => {
     expect(pathOf(target, redactor, secrets)).toBe(expected);
   });
@@ -68,8 +63,6 @@ describe('the path', () => {
 });
 
 test.each([
-  ['/a', ''],
-  ['/a?', ''],
   ['/a?b=c&d', 'b=c&d'],
   ['/a?b?c', 'b?c'],
   ['/a?b#c', 'b'],
