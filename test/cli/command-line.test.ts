@@ -60,12 +60,6 @@ describe('security-events', () => {
       ['sign', '--secret-file'],
       "Option '--secret-file <value>' argument missing",
     ],
-    [
-      'an option instead of a value',
-      ['sign', '--secret-file', '--help'],
-      "Option '--secret-file' argument is ambiguous.",
-    ],
-    ['a value of a flag', ['sign', '--help=yes'], "Option '-h, --help' does not take an argument"],
     ['an argument too many', ['sign', 'one', 'two'], 'too many arguments: expected [FILE]'],
     ['any argument', ['secret', 'one'], 'too many arguments: expected none'],
     ['no required argument', ['test'], 'URL is missing'],
@@ -84,11 +78,6 @@ describe('security-events', () => {
       expect(stderr).not.toContain('hunter2');
     },
   );
-
-  it('prints its name in red on a terminal with colours', async () => {
-    const { stderr } = await runCommand([], { hasColours: true });
-    expect(stderr).toMatch('\u001b[31msecurity-events:\u001b[39m');
-  });
 
   it.each([
     ['interrupted', 130],

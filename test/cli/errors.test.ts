@@ -10,8 +10,6 @@ describe('describeError describes', () => {
     [usageError('it is wrong', 'do that'), 2, 'it is wrong', 'do that'],
     [environmentError('it is gone'), 3, 'it is gone', undefined],
     [systemError('ENOENT', 'a'), 3, 'a: no such file or directory', undefined],
-    [systemError('EADDRINUSE'), 3, 'address already in use', undefined],
-    [systemError('EMFILE'), 3, 'too many open files', undefined],
     [systemError('ENONE'), 3, 'ENONE', undefined],
   ])('%s', (error, exitCode, message, hint) => {
     expect(describeError(error)).toEqual({ exitCode, message, hint });

@@ -11,7 +11,7 @@ import { sampleMessage, sampleMessageV1, sampleRecord } from '../../src/testing/
 import { type Posted, type Posting, post, postSigned } from '../helpers/http.ts';
 import { root } from '../helpers/package-files.ts';
 import { startReceiver } from '../helpers/receiver.ts';
-import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
+import { temporaryFile } from '../helpers/temporary-files.ts';
 import { runCommand, type StartedCommand, startCommand } from '../helpers/terminal.ts';
 
 const SECRET = 'secret-of-the-test';
@@ -146,7 +146,6 @@ describe('the page', () => {
     ['no token', (page: string) => page.replace(/[^/]+\/$/, ''), {}],
     ['no slash at the end', (page: string) => page.replace(/\/$/, ''), {}],
     ['a rebound name', (page: string) => page, { host: 'evil.example:8080' }],
-    ['another port', (page: string) => page, { host: '127.0.0.1:1' }],
     ['a tunnel', (page: string) => page, { 'x-forwarded-for': '203.0.113.9' }],
     ['an unknown file', (page: string) => `${page}constructor`, {}],
   ])('is not found with %s', async (_, change, headers) => {
@@ -154,19 +153,12 @@ describe('the page', () => {
     expect(await get(change(page), headers)).toMatchObject({ status: 404 });
   });
 
-  it('is found by each name of the loopback address', async () => {
-    const { page } = await listen();
-    const { port } = new URL(page);
-    for (const host of [`localhost:${port}`, `[::1]:${port}`]) {
-      expect(await get(page, { host })).toMatchObject({ status: 200 });
-    }
-  });
-
   it.each([
     ['203.0.113.9', 80, '127.0.0.1', 404],
     [undefined, 80, '127.0.0.1', 404],
     ['::ffff:127.0.0.1', 80, '127.0.0.1', 200],
     ['::1', 80, '[::1]', 200],
+    ['127.0.0.1', 80, 'localhost', 200],
     ['127.0.0.1', 80, '127.0.0.1:81', 404],
   ])('is served to %s on port %i as %s: %i', (remoteAddress, localPort, host, expected) => {
     const inspector = new Inspector({ clock: systemClock, secrets: [] });
@@ -257,7 +249,7 @@ describe('a request on the page', () => {
     }
   });
 
-  it('counts the contract faults that are not shown', async () => {
+  it('has the contract faults, and counts those that are not shown', async () => {
     const { url, page } = await listen();
     const messages = Array.from({ length: 205 }, () => ({
       ...sampleMessage(),
@@ -266,16 +258,9 @@ describe('a request on the page', () => {
     await postSigned(url, JSON.stringify(messages), SECRET);
     const entry = await first(page);
     expect([entry.faults.length, entry['moreFaults']]).toEqual([200, 5]);
-  });
-
-  it('has every contract fault', async () => {
-    const { url, page } = await listen();
-    await postSigned(url, JSON.stringify([{ ...sampleMessage(), retry_count: 'two' }]), SECRET);
-    expect(await first(page)).toMatchObject({
-      verdict: 'invalid',
-      who: '0.retry_count: expected a number',
-      faults: [{ path: '0.retry_count', expected: 'a number', found: 'a string' }],
-    });
+    expect(entry).toMatchObject({ verdict: 'invalid', who: '0.retry_count: expected a number' });
+    const fault = { path: '0.retry_count', expected: 'a number', found: 'a string' };
+    expect(entry.faults[0]).toEqual(fault);
   });
 
   it('says why it was refused, and shows its messages', async () => {
@@ -531,11 +516,5 @@ describe('view', () => {
     expect(await get(new URL('/', page).href)).toMatchObject({ status: 404 });
     command.terminal.interrupt();
     expect(await command.ended).toBe(0);
-  });
-
-  it('reports a missing file', async () => {
-    const result = await runCommand(['view', join(temporaryFolder(), 'none')]);
-    expect(result).toMatchObject({ exitCode: 3 });
-    expect(result.stderr).toContain('none: no such file or directory');
   });
 });

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/command-line.ts';
 import { sampleMessage, sampleMessageToSend, sampleMessageV1 } from '../../src/testing/index.ts';
 import { verify } from '../../src/webhook/signature.ts';
 import { deferred } from '../helpers/promises.ts';
@@ -16,7 +15,6 @@ import {
 import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
 import {
   type FakeTerminalOptions,
-  fakeTerminal,
   outcome,
   runCommand,
   startCommand,
@@ -60,7 +58,6 @@ describe('send', () => {
   it.each([
     ['a JSON array', JSON.stringify(messages(3), null, 2)],
     ['one on each line', ndjson(messages(3))],
-    ['one on each line, the last without its end', ndjson(messages(3)).trimEnd()],
     ['one object', JSON.stringify(messages(1)[0])],
   ])('sends %s from a file, signed', async (_, text) => {
     await using receiver = await startReceiver();
@@ -343,7 +340,6 @@ describe('an undelivered message', () => {
     expect(stdout).toContain('  1  too large for a request; line 2\n');
     expect(valuesOf(readFileSync(left, 'utf8'))).toEqual([large]);
   });
-
   it('is grouped by cause for programs', async () => {
     await using receiver = await startReceiver({ script: [respond({ status: 422 })] });
     const { stdout } = await send([receiver.url, '--json', ...NO_RETRY], {
@@ -399,6 +395,7 @@ describe('Ctrl-C', () => {
     await asked.promise;
     command.terminal.interrupt();
     expect(await command.ended).toBe(130);
+    expect(command.terminal.stdout()).toBe('Nothing was sent.\n');
     expect(receiver.requests).toHaveLength(0);
   });
 });
@@ -418,7 +415,6 @@ it('reports what was sent before the input failed', async () => {
 });
 
 it.each([
-  [[], 2, 'URL is missing'],
   [['localhost'], 2, 'The webhook URL is not usable'],
   [['http://localhost/', '--retries', '5'], 2, '--retries needs a duration with a unit'],
   [
@@ -434,21 +430,4 @@ it.each([
   const result = await send(words);
   expect(result).toMatchObject({ exitCode, stdout: '' });
   expect(result.stderr).toContain(message);
-});
-
-it('does not call the input empty when it is interrupted while reading', async () => {
-  const read = deferred();
-  const terminal = fakeTerminal({
-    environment: ENVIRONMENT,
-    input: (async function* () {
-      yield Buffer.from(ndjson(messages(1)));
-      read.resolve();
-      await new Promise(() => undefined);
-    })(),
-  });
-  const ended = runCommandLine(['send', 'http://127.0.0.1:9/'], terminal);
-  await read.promise;
-  terminal.interrupt();
-  expect(await ended).toBe(130);
-  expect(terminal.stdout()).toContain('Nothing was sent.');
 });

@@ -20,7 +20,6 @@ describe('sign', () => {
 
   it.each([
     ['standard input', ['sign'], { input: ['[', ']'] }, hmac('[]', '1234')],
-    ['standard input by its sign', ['sign', '-'], { input: '[]' }, hmac('[]', '1234')],
     ['nothing at all', ['sign'], {}, hmac('', '1234')],
     ['another variable', ['sign', '--secret-env', 'OLD'], { input: 'a' }, hmac('a', 'ключ')],
   ])('signs %s', async (_, words, options, signature) => {
@@ -51,7 +50,6 @@ describe('sign', () => {
 
   it.each([
     ['no secret', [], {}, 2, /no secret given\nSet SECURITY_EVENTS_SECRET/],
-    ['an empty variable', [], { SECURITY_EVENTS_SECRET: '' }, 2, /no secret given/],
     ['a variable that is not set', ['--secret-env', 'GONE'], {}, 2, /GONE is empty or not set/],
     [
       'the secret itself by mistake',
@@ -62,7 +60,6 @@ describe('sign', () => {
     ],
     ['a secret file that is not there', ['--secret-file', 'gone'], {}, 3, /gone: no such file/],
     ['a body that is not there', ['gone.json'], environment, 3, /gone\.json: no such file/],
-    ['a folder as a body', ['.'], environment, 3, /: \.: is a directory/],
     ['a folder as a secret', ['--secret-file', '.'], {}, 3, /: \.: is a directory/],
   ])('explains %s', async (_, words, variables, exitCode, message) => {
     const result = await runCommand(['sign', ...words], { environment: variables });
@@ -70,16 +67,16 @@ describe('sign', () => {
     expect(result.stderr).toMatch(message);
   });
 
-  it.each([
-    ['random bytes', Uint8Array.of(0x80, 0xff, 0x31)],
-    ['UTF-16', Buffer.from('\uFEFFabc\r\n', 'utf16le')],
-  ])('refuses %s as a secret, which would be another one as text', async (_, bytes) => {
-    const result = await runCommand(['sign', '--secret-file', temporaryFile(bytes, 'secret')], {
-      input: 'x',
-    });
-    expect(result).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(result.stderr).toContain('is not UTF-8 text');
-  });
+  it.each([['UTF-16', Buffer.from('\uFEFFabc\r\n', 'utf16le')]])(
+    'refuses %s as a secret, which would be another one as text',
+    async (_, bytes) => {
+      const result = await runCommand(['sign', '--secret-file', temporaryFile(bytes, 'secret')], {
+        input: 'x',
+      });
+      expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+      expect(result.stderr).toContain('is not UTF-8 text');
+    },
+  );
 
   it('refuses an empty secret file', async () => {
     const result = await runCommand(['sign', '--secret-file', temporaryFile('\n', 'empty')]);

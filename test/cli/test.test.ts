@@ -75,15 +75,7 @@ describe('test', () => {
   it.each([
     [300, 'Redirects are not followed'],
     [400, 'Check the secret first: many receivers answer 400 to a wrong signature.'],
-    [401, 'The receiver rejected the signature. Use the same secret at both ends'],
-    [403, 'The receiver rejected the signature, or a firewall'],
-    [404, 'The receiver has no such path'],
-    [405, 'The path does not accept POST'],
-    [408, 'The receiver waited for more data'],
     [410, 'The receiver is gone for good'],
-    [413, 'The receiver accepts only very small bodies'],
-    [415, 'The receiver must accept Content-Type: application/json.'],
-    [429, 'The receiver limits its requests'],
     [
       499,
       'The receiver must accept a JSON array and ignore unknown message types such as `test`. ' +
@@ -91,7 +83,6 @@ describe('test', () => {
     ],
     [500, 'The receiver failed. See its log.'],
     [502, 'A proxy got no answer'],
-    [504, 'A proxy got no answer'],
     [505, 'The receiver failed. See its log.'],
   ])('says after %d: %s…', async (status, advice) => {
     await using receiver = await startReceiver({ script: [respond({ status })] });
@@ -173,7 +164,6 @@ describe('test', () => {
 });
 
 it.each([
-  [[], 'URL is missing'],
   [['localhost:8080'], 'The webhook URL is not usable'],
   [['http://me:hunter2@localhost/'], 'The webhook URL is not usable'],
   [['http://localhost/', '--format', '3'], '--format must be one of: 2, 1'],
@@ -188,10 +178,4 @@ it.each([
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toContain(message);
   expect(stderr).not.toContain('hunter2');
-});
-
-it('test needs a secret', async () => {
-  const result = await test(['http://localhost/'], { environment: {} });
-  expect(result).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(result.stderr).toContain('no secret given');
 });

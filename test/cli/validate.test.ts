@@ -20,8 +20,6 @@ describe('a valid input', () => {
   it.each([
     ['a record', ndjson(record), '1 record: valid'],
     ['a line', ndjson(logLine), '1 log line: valid'],
-    ['a message', ndjson(event), '1 message: valid'],
-    ['one of format 1', ndjson(messageV1), '1 format 1 message: valid'],
     [
       'all of them, line by line',
       ndjson(record, event, logLine, record, messageV1),
@@ -33,7 +31,6 @@ describe('a valid input', () => {
       JSON.stringify([messageV1], null, 2),
       '1 format 1 message: valid',
     ],
-    ['a record over several lines', JSON.stringify(record, null, '\t'), '1 record: valid'],
   ])('is %s, recognised by itself', async (_, input, summary) => {
     expect(await validate(input)).toEqual(outcome(0, '', `${summary}\n`));
   });

@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sign } from '../../src/index.ts';
 import { explainSignature } from '../../src/receiver/index.ts';
-import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
+import { temporaryFile } from '../helpers/temporary-files.ts';
 import { outcome, runCommand } from '../helpers/terminal.ts';
 
 const environment = { SECURITY_EVENTS_SECRET: 'new secret', OLD: 'old secret' };
@@ -26,8 +25,6 @@ describe('verify', () => {
       yes,
     ],
     ['that of the old secret alone', [], sign(body, 'old secret'), no],
-    ['one in upper case', [], genuine.toUpperCase(), no],
-    ['one with a prefix', [], `sha256=${genuine}`, no],
     ['an empty one', [], '', no],
   ])('judges %s', async (_, options, signature, expected) => {
     const words = ['verify', `--signature=${signature}`, ...options];
@@ -49,21 +46,14 @@ describe('verify', () => {
     expect(await runCommand(words)).toEqual(yes);
   });
 
-  it.each([
-    ['no signature', ['verify'], environment, '--signature is missing'],
-    ['no secret', ['verify', '--signature', genuine], {}, 'no secret given'],
-  ])('exits with 2: %s', async (_, words, variables, message) => {
-    const { exitCode, stdout, stderr } = await runCommand(words, { environment: variables });
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain(message);
-  });
-
-  it('names a file that is missing', async () => {
-    const words = ['verify', join(temporaryFolder(), 'gone'), '--signature', genuine];
-    const { exitCode, stderr } = await runCommand(words, { environment });
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain('gone: no such file or directory');
-  });
+  it.each([['no signature', ['verify'], environment, '--signature is missing']])(
+    'exits with 2: %s',
+    async (_, words, variables, message) => {
+      const { exitCode, stdout, stderr } = await runCommand(words, { environment: variables });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr).toContain(message);
+    },
+  );
 
   it('refuses a body of more than 16 MiB', async () => {
     const input = [Buffer.alloc(2 ** 24), 'x'];
@@ -81,9 +71,7 @@ const verified = async (signature: string, input: string | Uint8Array, ...option
 describe('verify explains', () => {
   it.each([
     ['a prefix', `sha256=${genuine}`, body, 'header-prefix'],
-    ['upper case', genuine.toUpperCase(), body, 'header-upper-case'],
     ['a line end', genuine, `${body}\n`, 'body-line-end'],
-    ['another charset', genuine, Buffer.from(body, 'latin1'), 'body-charset'],
   ])('%s with certainty', async (_, signature, input, fault) => {
     const { text } = explainSignature(input, signature, 'new secret');
     expect(await verified(signature, input)).toEqual(

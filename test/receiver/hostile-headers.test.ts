@@ -3,14 +3,11 @@ import { once } from 'node:events';
 import net from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createWebhookReceiver, type ReceiverOptions } from '../../src/receiver/index.ts';
-import { sampleMessage } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
 import { HOSTS } from '../helpers/hosts.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
+import { BODY, receiverOf, SECRET } from './receivers.ts';
 
-const SECRET = 'secret-of-the-test';
-const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);
 const GENUINE = sign(BODY, SECRET);
 
 /** Parts of valid headers in any order. */
@@ -51,20 +48,8 @@ const SOME: Readonly<Record<string, fc.Arbitrary<string | undefined>>> = {
 const anyHeaders = fc.record(SOME) as fc.Arbitrary<Record<string, string | undefined>>;
 const anyMethod = fc.oneof({ weight: 9, arbitrary: fc.constant('POST') }, anyValue);
 
-function receiverOf(options: Partial<ReceiverOptions> = {}) {
-  const errors: unknown[] = [];
-  const receiver = createWebhookReceiver({
-    secret: SECRET,
-    duplicates: false,
-    onMessages: () => {},
-    onError: (error) => errors.push(error),
-    ...options,
-  });
-  return { receiver, errors };
-}
-
 test('any headers get an answer, and only valid ones are accepted', async () => {
-  const { receiver, errors } = receiverOf();
+  const { receiver, errors } = receiverOf({ duplicates: false });
   const [statuses, taken] = [new Set<number>(), new Set<string | undefined>()];
   await fc.assert(
     fc.asyncProperty(anyMethod, anyHeaders, async (method, headers) => {
@@ -119,7 +104,7 @@ const bytesOf = (
 };
 
 test('the server survives any bytes, and accepts a genuine request', async () => {
-  const { receiver, errors } = receiverOf();
+  const { receiver, errors } = receiverOf({ duplicates: false });
   const start = HOSTS['node:http'] as (typeof HOSTS)[string];
   const url = new URL(await start(receiver));
   const statuses = new Set<number | undefined>();

@@ -8,34 +8,20 @@ import Fastify from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { sendWebhook } from '../../src/delivery/send-webhook.ts';
 import {
-  createWebhookReceiver,
   expressHandler,
   fastifyPlugin,
   fetchHandler,
   nodeHandler,
-  type ReceiverOptions,
 } from '../../src/receiver/index.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
-import { sign } from '../../src/webhook/signature.ts';
 import { express4, expressApp, HOSTS, HOSTS_BEHIND_PARSERS, listening } from '../helpers/hosts.ts';
+import { headOf, receiverOf, SECRET, signedHeaders, signedInit } from './receivers.ts';
 
-const SECRET = 'secret-of-the-test';
 const MAX_BODY_BYTES = 10_000;
 
-function receiverOf(options: Partial<ReceiverOptions> = {}) {
-  const handled: (string | null)[] = [];
-  const receiver = createWebhookReceiver({
-    secret: SECRET,
-    maxBodyBytes: MAX_BODY_BYTES,
-    onMessages: (messages) => void handled.push(...messages.map(({ id }) => id)),
-    ...options,
-  });
-  return { receiver, handled };
-}
-
-const send = (url: string, secret = SECRET) =>
+const send = (url: string) =>
   sendWebhook(
-    { url, secret },
+    { url, secret: SECRET },
     [
       { ...sampleMessageToSend('security_event'), message_id: 'a' },
       { ...sampleMessageToSend('account_takeover'), message_id: 'b' },
@@ -44,15 +30,7 @@ const send = (url: string, secret = SECRET) =>
   );
 
 const post = (url: string, body: string, headers: Record<string, string> = {}) =>
-  fetch(url, {
-    method: 'POST',
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'x-svc-integrity': sign(body, SECRET),
-      ...headers,
-    },
-  });
+  fetch(url, { ...signedInit(body), headers: { ...signedHeaders(body), ...headers } });
 
 describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_host, start) => {
   test('accepts what this library sends, once', async () => {
@@ -65,7 +43,7 @@ describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_hos
   });
 
   test('refuses other content types, and bodies above the limit, with and without length', async () => {
-    const { receiver } = receiverOf();
+    const { receiver } = receiverOf({ maxBodyBytes: MAX_BODY_BYTES });
     const url = await start(receiver);
     const other = await post(url, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' });
     expect([other.status, await other.text()]).toEqual([415, 'content-type\n']);
@@ -77,38 +55,26 @@ describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_hos
         controller.close();
       },
     });
-    const headers = {
-      'content-type': 'application/json',
-      'x-svc-integrity': sign(large, SECRET),
-    };
-    const options = { method: 'POST', body: streamed, headers, duplex: 'half' } as RequestInit;
+    const options = { ...signedInit(large), body: streamed, duplex: 'half' } as RequestInit;
     expect((await fetch(url, options)).status).toBe(413);
   });
 
   test('survives a sender that goes away during its body', async () => {
-    const refusals: string[] = [];
-    const reported: unknown[] = [];
-    const { receiver } = receiverOf({
-      onRefused: ({ reason }) => refusals.push(reason),
-      onError: (error) => reported.push(error),
-    });
+    const { receiver, reasons, errors } = receiverOf();
     const url = await start(receiver);
     const { port, pathname } = new URL(url);
     const socket = net.connect(Number(port), '127.0.0.1');
     socket.on('error', () => {});
     await once(socket, 'connect');
-    const signature = `x-svc-integrity: ${sign('', SECRET)}\r\n`;
-    const type = 'content-type: application/json\r\n';
-    const head = `POST ${pathname} HTTP/1.1\r\nhost: a\r\n${type}${signature}`;
-    socket.write(`${head}content-length: 100\r\n\r\n[{`);
+    socket.write(`${headOf(pathname, { ...signedHeaders(''), 'content-length': 100 })}[{`);
     // The bytes have arrived when the next request is answered.
     expect((await send(url)).ok).toBe(true);
     socket.resetAndDestroy();
     await once(socket, 'close');
     expect((await send(url)).ok).toBe(true);
     // A body parser before the adapter gets the error first.
-    expect(refusals.filter((reason) => reason !== 'incomplete')).toEqual([]);
-    expect(reported).toEqual([]);
+    expect(reasons().filter((reason) => reason !== 'incomplete')).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });
 
@@ -118,8 +84,8 @@ test.each([
 ])(
   'behind a parser that keeps no bytes, Express %s says how to keep them',
   async (_line, framework) => {
-    const [reported, errors]: [unknown[], unknown[]] = [[], []];
-    const { receiver } = receiverOf({ onError: (error) => reported.push(error) });
+    const errors: unknown[] = [];
+    const { receiver, errors: reported } = receiverOf();
     // Express knows it by its four parameters.
     const onError: express.ErrorRequestHandler = (error, _request, response, _next) => {
       errors.push(error);
@@ -166,8 +132,7 @@ test('expressHandler in Fastify causes a 500', async () => {
 });
 
 test('nodeHandler answers 500 and reports a body that was read before', async () => {
-  const reported: unknown[] = [];
-  const { receiver } = receiverOf({ onError: (error) => reported.push(error) });
+  const { receiver, errors } = receiverOf();
   const handle = nodeHandler(receiver);
   const url = await listening(
     http.createServer((request, response) => {
@@ -175,7 +140,7 @@ test('nodeHandler answers 500 and reports a body that was read before', async ()
     }),
   );
   expect(await send(url)).toMatchObject({ ok: false, requests: [{ status: 500 }] });
-  expect(reported).toMatchObject([{ code: 'ERR_RAW_BODY_GONE' }]);
+  expect(errors).toMatchObject([{ code: 'ERR_RAW_BODY_GONE' }]);
 });
 
 test('other routes of Fastify keep their parsers', async () => {

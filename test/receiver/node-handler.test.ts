@@ -4,20 +4,23 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import net, { type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type BodyReading, createWebhookReceiver, nodeHandler } from '../../src/receiver/index.ts';
+import { type BodyReading, nodeHandler } from '../../src/receiver/index.ts';
 import {
   type NodeRequestLike,
   type NodeResponseLike,
   nodeRequest,
   writeAnswer,
 } from '../../src/receiver/node-handler.ts';
-import { sampleMessage } from '../../src/testing/index.ts';
-import { sign } from '../../src/webhook/signature.ts';
 import { deferred } from '../helpers/promises.ts';
-
-const SECRET = 'secret-of-the-test';
-const BODY = JSON.stringify([sampleMessage('test')]);
-const HEADERS = { 'content-type': 'application/json', 'x-svc-integrity': sign(BODY, SECRET) };
+import {
+  BODY,
+  headOf,
+  receiverOf,
+  requestOf,
+  SECRET,
+  signedHeaders,
+  signedInit,
+} from './receivers.ts';
 
 type Listener = (request: NodeRequestLike, response: NodeResponseLike) => void;
 type Closing = NodeResponseLike & { once(event: 'close', listener: () => void): unknown };
@@ -38,9 +41,8 @@ async function portOf(server: http.Server | http2.Http2Server): Promise<number> 
 const leaveHttp: Leaving = (port) => {
   const socket = net.connect(port, '127.0.0.1');
   socket.on('error', () => {});
-  const lines = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
-  const length = `content-length: ${Buffer.byteLength(BODY)}\r\n`;
-  socket.write(`POST / HTTP/1.1\r\nhost: a\r\n${lines.join('')}${length}\r\n${BODY}`);
+  const headers = { ...signedHeaders(), 'content-length': Buffer.byteLength(BODY) };
+  socket.write(headOf('/', headers) + BODY);
   return () => socket.resetAndDestroy();
 };
 
@@ -48,7 +50,7 @@ const leaveHttp2: Leaving = (port) => {
   const client = http2.connect(`http://127.0.0.1:${port}`);
   onTestFinished(() => client.destroy());
   client.on('error', () => {});
-  const stream = client.request({ ':method': 'POST', ...HEADERS });
+  const stream = client.request({ ':method': 'POST', ...signedHeaders() });
   stream.on('error', () => {});
   stream.end(BODY);
   return () => stream.close(http2.constants.NGHTTP2_CANCEL);
@@ -75,8 +77,7 @@ test.each(HOSTS)(
   'handles the messages of a sender on %s that left after its body',
   async (_host, serve, leave) => {
     const [asked, closed, handled] = [deferred(), deferred(), deferred()];
-    const receiver = createWebhookReceiver({
-      secret: SECRET,
+    const { receiver } = receiverOf({
       maxHandlingBytes: 1,
       duplicates: false,
       onMessages: () => handled.resolve(),
@@ -104,30 +105,20 @@ test.each(HOSTS)(
     await handled.promise;
     await receiver.idle();
     expect(written).toEqual([]);
-    const answer = await receiver.receive({
-      method: 'POST',
-      header: (name) => Object.entries(HEADERS).find(([key]) => key === name)?.[1],
-      readBody: async () => Buffer.from(BODY),
-    });
-    expect(answer.status).toBe(204);
+    expect((await receiver.receive(requestOf())).status).toBe(204);
   },
 );
 
 test.each(HOSTS)(
   'reports a sender on %s that left before its body was read',
   async (_host, serve, leave) => {
-    const [asked, closed, secret, refused] = [deferred(), deferred(), deferred(), deferred()];
-    const [refusals, handled, written]: [string[], unknown[], unknown[]] = [[], [], []];
-    const receiver = createWebhookReceiver({
+    const [asked, closed, secret] = [deferred(), deferred(), deferred()];
+    const written: unknown[] = [];
+    const { receiver, handled, reasons } = receiverOf({
       secret: async () => {
         asked.resolve();
         await secret.promise;
         return SECRET;
-      },
-      onMessages: (messages) => void handled.push(messages),
-      onRefused: ({ reason }) => {
-        refusals.push(reason);
-        refused.resolve();
       },
     });
     const handle = nodeHandler(receiver);
@@ -142,9 +133,9 @@ test.each(HOSTS)(
     goAway();
     await closed.promise;
     secret.resolve();
-    await refused.promise;
+    await expect.poll(reasons).toEqual(['incomplete']);
     await new Promise(setImmediate);
-    expect([refusals, handled, written]).toEqual([['incomplete'], [], []]);
+    expect([handled, written]).toEqual([[], []]);
   },
 );
 
@@ -180,14 +171,13 @@ test('writes nothing to a reset HTTP/2 stream', async () => {
 });
 
 test('shares the body with other listeners', async () => {
-  const receiver = createWebhookReceiver({ secret: SECRET, onMessages: () => {} });
+  const { receiver } = receiverOf();
   const heard: Buffer[] = [];
   const server = http.createServer((request, response) => {
     nodeHandler(receiver)(request, response);
     request.on('data', (chunk: Buffer) => heard.push(chunk));
   });
-  const init = { method: 'POST', headers: HEADERS, body: BODY };
-  const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`, init);
+  const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`, signedInit());
   expect([answer.status, Buffer.concat(heard).toString()]).toEqual([204, BODY]);
 });
 

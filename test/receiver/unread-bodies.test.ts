@@ -2,39 +2,26 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
-import {
-  createWebhookReceiver,
-  type ReceiverOptions,
-  type Refusal,
-} from '../../src/receiver/index.ts';
-import { sampleMessage } from '../../src/testing/index.ts';
 import { sign } from '../../src/webhook/signature.ts';
 import { HOSTS } from '../helpers/hosts.ts';
+import { BODY, headOf, receiverOf, requestOf, SECRET, signedHeaders } from './receivers.ts';
 
-const SECRET = 'secret-of-the-test';
-const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);
 const GENUINE = sign(BODY, SECRET);
 
-async function answerTo(signature: string | undefined, options: Partial<ReceiverOptions> = {}) {
-  const [reported, refusals]: [string[], Refusal[]] = [[], []];
-  const receiver = createWebhookReceiver({
+async function answerTo(signature: string | undefined) {
+  const reported: string[] = [];
+  const { receiver, refusals } = receiverOf({
     secret: () => {
       reported.push('secret');
       return SECRET;
     },
-    onMessages: () => {},
-    onRefused: (refusal) => refusals.push(refusal),
-    ...options,
   });
-  const headers = { 'content-type': 'application/json', 'x-svc-integrity': signature };
-  const { status } = await receiver.receive({
-    method: 'POST',
-    header: (name) => Object.entries(headers).find(([key]) => key === name)?.[1],
-    readBody: async () => {
-      reported.push('body');
-      return Buffer.from(BODY);
-    },
-  });
+  const readBody = async () => {
+    reported.push('body');
+    return Buffer.from(BODY);
+  };
+  const headers = { 'x-svc-integrity': signature };
+  const { status } = await receiver.receive(requestOf(BODY, { headers, readBody }));
   return { status, reported, refusals };
 }
 
@@ -76,15 +63,7 @@ async function connectedTo(port: number) {
   return { socket, answer };
 }
 
-const headOf = (path: string, headers: Record<string, string | number>): string =>
-  [
-    `POST ${path} HTTP/1.1`,
-    'host: a',
-    'content-type: application/json',
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    '\r\n',
-  ].join('\r\n');
-
+const JSON_TYPE = { 'content-type': 'application/json' };
 const LARGE = 'x'.repeat(2 ** 20);
 
 /** Hosts that drop the rest of a body; the route handler of the tests cannot. */
@@ -92,17 +71,13 @@ const REAL_HOSTS = Object.entries(HOSTS).filter(([name]) => !name.startsWith('a 
 
 describe.each(REAL_HOSTS)('on %s, a sender whose body is not read', (host, start) => {
   test('gets the reason before it has sent its body, and can send the next request', async () => {
-    const handled: unknown[] = [];
-    const receiver = createWebhookReceiver({
-      secret: SECRET,
-      onMessages: (messages) => void handled.push(...messages.map(({ id }) => id)),
-    });
+    const { receiver, handled } = receiverOf();
     const { port, pathname } = new URL(await start(receiver));
     const { socket, answer } = await connectedTo(Number(port));
-    socket.write(headOf(pathname, { 'content-length': LARGE.length }));
+    socket.write(headOf(pathname, { ...JSON_TYPE, 'content-length': LARGE.length }));
     await answer(/^HTTP\/1\.1 401 .*signature-missing/s);
     socket.write(LARGE);
-    const headers = { 'content-length': Buffer.byteLength(BODY), 'x-svc-integrity': GENUINE };
+    const headers = { ...signedHeaders(), 'content-length': Buffer.byteLength(BODY) };
     socket.write(headOf(pathname, headers) + BODY);
     await answer(/^HTTP\/1\.1 204 /);
     socket.destroy();
@@ -113,15 +88,16 @@ describe.each(REAL_HOSTS)('on %s, a sender whose body is not read', (host, start
   test.skipIf(host === 'hono')(
     'that sends chunks is answered, and its connection closed',
     async () => {
-      const receiver = createWebhookReceiver({ secret: SECRET, onMessages: () => {} });
-      const { port, pathname } = new URL(await start(receiver));
+      const { port, pathname } = new URL(await start(receiverOf().receiver));
       const { socket, answer } = await connectedTo(Number(port));
       // A sender that is cut off may get an error before the response.
       socket.on('error', () => {});
       const closed = new Promise((resolve) => {
         socket.once('close', resolve);
       });
-      socket.write(`${headOf(pathname, { 'transfer-encoding': 'chunked' })}5\r\n12345\r\n`);
+      socket.write(
+        `${headOf(pathname, { ...JSON_TYPE, 'transfer-encoding': 'chunked' })}5\r\n12345\r\n`,
+      );
       await answer(/^HTTP\/1\.1 401 .*connection: close.*signature-missing/is);
       const sending = setInterval(() => socket.write(`1000\r\n${'x'.repeat(0x1000)}\r\n`), 1);
       await closed;

@@ -2,31 +2,12 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
-import {
-  createWebhookReceiver,
-  type ReceiverOptions,
-  type RefusalReason,
-} from '../../src/receiver/index.ts';
-import { sampleMessage } from '../../src/testing/index.ts';
-import { sign } from '../../src/webhook/signature.ts';
+import type { WebhookRequest } from '../../src/receiver/index.ts';
 import { HOSTS } from '../helpers/hosts.ts';
+import { BODY, headOf, receiverOf, requestOf, signedHeaders, signedInit } from './receivers.ts';
 
-const SECRET = 'secret-of-the-test';
-const BODY = JSON.stringify([{ ...sampleMessage('test'), message_id: 'a' }]);
 const LENGTH = Buffer.byteLength(BODY);
-
-function receiverOf(options: Partial<ReceiverOptions> = {}) {
-  const refusals: RefusalReason[] = [];
-  const receiver = createWebhookReceiver({
-    secret: SECRET,
-    maxBodyBytes: 2 * LENGTH,
-    maxUnverifiedBytes: 2 * LENGTH,
-    onMessages: () => {},
-    onRefused: ({ reason }) => refusals.push(reason),
-    ...options,
-  });
-  return { receiver, refusals };
-}
+const LIMITS = { maxBodyBytes: 2 * LENGTH, maxUnverifiedBytes: 2 * LENGTH };
 
 /** Announces a body of `length` bytes, and sends only `sent`. */
 async function begin(url: string, sent: string, length = LENGTH) {
@@ -38,33 +19,23 @@ async function begin(url: string, sent: string, length = LENGTH) {
     answer += chunk;
   });
   await once(socket, 'connect');
-  const head = [
-    `POST ${pathname} HTTP/1.1`,
-    'host: a',
-    'content-type: application/json',
-    `x-svc-integrity: ${sign(BODY, SECRET)}`,
-    `content-length: ${length}`,
-  ];
-  socket.write(`${head.join('\r\n')}\r\n\r\n${sent}`);
+  socket.write(headOf(pathname, { ...signedHeaders(), 'content-length': length }) + sent);
   return { socket, answer: () => answer };
 }
 
-const post = async (url: string): Promise<number> => {
-  const headers = { 'content-type': 'application/json', 'x-svc-integrity': sign(BODY, SECRET) };
-  return (await fetch(url, { method: 'POST', body: BODY, headers })).status;
-};
+const post = async (url: string): Promise<number> => (await fetch(url, signedInit())).status;
 
 /** Without the route handler of the tests, which cannot read a body in parts. */
 const REAL_HOSTS = Object.entries(HOSTS).filter(([name]) => !name.startsWith('a route'));
 
 describe.each(REAL_HOSTS)('on %s', (_host, start) => {
   test('an unfinished body is refused with 503 when others need its bytes', async () => {
-    const { receiver, refusals } = receiverOf();
+    const { receiver, reasons } = receiverOf(LIMITS);
     const url = await start(receiver);
     const held = await begin(url, 'x'.repeat(LENGTH + 1), 2 * LENGTH);
     await expect.poll(() => post(url)).toBe(204);
     await expect.poll(held.answer).toMatch(/^HTTP\/1\.1 503 .*retry-after: 5\r\n.*busy\n/is);
-    expect(refusals).toEqual(['busy']);
+    expect(reasons()).toEqual(['busy']);
     // The rest of the body is dropped, and the connection can be used again.
     held.socket.end('x'.repeat(LENGTH - 1));
     await once(held.socket, 'close');
@@ -72,7 +43,7 @@ describe.each(REAL_HOSTS)('on %s', (_host, start) => {
   });
 
   test('bodies that were read, refused or aborted no longer count', async () => {
-    const { receiver } = receiverOf();
+    const { receiver } = receiverOf(LIMITS);
     const url = await start(receiver);
     for (let round = 0; round < 5; round += 1) {
       expect(await post(url)).toBe(204);
@@ -88,50 +59,39 @@ describe.each(REAL_HOSTS)('on %s', (_host, start) => {
   });
 
   test('a body that is late is refused', async () => {
-    const { receiver, refusals } = receiverOf({ bodyTimeoutMs: 50 });
+    const { receiver, reasons } = receiverOf({ bodyTimeoutMs: 50 });
     const url = await start(receiver);
     const slow = await begin(url, BODY.slice(1));
     await expect.poll(slow.answer).toMatch(/^HTTP\/1\.1 408 .*body-late\n/is);
-    expect(refusals).toEqual(['body-late']);
+    expect(reasons()).toEqual(['body-late']);
     slow.socket.destroy();
     expect(await post(url)).toBe(204);
   });
 });
 
-const HEAD = new Map([
-  ['content-type', 'application/json'],
-  ['x-svc-integrity', sign('', SECRET)],
-]);
-
 test('the oldest bodies are refused, and no more than necessary', async () => {
-  const { receiver, refusals } = receiverOf({
-    maxBodyBytes: 10,
-    maxUnverifiedBytes: 25,
-  });
+  const { receiver, reasons } = receiverOf({ maxBodyBytes: 10, maxUnverifiedBytes: 25 });
   const dropped: string[] = [];
   const ends: (() => void)[] = [];
-  const answers = ['first', 'second', 'third'].map((name) =>
-    receiver.receive({
-      method: 'POST',
-      header: (header) => HEAD.get(header),
-      readBody: (_maxBytes, reading) =>
-        new Promise((resolve) => {
-          reading.onRefused(() => {
-            dropped.push(name);
-            resolve(undefined);
-          });
-          expect(reading.take(name === 'third' ? 5 : 10)).toBe(true);
-          ends.push(() => resolve(Buffer.from(String(reading.take(1)))));
-        }),
-    }),
-  );
+  const answers = ['first', 'second', 'third'].map((name) => {
+    const readBody: WebhookRequest['readBody'] = (_maxBytes, reading) =>
+      new Promise((resolve) => {
+        reading.onRefused(() => {
+          dropped.push(name);
+          resolve(undefined);
+        });
+        expect(reading.take(name === 'third' ? 5 : 10)).toBe(true);
+        ends.push(() => resolve(Buffer.from(String(reading.take(1)))));
+      });
+    return receiver.receive(requestOf('', { readBody }));
+  });
   await Promise.resolve();
   // One more byte of the third exceeds the limit.
   ends[2]?.();
   expect(dropped).toEqual(['first']);
   ends[1]?.();
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([503, 413, 401]);
-  expect([dropped, refusals.toSorted()]).toEqual([
+  expect([dropped, reasons().toSorted()]).toEqual([
     ['first', 'second'],
     ['body-too-large', 'busy', 'signature-wrong'],
   ]);

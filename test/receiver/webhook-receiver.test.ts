@@ -2,61 +2,28 @@ import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import {
   createWebhookReceiver,
-  type ReceivedMessage,
-  type ReceiverOptions,
   type RefusedElement,
   type WebhookAnswer,
   type WebhookRequest,
 } from '../../src/receiver/index.ts';
-import type { Refusal } from '../../src/receiver/receiver-options.ts';
 import { REFUSALS, type RefusalReason } from '../../src/receiver/refusals.ts';
 import { sampleMessage, sampleMessageV1 } from '../../src/testing/index.ts';
-import { sign } from '../../src/webhook/signature.ts';
 import { deferred, withReplacedPromise } from '../helpers/promises.ts';
+import { receiverOf, SECRET, requestOf as signedRequest } from './receivers.ts';
 
-const SECRET = 'secret-of-the-test';
-
-interface Sent {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string | undefined>>;
+interface Sent extends Partial<WebhookRequest> {
+  readonly headers?: Record<string, string | undefined>;
   readonly body?: string;
-  readonly readBody?: WebhookRequest['readBody'];
 }
 
-function requestOf(elements: unknown, sent: Sent = {}): WebhookRequest {
-  const { method = 'POST', body = JSON.stringify(elements), headers: own = {} } = sent;
-  const headers: Readonly<Record<string, string | undefined>> = {
-    'content-type': 'application/json',
-    'x-svc-integrity': sign(body, SECRET),
-    ...own,
-  };
-  const bytes = Buffer.from(body);
-  const readBody = async (maxBytes: number) => (bytes.length > maxBytes ? undefined : bytes);
-  return { method, header: (name) => headers[name], readBody: sent.readBody ?? readBody };
+function requestOf(elements: unknown, { body, ...sent }: Sent = {}): WebhookRequest {
+  const text = body ?? JSON.stringify(elements);
+  const readBody = async (maxBytes: number) =>
+    text.length > maxBytes ? undefined : Buffer.from(text);
+  return signedRequest(text, { readBody, ...sent });
 }
 
 const message = (id: string) => ({ ...sampleMessage('security_event'), message_id: id });
-
-interface Heard {
-  readonly handled: (string | null)[];
-  readonly refusals: Refusal[];
-  readonly errors: unknown[];
-  readonly invalid: RefusedElement[];
-}
-
-function receiverOf(options: Partial<ReceiverOptions> = {}) {
-  const heard: Heard = { handled: [], refusals: [], errors: [], invalid: [] };
-  const receiver = createWebhookReceiver({
-    secret: SECRET,
-    onMessages: (messages: readonly ReceivedMessage[]) => {
-      heard.handled.push(...messages.map(({ id }) => id));
-    },
-    onRefused: (refusal) => heard.refusals.push(refusal),
-    onError: (error) => heard.errors.push(error),
-    ...options,
-  });
-  return { receiver, heard };
-}
 
 const failing = (error: Error) => async (): Promise<never> => {
   throw error;
@@ -70,15 +37,15 @@ const refused = (reason: RefusalReason) => [REFUSALS[reason].status, reason];
 
 describe('a receiver', () => {
   test('handles the messages when the adapter has answered', async () => {
-    const { receiver, heard } = receiverOf();
+    const { receiver, handled, refusals, errors } = receiverOf();
     const answer = await receiver.receive(requestOf([message('a'), message('b')]));
     expect(outcome(answer)).toEqual([204, '']);
-    expect(heard.handled).toEqual([]);
+    expect(handled).toEqual([]);
     await answer.handle?.();
     // A second call has no effect.
     await answer.handle?.();
-    expect(heard.handled).toEqual(['a', 'b']);
-    expect([heard.refusals, heard.errors]).toEqual([[], []]);
+    expect(handled).toEqual(['a', 'b']);
+    expect([refusals, errors]).toEqual([[], []]);
   });
 
   test('with `handled` answers after handling', async () => {
@@ -103,12 +70,12 @@ describe('a receiver', () => {
     ['a message that breaks the contract', { body: '[{}]' }, 'message-invalid'],
     ['too many bytes', { body: `"${'x'.repeat(5000)}"` }, 'body-too-large'],
   ] as const)('refuses %s, and reports it', async (_what, sent, reason) => {
-    const { receiver, heard } = receiverOf({ maxBodyBytes: 5000 });
+    const { receiver, handled, refusals } = receiverOf({ maxBodyBytes: 5000 });
     const answer = await receiver.receive(requestOf([message('a')], sent));
     expect(outcome(answer)).toEqual(refused(reason));
     expect(answer.handle).toBeUndefined();
-    expect(heard.refusals).toMatchObject([{ reason, status: REFUSALS[reason].status }]);
-    expect(heard.handled).toEqual([]);
+    expect(refusals).toMatchObject([{ reason, status: REFUSALS[reason].status }]);
+    expect(handled).toEqual([]);
   });
 
   test('answers 405 with the allowed method', async () => {
@@ -134,27 +101,27 @@ describe('a receiver', () => {
     ['gives none', () => ''],
     ['gives an empty list', () => []],
   ])('answers 500 if the function for the secret %s', async (_how, secret) => {
-    const { receiver, heard } = receiverOf({ secret });
+    const { receiver, errors } = receiverOf({ secret });
     const ask = () => receiver.receive(requestOf([message('a')]));
     expect(outcome(await ask())).toEqual(refused('failed'));
     expect(outcome(await withReplacedPromise(ask))).toEqual(refused('failed'));
-    expect(heard.errors).toHaveLength(2);
+    expect(errors).toHaveLength(2);
   });
 
   test('passes invalid elements to `onInvalid`, and handles the others', async () => {
     const invalid: RefusedElement[] = [];
-    const { receiver, heard } = receiverOf({
+    const { receiver, handled } = receiverOf({
       answer: 'handled',
       onInvalid: (elements) => invalid.push(...elements),
     });
     expect((await receiver.receive(requestOf([{}, message('a')]))).status).toBe(204);
     expect((await receiver.receive(requestOf([{}]))).status).toBe(204);
-    expect(heard.handled).toEqual(['a']);
+    expect(handled).toEqual(['a']);
     expect(invalid.map(({ index }) => index)).toEqual([0, 0]);
   });
 
   test('refuses old messages if it has a tolerance', async () => {
-    const { receiver, heard } = receiverOf({ toleranceMs: 60_000 });
+    const { receiver, refusals } = receiverOf({ toleranceMs: 60_000 });
     const now = new Date().toISOString();
     const stale = { ...message('a'), date_created: '2026-11-21T10:00:00.000+00:00' };
     const fresh = { ...message('b'), date_created: now };
@@ -162,13 +129,13 @@ describe('a receiver', () => {
     expect((await receiver.receive(requestOf([fresh]))).status).toBe(204);
     // Format v1 has no time of sending.
     expect((await receiver.receive(requestOf([sampleMessageV1('test')]))).status).toBe(204);
-    expect(heard.refusals.map(({ reason }) => reason)).toEqual(['stale']);
+    expect(refusals.map(({ reason }) => reason)).toEqual(['stale']);
   });
 
   test('drops duplicates, but handles failed messages again', async () => {
     let isBroken = true;
     const handled: (string | null)[] = [];
-    const { receiver, heard } = receiverOf({
+    const { receiver, errors } = receiverOf({
       answer: 'handled',
       onMessages: (messages) => {
         if (isBroken) throw new Error('full disk');
@@ -177,7 +144,7 @@ describe('a receiver', () => {
     });
     const both = () => receiver.receive(requestOf([message('a'), message('b')]));
     expect(outcome(await both())).toEqual(refused('failed'));
-    expect(heard.errors).toEqual([new Error('full disk')]);
+    expect(errors).toEqual([new Error('full disk')]);
     isBroken = false;
     expect((await both()).status).toBe(204);
     expect((await both()).status).toBe(204);
@@ -185,10 +152,10 @@ describe('a receiver', () => {
   });
 
   test('passes duplicates on with `duplicates: false`', async () => {
-    const { receiver, heard } = receiverOf({ duplicates: false, answer: 'handled' });
+    const { receiver, handled } = receiverOf({ duplicates: false, answer: 'handled' });
     await receiver.receive(requestOf([message('a')]));
     await receiver.receive(requestOf([message('a')]));
-    expect(heard.handled).toEqual(['a', 'a']);
+    expect(handled).toEqual(['a', 'a']);
   });
 
   test('reports a handler that fails after the answer, with the messages', async () => {
@@ -208,20 +175,20 @@ describe('a receiver', () => {
   });
 
   test('reports no error if a sender goes away', async () => {
-    const { receiver, heard } = receiverOf();
+    const { receiver, errors } = receiverOf();
     const readBody = failing(new Error('gone'));
     expect(outcome(await receiver.receive(requestOf([], { readBody })))).toEqual(
       refused('incomplete'),
     );
-    expect(heard.errors).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   test('rejects and reports if the raw body is gone', async () => {
-    const { receiver, heard } = receiverOf();
+    const { receiver, errors } = receiverOf();
     const gone = new SecurityEventError('ERR_RAW_BODY_GONE');
     const readBody = failing(gone);
     await expect(receiver.receive(requestOf([], { readBody }))).rejects.toBe(gone);
-    expect(heard.errors).toEqual([gone]);
+    expect(errors).toEqual([gone]);
   });
 
   test('gives the same answers if listeners throw', async () => {

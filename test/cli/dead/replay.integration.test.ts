@@ -169,23 +169,4 @@ describe('dead purge', () => {
     );
     expect(await contentOf(file)).toEqual({ dead: ['a', 'b', 'c', 'e'], pending: 0 });
   });
-
-  test('names unknown ids, and exits with 1', async () => {
-    const file = await queueFileWith(deadLetterSpecs(3));
-    const [, second = ''] = await deadIds(file);
-    const { exitCode, stdout, stderr } = await dead(file, 'purge', second, '9', '--json');
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'There is no dead letter 9.\n' });
-    expect(JSON.parse(stdout)).toEqual({
-      deleted: 1,
-      isDryRun: false,
-      unknown: ['9'],
-      closed: {},
-      isFull: false,
-    });
-    expect(await dead(file, 'purge', '--all')).toMatchObject({
-      exitCode: 0,
-      stdout: '2 dead letters deleted\n',
-    });
-    expect(await contentOf(file)).toEqual({ dead: [], pending: 0 });
-  });
 });

@@ -97,8 +97,4 @@ describe('the rows of a message', () => {
     const { unknown } = Object.fromEntries(messageRows(found, NOW));
     expect(unknown?.split(', ').toSorted()).toEqual(['message.a\\u0007', 'trace']);
   });
-
-  it('have no row about keys when all keys are known', () => {
-    expect(rowsOf(sampleMessage())).not.toHaveProperty('unknown');
-  });
 });

@@ -76,7 +76,6 @@ describe('settings rotate', () => {
       [...SHOP_1],
       'no new secret given\nUse --secret-env or --secret-file. `security-events secret` generates a secret.',
     ],
-    ['no application', ['--secret-env', 'NEXT'], '--application is missing'],
     [
       'an empty application',
       ['--application=', '--secret-env', 'NEXT'],
@@ -170,7 +169,8 @@ describe('a missing or invalid file', () => {
     ['remove', SHOP_1],
   ];
 
-  test.each(COMMANDS)('makes %s exit with 3, and is not created', async (word, words) => {
+  const ALL = [...COMMANDS, ['check', []]] as const;
+  test.each(ALL)('makes %s exit with 3, and is not created', async (word, words) => {
     const { file, run } = settingsFixture();
     expect(await run(word, words, env)).toEqual(
       outcome(3, '', `security-events: ${file}: no such file or directory\n`),

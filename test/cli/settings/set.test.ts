@@ -153,11 +153,6 @@ describe('settings set', () => {
     ['no application', ['--url', URL_TEXT], '--application is missing'],
     ['no URL', SHOP_1, '--url is missing'],
     [
-      'another network',
-      [...SHOP_1, '--url', URL_TEXT, '--network', 'all'],
-      '--network must be one of: public, allow-private',
-    ],
-    [
       'no secret',
       [...SHOP_1, '--url', URL_TEXT],
       'no secret given\nSet SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH. `security-events secret` generates one.',
@@ -190,17 +185,6 @@ describe('settings set', () => {
     expect(await runCommandLine(words, terminal)).toBe(130);
     expect([receiver.requests.length, text()]).toEqual([1, before]);
     expect((await run('show')).stdout).toContain('draft       http://127.0.0.1:1');
-  });
-
-  test('refuses private addresses without --network allow-private', async () => {
-    const receiver = await openReceiver();
-    const { run } = settingsFixture();
-    const words = [...SHOP_1, '--url', receiver.url];
-    const { exitCode, stderr } = await run('set', words, env(OLD_SECRET));
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('Not delivered: no answer');
-    expect(stderr).toContain('--network allow-private');
-    expect(receiver.connectionCount).toBe(0);
   });
 });
 

@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { openReceiver } from '../../helpers/sender.ts';
-import { outcome, runCommand } from '../../helpers/terminal.ts';
+import { outcome } from '../../helpers/terminal.ts';
 import { OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
 
 const SHOP_1 = ['--application', 'shop-1'] as const;
@@ -157,7 +157,6 @@ describe('settings check', () => {
       ),
     );
   });
-
   test('names faults of applications and of drafts together', async () => {
     const broken = { 'shop-1': { ...SHOP, name: 7 } };
     const { file, run } = settingsFixture({ applications: broken, drafts: broken });
@@ -168,20 +167,6 @@ describe('settings check', () => {
       'drafts.shop-1.name',
       undefined,
     ]);
-  });
-
-  test('exits with 3 when the path is a folder', async () => {
-    const { folder } = settingsFixture();
-    expect(await runCommand(['settings', 'check', folder])).toEqual(
-      outcome(3, '', `security-events: ${folder}: is a directory\n`),
-    );
-  });
-
-  test('exits with 3 when there is no file', async () => {
-    const { file, run } = settingsFixture();
-    expect(await run('check')).toEqual(
-      outcome(3, '', `security-events: ${file}: no such file or directory\n`),
-    );
   });
 });
 
@@ -240,32 +225,6 @@ describe('settings test', () => {
     expect([exitCode, connectionCount]).toEqual([1, 0]);
     expect(stderr).toMatch(
       /^Not delivered: no answer from the receiver\.\n.*\n.*\nUse --network allow-private to reach private addresses\. The sender needs the same option\.\n$/,
-    );
-  });
-
-  test('explains why there is no answer', async () => {
-    const { url } = SHOP;
-    const { run } = settingsFixture({
-      applications: {
-        'shop-1': { ...SHOP, url: url.replace('https://receiver.example', 'http://127.0.0.1:1') },
-      },
-    });
-    const { exitCode, stderr } = await run('test', [...SHOP_1, ...PRIVATE]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(
-      /^Not delivered: no answer from the receiver\.\n.*\n.*refused.*\nIs the receiver running/,
-    );
-  });
-
-  test('exits with 2 when the application is unknown', async () => {
-    const { file, run } = settingsFixture({ applications: {} });
-    expect(await run('test', SHOP_1)).toEqual(
-      outcome(
-        2,
-        '',
-        `security-events: ${file} has no such application, or it has no URL and secret\n` +
-          `Run security-events settings show ${file}\n`,
-      ),
     );
   });
 });
