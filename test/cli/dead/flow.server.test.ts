@@ -6,7 +6,6 @@ import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.
 import { addDeadLetters, deadLetterSpecs } from '../../helpers/queues.ts';
 import { GENEROUS_TIMEOUT, openReceiver, SECRET } from '../../helpers/sender.ts';
 import { outcome, runCommand } from '../../helpers/terminal.ts';
-import { DELIVERED_ONCE, wholeFlow } from './shared-flow.ts';
 
 describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {
   let server: PostgresServer;
@@ -31,12 +30,6 @@ describe.skipIf(postgresPrograms === undefined)('in PostgreSQL', () => {
     // Longer than a test may take: replayed messages are found by notification, not by polling.
     return () => createPostgresQueue({ connection, schema, pollMs: 60_000 });
   };
-
-  test('replays what a service could not deliver, and it is delivered once', async () => {
-    const open = await inSchema('flow');
-    const words = ['--postgres', '--schema', 'flow'];
-    expect(await wholeFlow({ open, words, environment })).toEqual(DELIVERED_ONCE);
-  });
 
   test('a running service delivers replayed messages at once', async () => {
     const open = await inSchema('at_work');
