@@ -1,5 +1,6 @@
 /** The terminal as commands see it, and what keeps output safe to print. Tests pass a fake one. */
 import { styleText } from 'node:util';
+import type { Clock } from '../runtime/clock.ts';
 
 /**
  * Why a command has to stop early. `output-closed`: the reader of standard output has seen enough, as
@@ -31,14 +32,7 @@ export interface TerminalInput extends AsyncIterable<Uint8Array> {
   readonly isTerminal: boolean;
 }
 
-export interface TerminalClock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /** Milliseconds on a clock that never jumps. */
-  monotonicMs(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
+export type TerminalClock = Pick<Clock, 'monotonicMs' | 'now' | 'sleep'>;
 
 export interface Terminal {
   readonly input: TerminalInput;

@@ -106,15 +106,14 @@ function isJson(body: Buffer): boolean {
   }
 }
 
-const HASHES = new Map([
-  [40, 'SHA-1'],
-  [96, 'SHA-384'],
-  [128, 'SHA-512'],
-]);
+/** Hex digits of SHA-1, SHA-384 and SHA-512. */
+const OTHER_HASH_LENGTHS: readonly number[] = [40, 96, 128];
 
 function headerFault(header: unknown): SignatureFault {
   if (typeof header !== 'string' || header.trim() === '') return 'header-missing';
-  return HASHES.has(header.trim().length) ? 'header-other-hash' : 'header-malformed';
+  return OTHER_HASH_LENGTHS.includes(header.trim().length)
+    ? 'header-other-hash'
+    : 'header-malformed';
 }
 
 const guess = (fault: SignatureFault): SignatureExplanation => explained([fault], false);

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runProgram } from '../helpers/child-programs.ts';
 import { root } from '../helpers/package-files.ts';
 import { outcome } from '../helpers/terminal.ts';
 
@@ -33,12 +32,4 @@ it('a reader that leaves is no failure', async () => {
   child.stderr.on('data', (chunk) => (stderr += String(chunk)));
   const [exitCode] = await once(child, 'close');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-});
-
-it('wrong usage exits with 2', async () => {
-  expect(await runProgram([main, 'sing'], { cwd: root })).toMatchObject({
-    exitCode: 2,
-    stdout: '',
-    stderr: 'security-events: unknown command sing\nDid you mean sign?\n',
-  });
 });

@@ -78,14 +78,6 @@ describe('sampleMessage', () => {
       message: sampleMessage().message,
     });
   });
-
-  test('is a new object at each call', () => {
-    const message = sampleMessage();
-    message.message.ips.length = 0;
-    message.message.application_id = 'other';
-    expect(sampleMessage().message.ips).toHaveLength(1);
-    expect(sampleMessage().message.application_id).toBe('shop-1');
-  });
 });
 
 describe('sampleMessageV1', () => {

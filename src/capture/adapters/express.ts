@@ -34,13 +34,7 @@ export function captureRequests(
   const settings = readCaptureOptions(options);
   const scopes = new WeakMap<HttpRequest, RequestScope>();
   return (request, response, next) => {
-    const scope =
-      scopes.get(request) ??
-      scopeOf(request, settings, {
-        status: statusOf(response),
-        parsed: request,
-        original: request,
-      });
+    const scope = scopes.get(request) ?? scopeOf(request, settings, { status: statusOf(response) });
     scopes.set(request, scope);
     passBlocksToNext(readProperty(request, 'app'));
     runInScope(scope, () => next());

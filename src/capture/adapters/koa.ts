@@ -35,11 +35,7 @@ export function captureRequests(
         return readProperty(ctx, 'params');
       },
     };
-    const scope = scopeOf(ctx.req, settings, {
-      status: statusOf(ctx.res),
-      parsed,
-      original: ctx.req,
-    });
+    const scope = scopeOf(ctx.req, settings, { status: statusOf(ctx.res), parsed });
     const block = await runUntilBlocked(scope, next);
     // Koa leaves a response alone that has ended.
     if (block !== undefined) sendBlocked(block, ctx.res, scope);

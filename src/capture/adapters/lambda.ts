@@ -82,7 +82,7 @@ export function captureRequests<E extends LambdaEvent, C extends LambdaContext, 
       if (isRequest(event)) {
         const request = requestOf(event);
         const parsed = parsedOf(event, request);
-        const scope = scopeOf(request, settings, { status: undefined, parsed, original: event });
+        const scope = scopeOf(request, settings, { parsed, original: event });
         const block = await runUntilBlocked(scope, handle);
         if (block !== undefined) return respondToBlock(block, scope);
       } else {

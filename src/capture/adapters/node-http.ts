@@ -32,11 +32,7 @@ export function captureRequests<
 >(listener: RequestListener<Q, S>, options?: CaptureOptions): RequestListener<Q, S> {
   const settings = readCaptureOptions(options);
   return (request, response) => {
-    const scope = scopeOf(request, settings, {
-      status: statusOf(response),
-      parsed: request,
-      original: request,
-    });
+    const scope = scopeOf(request, settings, { status: statusOf(response) });
     const onError = (error: unknown): void => endBlocked(error, response, scope);
     // An application of Express 4 may itself be the listener.
     passBlocksToNext(listener);

@@ -37,28 +37,25 @@ export function createRequestCapture(options?: CaptureOptions): RequestCapture {
   const settings = readCaptureOptions(options);
   return {
     contextOf: (request) => new CapturedRequest(request, request, settings).read(),
-    run: (request, work, status) => {
-      const scope = scopeOf(request, settings, { status, parsed: request, original: request });
-      return runInScope(scope, work);
-    },
+    run: (request, work, status) => runInScope(scopeOf(request, settings, { status }), work),
   };
 }
 
 /** Facts that a host has beside its request. */
 interface HostFacts {
   /** Returns the status of a response that has begun. */
-  readonly status: (() => number | undefined) | undefined;
-  /** Has the parsed body and the route's parameters. */
-  readonly parsed: Parsed;
-  /** The host's own request: nested adapters recognise it. */
-  readonly original: object;
+  readonly status?: (() => number | undefined) | undefined;
+  /** Has the parsed body and the route's parameters. Default: the request. */
+  readonly parsed?: Parsed;
+  /** The host's own request: nested adapters recognise it. Default: the request. */
+  readonly original?: object;
 }
 
 /** Creates the scope of a request. */
 export function scopeOf(
   request: HttpRequest,
   settings: CaptureSettings,
-  { status, parsed, original }: HostFacts,
+  { status, parsed = request, original = request }: HostFacts,
 ): RequestScope {
   const captured = new CapturedRequest(request, parsed, settings);
   return new RequestScope(() => captured.read(), {

@@ -5,25 +5,6 @@ import {
   readCaptureOptions,
 } from '../../../src/capture/request/capture-options.ts';
 
-test('the defaults apply without options', () => {
-  const settings = readCaptureOptions();
-  expect(settings).toMatchObject({
-    addresses: { addressHeader: 'x-forwarded-for' },
-    enrichment: undefined,
-    blockedStatus: 403,
-  });
-  expect(settings.addresses.isTrusted('127.0.0.1', 0)).toBe(false);
-  expect(settings.redactor.isSensitiveKey('password')).toBe(true);
-  expect(settings.copyParameters?.({ query: 'a=1' })).toEqual({ query: { a: '1' } });
-});
-
-test('an option that is undefined has its default', () => {
-  const names = ['trustedProxies', 'addressHeader', 'enrichment', 'redaction', 'parameters'];
-  const options = Object.fromEntries([...names, 'blockedStatus'].map((name) => [name, undefined]));
-  expect(readCaptureOptions(options)).toMatchObject({ blockedStatus: 403 });
-  expect(readCaptureOptions(options).copyParameters).toBeTypeOf('function');
-});
-
 test('each option takes effect', () => {
   const enrichment = { factsOf: () => ({}), stats: async () => [] };
   const settings = readCaptureOptions({

@@ -4,11 +4,7 @@ import {
   isRequestBlocked,
   RequestBlockedError,
 } from '../../../src/capture/request/request-blocked-error.ts';
-import {
-  currentContext,
-  RequestScope,
-  runInScope,
-} from '../../../src/capture/request/request-scope.ts';
+import { RequestScope, runInScope } from '../../../src/capture/request/request-scope.ts';
 
 const BRAND = Symbol.for('security-event-delivery.request-blocked');
 
@@ -79,16 +75,6 @@ describe('the error of a blocked request', () => {
 });
 
 describe('blocking', () => {
-  test('marks the request before the report runs, and throws', () => {
-    const scope = scopeOf(451);
-    const seen: unknown[] = [];
-    const look = (): void => void seen.push(currentContext().http?.response);
-    const error = runInScope(scope, () => caught(() => blockRequest(look)));
-    expect(error).toBeInstanceOf(RequestBlockedError);
-    expect(error).toMatchObject({ status: 451 });
-    expect(seen).toEqual([{ blocked: true, status: 451 }]);
-  });
-
   test('works without a report and without a request', () => {
     expect(caught(() => blockRequest())).toMatchObject({ status: 403 });
   });

@@ -316,11 +316,7 @@ describe('a captured run', () => {
       body: undefined,
       params: {},
     };
-    const scope = scopeOf(request, readCaptureOptions({ trustedProxies }), {
-      status: undefined,
-      parsed: request,
-      original: request,
-    });
+    const scope = scopeOf(request, readCaptureOptions({ trustedProxies }), {});
     const parameters = (): unknown => runInScope(scope, currentContext).http?.request.parameters;
     expect(parameters()).toEqual({ query: { q: '1' } });
     request.body = { a: 1 };

@@ -19,21 +19,6 @@ const captured = (): Required<RequestContext> => ({
 });
 
 describe('a scope', () => {
-  test('reads its request once, at the first event', () => {
-    let reads = 0;
-    const scope = new RequestScope(() => {
-      reads += 1;
-      return captured();
-    });
-    expect(reads).toBe(0);
-    expect(scope.context()).toEqual(captured());
-    expect(scope.context()).toBe(scope.context());
-    scope.identify({ uid: 7 });
-    scope.answered({ status: 200 });
-    scope.context();
-    expect(reads).toBe(1);
-  });
-
   test('has the user of the last `identify`', () => {
     const scope = new RequestScope(captured);
     const identifiers: Record<string, string> = { email: 'ada@example.com' };
@@ -48,14 +33,6 @@ describe('a scope', () => {
     expect(scope.context().actor).toMatchObject({ identifiers: { uid: 8 }, svc_identifier: null });
     scope.identify(null);
     expect(scope.context().actor).toEqual(captured().actor);
-  });
-
-  test('has the facts of the response that are known so far', () => {
-    const scope = new RequestScope(captured);
-    scope.answered({ blocked: true });
-    expect(scope.context().http?.response).toEqual({ blocked: true });
-    scope.answered({ status: 403 });
-    expect(scope.context().http?.response).toEqual({ blocked: true, status: 403 });
   });
 
   test.each([99, 600, 999, 200.5, Number.NaN, '200', null])(

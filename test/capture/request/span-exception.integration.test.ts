@@ -50,13 +50,6 @@ describe('the exception of a blocked request', () => {
     expect(span.reported).toEqual([]);
   });
 
-  test('is a tag of dd-trace’s span', () => {
-    const span = datadogSpan();
-    setTracers({ datadog: datadogWith(span) });
-    recordOnSpan(blocked);
-    expect(span.reported).toEqual([['error', blocked]]);
-  });
-
   test('is recorded on OpenTelemetry’s span only, if both have one', () => {
     const [otel, datadog] = [otelSpan(), datadogSpan()];
     setTracers({ otel: otelWith(otel), datadog: datadogWith(datadog) });
