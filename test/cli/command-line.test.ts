@@ -33,52 +33,6 @@ describe('security-events', () => {
     expect(await runCommand([word])).toEqual({ exitCode: 0, stdout, stderr: '' });
   });
 
-  it.each<[string, readonly string[], string]>([
-    ['nothing', [], 'no command given\nRun security-events --help.'],
-    ['an unknown command', ['sing'], 'unknown command sing\nDid you mean sign?'],
-    ['a name of Object', ['constructor'], 'unknown command constructor'],
-    ['an escape sequence', ['\u001b[31mred'], 'unknown command \\u001b[31mred'],
-    ['a group', ['dead'], 'dead needs a command\nRun security-events dead --help.'],
-    [
-      'an unknown command of a group',
-      ['dead', 'lits'],
-      'unknown command dead lits\nDid you mean dead list?',
-    ],
-    [
-      'an unknown option',
-      ['sign', '--secret-fil', 'x'],
-      'unknown option --secret-fil\nDid you mean --secret-file?',
-    ],
-    ['an unknown short option', ['sign', '-x'], 'unknown option -x'],
-    [
-      'an option that may be a secret',
-      ['sign', `--${'a'.repeat(64)}`],
-      `unknown option --${'a'.repeat(40)}`,
-    ],
-    [
-      'a missing value',
-      ['sign', '--secret-file'],
-      "Option '--secret-file <value>' argument missing",
-    ],
-    ['an argument too many', ['sign', 'one', 'two'], 'too many arguments: expected [FILE]'],
-    ['any argument', ['secret', 'one'], 'too many arguments: expected none'],
-    ['no required argument', ['test'], 'URL is missing'],
-  ])('refuses %s with exit code 2', async (_, words, message) => {
-    const stderr = `security-events: ${message}\n`;
-    expect(await runCommand(words)).toEqual({ exitCode: 2, stdout: '', stderr });
-  });
-
-  it.each(['--secret=hunter2', '--secret hunter2'])(
-    'refuses %s without repeating it',
-    async (text) => {
-      const { exitCode, stdout, stderr } = await runCommand(['sign', ...text.split(' ')]);
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-      expect(stderr).toContain('a secret cannot be an argument');
-      expect(stderr).toContain('--secret-file PATH');
-      expect(stderr).not.toContain('hunter2');
-    },
-  );
-
   it.each([
     ['interrupted', 130],
     ['output closed', 0],

@@ -49,34 +49,21 @@ describe('sign', () => {
   });
 
   it.each([
-    ['no secret', [], {}, 2, /no secret given\nSet SECURITY_EVENTS_SECRET/],
-    ['a variable that is not set', ['--secret-env', 'GONE'], {}, 2, /GONE is empty or not set/],
-    [
-      'the secret itself by mistake',
-      ['--secret-env', 'a'.repeat(64)],
-      {},
-      2,
-      /variable named by --secret-env is empty/,
-    ],
-    ['a secret file that is not there', ['--secret-file', 'gone'], {}, 3, /gone: no such file/],
-    ['a body that is not there', ['gone.json'], environment, 3, /gone\.json: no such file/],
-    ['a folder as a secret', ['--secret-file', '.'], {}, 3, /: \.: is a directory/],
-  ])('explains %s', async (_, words, variables, exitCode, message) => {
+    ['a secret file that is not there', ['--secret-file', 'gone'], {}, /gone: no such file/],
+    ['a body that is not there', ['gone.json'], environment, /gone\.json: no such file/],
+    ['a folder as a secret', ['--secret-file', '.'], {}, /: \.: is a directory/],
+  ])('exits with 3 for %s', async (_, words, variables, message) => {
     const result = await runCommand(['sign', ...words], { environment: variables });
-    expect(result).toMatchObject({ exitCode, stdout: '' });
+    expect(result).toMatchObject({ exitCode: 3, stdout: '' });
     expect(result.stderr).toMatch(message);
   });
 
-  it.each([['UTF-16', Buffer.from('\uFEFFabc\r\n', 'utf16le')]])(
-    'refuses %s as a secret, which would be another one as text',
-    async (_, bytes) => {
-      const result = await runCommand(['sign', '--secret-file', temporaryFile(bytes, 'secret')], {
-        input: 'x',
-      });
-      expect(result).toMatchObject({ exitCode: 2, stdout: '' });
-      expect(result.stderr).toContain('is not UTF-8 text');
-    },
-  );
+  it('refuses bytes as a secret, which would be another secret as text', async () => {
+    const bytes = Buffer.from('\uFEFFabc\r\n', 'utf16le');
+    const result = await runCommand(['sign', '--secret-file', temporaryFile(bytes, 'secret')]);
+    expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(result.stderr).toContain('is not UTF-8 text');
+  });
 
   it('refuses an empty secret file', async () => {
     const result = await runCommand(['sign', '--secret-file', temporaryFile('\n', 'empty')]);

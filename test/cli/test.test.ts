@@ -162,20 +162,3 @@ describe('test', () => {
     expect(stdout + stderr).not.toMatch(/hunter2|secret-of-the-test|\/hook/);
   });
 });
-
-it.each([
-  [['localhost:8080'], 'The webhook URL is not usable'],
-  [['http://me:hunter2@localhost/'], 'The webhook URL is not usable'],
-  [['http://localhost/', '--format', '3'], '--format must be one of: 2, 1'],
-  [
-    ['http://localhost/', '--network', 'delegated'],
-    '--network must be one of: public, allow-private',
-  ],
-  [['http://localhost/', '--deadline', '5'], '--deadline needs a duration with a unit'],
-  [['http://localhost/', '--application='], 'An option is not usable'],
-])('test %j is refused: %s', async (words, message) => {
-  const { exitCode, stdout, stderr } = await test(words);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-  expect(stderr).toContain(message);
-  expect(stderr).not.toContain('hunter2');
-});

@@ -68,16 +68,6 @@ describe('options', () => {
   ])('%j choose the reading', async (words, exitCode) => {
     expect(await validate(ndjson({ ...event, more: 1 }), ...words)).toMatchObject({ exitCode });
   });
-
-  it.each([
-    [['--as', 'event'], '--as must be one of: record, line, message, message-v1, body, body-v1'],
-    [['--dialect', 'loose'], '--dialect must be one of: strict, open'],
-    [['--reading', 'sent'], '--reading must be one of: emitted, received'],
-  ])('%j exit with 2', async (words, message) => {
-    const { exitCode, stdout, stderr } = await validate('', ...words);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain(message);
-  });
 });
 
 describe('several inputs', () => {

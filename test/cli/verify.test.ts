@@ -46,15 +46,6 @@ describe('verify', () => {
     expect(await runCommand(words)).toEqual(yes);
   });
 
-  it.each([['no signature', ['verify'], environment, '--signature is missing']])(
-    'exits with 2: %s',
-    async (_, words, variables, message) => {
-      const { exitCode, stdout, stderr } = await runCommand(words, { environment: variables });
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-      expect(stderr).toContain(message);
-    },
-  );
-
   it('refuses a body of more than 16 MiB', async () => {
     const input = [Buffer.alloc(2 ** 24), 'x'];
     const { exitCode, stderr } = await runCommand(['verify', '--signature', ''], {

@@ -226,6 +226,13 @@ describe('save', () => {
     expect(stored().applications['shop']?.secret).toBe('given');
   });
 
+  test.each(['', '__proto__'])('refuses the id %j', async (id) => {
+    await expect(keep().configuration.save(id)).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path: ['applicationId'],
+    });
+  });
+
   test('and discard return false and write nothing without a draft', async () => {
     const { configuration, writes } = keep(withShop());
     expect([await configuration.save('shop'), await configuration.discard('shop')]).toEqual([

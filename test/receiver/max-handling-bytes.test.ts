@@ -32,13 +32,14 @@ test('concurrent requests are accepted up to maxHandlingBytes', async () => {
   expect((await receiver.receive(requestOf())).status).toBe(204);
 });
 
+const fail = (): never => {
+  throw new Error('at once');
+};
+
 test.each(['received', 'handled'] as const)(
   'failed messages no longer count, with the answer %s',
   async (answer) => {
-    const onMessages = (): never => {
-      throw new Error('at once');
-    };
-    const { receiver, errors } = receiverOf({ answer, maxHandlingBytes: 1, onMessages });
+    const { receiver, errors } = receiverOf({ answer, maxHandlingBytes: 1, onMessages: fail });
     for (let times = 0; times < 2; times += 1) {
       const { status, handle } = await receiver.receive(requestOf());
       expect(status).toBe(answer === 'received' ? 204 : 500);

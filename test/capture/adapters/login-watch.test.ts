@@ -68,6 +68,10 @@ const accept = (self: Calls): unknown => self.success({ id: 7 });
 const ask = (self: Calls): unknown => self.fail('Basic realm="Users"');
 const letPass = (self: Calls): unknown => self.pass();
 
+function throwOfTheApplication(): never {
+  throw new Error('of the application');
+}
+
 describe('a strategy', () => {
   test.each([undefined, null, 'local', 7, {}, { authenticate: 'no function' }])(
     'is not wrapped if it is none: %j',
@@ -92,6 +96,16 @@ describe('a strategy', () => {
     };
     expect(outcome({ act: accept }, { watch: { isLogin } }).reported).toEqual([[true, { id: 7 }]]);
     expect(names).toEqual(['undefined']);
+  });
+
+  test('is no login if isLogin throws', () => {
+    expect(
+      outcome({ ...FORM, act: accept }, { watch: { isLogin: throwOfTheApplication } }),
+    ).toEqual({
+      reported: [],
+      gave: 'passport succeeded',
+      identifiers: { id: 7 },
+    });
   });
 });
 

@@ -108,6 +108,7 @@ describe('the parameters of a request', () => {
     [' APPLICATION/JSON ;charset=utf-8', 'json'],
     ['application/problem+json', 'json'],
     ['application/jsonp', 'other'],
+    ['application/xjson', 'other'],
     ['text/json', 'other'],
     [undefined, 'other'],
   ])('have a body of the type %j in %s', (type, place) => {
