@@ -5,8 +5,6 @@ import { runCommandLine } from '../../src/cli/command-line.ts';
 import { processTerminal } from '../../src/cli/process-terminal.ts';
 import { endReasonOf, jsonLine, printable } from '../../src/cli/terminal.ts';
 
-describe('colours', () => {});
-
 describe('printable', () => {
   it.each([
     ['a colour', 'a\u001b[31mb', 'a\\u001b[31mb'],
