@@ -147,6 +147,7 @@ test.each<[string, object, readonly string[], string]>([
   ['unknown keys', { ...event, more: 1 }, [], RECEIVED],
   ['unknown keys, and a reading', { ...event, more: 1 }, ['--reading', 'emitted'], ''],
   ['other errors', { ...event, retry_count: -1 }, [], ''],
+  ['unknown keys of a record', { ...record, context: { more: 1 } }, [], ''],
 ])('suggests the received reading for a message: %s', async (_, value, words, hint) => {
   const { stderr } = await validate(ndjson(value), ...words);
   expect(stderr.split('\n').slice(1).join('\n')).toBe(hint);

@@ -42,6 +42,11 @@ const PROVEN: readonly (readonly [string, Case, readonly SignatureFault[]])[] = 
     { header: Buffer.from(SIGNATURE, 'hex').toString('base64url') },
     ['header-base64'],
   ],
+  [
+    'a prefix and base64',
+    { header: `sha256=${Buffer.from(SIGNATURE, 'hex').toString('base64')}` },
+    ['header-prefix', 'header-base64'],
+  ],
   ['a blank around the header', { header: ` ${SIGNATURE}\n` }, ['header-whitespace']],
   ['a parsed body', { body: MESSAGES }, ['body-parsed']],
   ['an indented body', { body: JSON.stringify(MESSAGES, null, 2) }, ['body-reserialised']],
@@ -102,10 +107,12 @@ const GUESSED: readonly (readonly [string, Case, SignatureFault])[] = [
   ],
   ['a body that was cut', { body: SENT.slice(0, -1) }, 'body-changed'],
   ['SHA-1', { header: hash('sha1') }, 'header-other-hash'],
+  ['SHA-512', { header: hash('sha512') }, 'header-other-hash'],
   ['no header', { header: undefined }, 'header-missing'],
   ['an empty header', { header: ' ' }, 'header-missing'],
   ['another header', { header: 'application/json' }, 'header-malformed'],
   ['no body', { body: undefined }, 'body-missing'],
+  ['an empty body', { body: '' }, 'body-missing'],
   ['no secret', { secret: '' }, 'secret-missing'],
 ];
 

@@ -64,11 +64,13 @@ describe('a receiver', () => {
 
   test.each([
     ['another method', { method: 'PUT' }, 'method'],
+    ['a coding', { headers: { 'content-encoding': 'gzip' } }, 'content-type'],
     ['a wrong signature', { headers: { 'x-svc-integrity': 'a'.repeat(64) } }, 'signature-wrong'],
     ['a body that is no JSON', { body: 'x' }, 'body-invalid'],
     ['a body without messages', { body: '[]' }, 'body-invalid'],
     ['a message that breaks the contract', { body: '[{}]' }, 'message-invalid'],
     ['too many bytes', { body: `"${'x'.repeat(5000)}"` }, 'body-too-large'],
+    ['too many announced', { headers: { 'content-length': '5001' } }, 'body-too-large'],
   ] as const)('refuses %s, and reports it', async (_what, sent, reason) => {
     const { receiver, handled, refusals } = receiverOf({ maxBodyBytes: 5000 });
     const answer = await receiver.receive(requestOf([message('a')], sent));
@@ -201,6 +203,7 @@ describe('a receiver', () => {
 
   test.each([
     ['secret', {}],
+    ['secret', { secret: '' }],
     ['secret', { secret: [] }],
     ['secret', { secret: ['a', ' '] }],
     ['secret', { secret: 7 }],

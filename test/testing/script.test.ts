@@ -35,14 +35,18 @@ describe('refuses an invalid step:', () => {
     ['an unknown fault', { fault: 'toString' }],
     ['status: expected 200 to 599', { status: 199 }],
     ['status: expected 200 to 599', { status: 600 }],
+    ['status: expected 200 to 599', { status: 200.5 }],
+    ['status: expected 200 to 599', { fault: 'drip', status: 101 }],
     ['expected a fault or a status', {}],
     ['expected an object', 503],
+    ['expected an object', null],
     ['delayMs: expected 0 to 2147483647', { status: 200, delayMs: Number.POSITIVE_INFINITY }],
     ['delayMs: expected 0 to 2147483647', { fault: 'slow-tls', delayMs: 2 ** 31 }],
     ['afterBytes: expected 0 to 9007199254740991', { fault: 'reset-during-body', afterBytes: '1' }],
     ['inflatedBytes: expected 0 to 9007199254740991', { fault: 'gzip-bomb', inflatedBytes: -1 }],
     ['body: expected text or bytes', { status: 200, body: { ok: true } }],
     ['a header that cannot be sent', { status: 200, headers: { 'x-a': 'a\nb' } }],
+    ['a header that cannot be sent', { status: 200, headers: { 'x a': 'b' } }],
     ['a header that cannot be sent', { status: 503, retryAfter: '1\r\n' }],
   ])('%s, of %j', (detail, step) => {
     const fault = (path: unknown[]) =>

@@ -45,6 +45,7 @@ describe('triedIdentifiers', () => {
     ['the first of the usual ones', { login: 'al', email: 'a@b' }, undefined, { email: 'a@b' }],
     ['a number', { username: 7 }, 'username', { username: 7 }],
     ['nothing but text and numbers', { username: ['ada'] }, 'username', null],
+    ['nothing empty', { username: '' }, 'username', null],
     ['nothing without a body', undefined, 'username', null],
     ['nothing inherited', Object.create({ username: 'ada' }), 'username', null],
     ['no secret field', { token: 'abc' }, 'token', null],

@@ -37,6 +37,7 @@ describe('without a trusted peer', () => {
     [{ host: 'a.example\n' }, false, 'http  80'],
     [{ host: 'a'.repeat(256) }, false, 'http  80'],
     [{ host: '[2001:db8::1' }, false, 'http  80'],
+    [{ host: '[2001:db8::1::2]' }, false, 'http  80'],
     [{ host: '2001:db8::1' }, false, 'http  80'],
     // HTTP/2
     [{ ':authority': 'a.example:8443', ':scheme': 'https' }, true, 'https a.example 8443'],
@@ -59,6 +60,7 @@ describe('without a trusted peer', () => {
 
   // ECS's formatter makes the domain "[" of it.
   test.each([
+    ['[2001:DB8::1]', 'http [2001:db8::1] 80'],
     ['[2001:db8::1]:8080', 'http [2001:db8::1] 8080'],
     ['[::ffff:203.0.113.9]:8080', 'http [::ffff:203.0.113.9] 8080'],
   ])('the IPv6 host %s is reported whole', (host, expected) => {

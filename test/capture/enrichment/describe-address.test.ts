@@ -19,7 +19,9 @@ describe('an address', () => {
   test.each([
     ['8.8.8.8', '8.8.8.8', {}],
     ['::ffff:8.8.8.8', '8.8.8.8', {}],
+    ['2001:4860:4860:0::8888', '2001:4860:4860::8888', { version: 6 }],
     ['::1', '127.0.0.1', { global: false, private: true, loopback: true, network_type: 'private' }],
+    ['224.0.0.1', '224.0.0.1', { global: false, multicast: true, network_type: 'private' }],
   ])('%s has all facts of %s', (text, address, facts) => {
     expect(describeAddress(text)).toEqual({
       address,

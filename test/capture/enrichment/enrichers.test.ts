@@ -77,6 +77,7 @@ describe('synchronous enrichers', () => {
     ['an alpha-2 code', { geo: { ...GEO, country_code: 'NL' } }, {}],
     ['a latitude beyond the pole', { geo: { ...GEO, latitude: 90.1 } }, {}],
     ['a longitude below -180', { geo: { ...GEO, longitude: -180.1 } }, {}],
+    ['a latitude that is no number', { geo: { ...GEO, latitude: Number.NaN } }, {}],
     ['a city that is no text', { geo: { ...GEO, city: null } }, {}],
     ['a flag that is no boolean', { proxy: 'yes', vpn: true }, { vpn: true }],
     ['half a datacenter', { datacenter: { name: 'a' } }, {}],
@@ -224,10 +225,13 @@ describe('asynchronous enrichers', () => {
 
 test.each([
   [{}, 'enrichers'],
+  [{ enrichers: [1] }, 'enrichers'],
   [{ enrichers: () => ({}) }, 'enrichers'],
   [{ enrichers: [], onFailure: 1 }, 'onFailure'],
   [{ enrichers: [], maxCached: 0 }, 'maxCached'],
+  [{ enrichers: [], cachedMs: 0 }, 'cachedMs'],
   [{ enrichers: [], cachedMs: 2 ** 31 }, 'cachedMs'],
+  [{ enrichers: [], clock: null }, 'clock'],
 ])('%j is refused for its %s', (options, option) => {
   expect(() => createEnrichment(options as never)).toThrow(
     expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [option] }),

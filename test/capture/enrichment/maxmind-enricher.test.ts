@@ -29,6 +29,7 @@ describe('an enricher of a MaxMind database', () => {
       '8.8.8.2': { ...DELFT, city: {} },
       '8.8.8.3': { ...DELFT, country: { iso_code: 'ZZ' } },
       '8.8.8.4': { ...DELFT, location: { latitude: 52.01 } },
+      '8.8.8.5': { ...DELFT, location: { longitude: 4.36 } },
       '8.8.8.6': { country: { iso_code: 'NL' } },
       '8.8.8.7': { is_tor_exit_node: true, is_anonymous: true },
       '8.8.8.8': { is_anonymous_vpn: true },
@@ -46,6 +47,7 @@ describe('an enricher of a MaxMind database', () => {
     ['8.8.8.2', CLEAN],
     ['8.8.8.3', CLEAN],
     ['8.8.8.4', CLEAN],
+    ['8.8.8.5', CLEAN],
     ['8.8.8.6', CLEAN],
     ['8.8.8.7', { ...CLEAN, tor: true }],
     ['8.8.8.8', { ...CLEAN, vpn: true }],
@@ -90,6 +92,7 @@ describe('an enricher of a MaxMind database', () => {
   test.each([
     [{}, 'databasePath'],
     [{ databasePath: '' }, 'databasePath'],
+    [{ databasePath: 7 }, 'databasePath'],
     [{ databasePath: 'a', language: '' }, 'language'],
   ])('refuses %j for its %s', async (options, option) => {
     await expect(maxmindEnricher(options as never)).rejects.toMatchObject({

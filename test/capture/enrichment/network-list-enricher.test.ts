@@ -114,6 +114,8 @@ describe('an enricher of a list of networks', () => {
     [{ networks: [1], marks: 'tor' }, 'networks'],
     [{ networks: [], marks: 'bot' }, 'marks'],
     [{ networks: [], marks: { name: 'a' } }, 'marks'],
+    [{ networks: [], marks: { url: 'a' } }, 'marks'],
+    [{ networks: [], marks: null }, 'marks'],
   ])('refuses %j for its %s', (options, option) => {
     expect(() => networkListEnricher(options as never)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [option] }),

@@ -84,6 +84,8 @@ describe('the parameters of a request', () => {
     ['nothing', {}, undefined],
     ['an empty query', { url: '/?' }, undefined],
     ['params of a router without any', { params: {} }, undefined],
+    ['params that are null', { params: null }, undefined],
+    ['a body that is null', { body: null }, undefined],
     [
       'the empty body of Express 4',
       { headers: { 'content-type': 'text/plain' }, body: {} },
@@ -107,6 +109,7 @@ describe('the parameters of a request', () => {
     ['Multipart/Form-Data; boundary=x', 'form'],
     [' APPLICATION/JSON ;charset=utf-8', 'json'],
     ['application/problem+json', 'json'],
+    ['application/vnd.a.b+c+json', 'json'],
     ['application/jsonp', 'other'],
     ['application/xjson', 'other'],
     ['text/json', 'other'],

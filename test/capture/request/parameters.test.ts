@@ -34,6 +34,7 @@ describe('parameters', () => {
     ['URLSearchParams', { query: new URLSearchParams('a=1&a=2') }, { query: { a: ['1', '2'] } }],
     ['an array as JSON', { json: [1] }, { other: { json: [1] } }],
     ['text as JSON', { json: '<a/>' }, { other: { json: '<a/>' } }],
+    ['a number as JSON', { json: 0 }, { other: { json: 0 } }],
     ['a query that is an array', { query: ['a'] }, { other: { query: ['a'] } }],
     ['other that is text', { other: 'a' }, { other: { other: 'a' } }],
     ['a name that is taken', { json: [1], other: { json: 2 } }, { other: { json: 2 } }],
@@ -81,6 +82,7 @@ describe('a value that JSON does not have', () => {
     ['a Date with methods of its own', dated, '1970-01-01T00:00:00.000Z'],
     ['an invalid Date', new Date(Number.NaN), '[invalid date]'],
     ['a Buffer', Buffer.from('abc'), '[binary: 3 bytes]'],
+    ['a Float64Array', new Float64Array(2), '[binary: 16 bytes]'],
     ['an ArrayBuffer', new ArrayBuffer(5), '[binary: 5 bytes]'],
     ['a Blob', new Blob(['ab']), '[file: 2 bytes]'],
     ['a RegExp', /a/, '[regular expression]'],
@@ -273,10 +275,12 @@ describe('the limits', () => {
   });
 
   test.each([
+    ['maxDepth', 0],
     ['maxDepth', 65],
     ['maxKeys', 0],
     ['maxStringLength', '1'],
     ['maxBytes', 1023],
+    ['maxBytes', 1_048_577],
   ])('cannot be set to %s: %j', (option, value) => {
     expect(() => parameterCopier({ [option]: value })).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['parameters', option] }),

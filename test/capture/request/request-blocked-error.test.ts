@@ -69,6 +69,7 @@ describe('the error of a blocked request', () => {
     ['another error', new Error('The request was blocked.'), false],
     ['one whose brand is not true', { [BRAND]: 1 }, false],
     ['null', null, false],
+    ['text', 'RequestBlockedError', false],
   ])('is recognised or not: %s', (_which, error, expected) => {
     expect(isRequestBlocked(error)).toBe(expected);
   });

@@ -78,6 +78,7 @@ describe('headerOf', () => {
 
 describe('ports', () => {
   test.each([
+    ['1', 1],
     ['65535', 65_535],
     ['00080', 80],
     ['0', undefined],

@@ -8,6 +8,7 @@ describe('the path', () => {
   test.each([
     ['/a/b', '/a/b'],
     ['/a?b=c', '/a'],
+    ['/a#b?c', '/a'],
     ['?a', '/'],
     ['', ''],
     [undefined, ''],
@@ -63,6 +64,7 @@ describe('the path', () => {
 });
 
 test.each([
+  ['/a', ''],
   ['/a?b=c&d', 'b=c&d'],
   ['/a?b?c', 'b?c'],
   ['/a?b#c', 'b'],
