@@ -8,6 +8,7 @@
  */
 import * as z from 'zod';
 import { errorMessage } from './error-messages.ts';
+import type { SchemaClass } from './list.ts';
 import { withOwnKeys } from './own-keys.ts';
 
 type Options = readonly z.core.SomeType[];
@@ -50,16 +51,11 @@ function addWording(payload: z.core.ParsePayload): z.core.ParsePayload {
   return payload;
 }
 
-// zod's own declarations are looser about optional properties than this project's compiler flags.
-const initUnion = (inst: unknown, def: unknown): void => {
-  const union: z.core.$constructor<z.ZodUnion> = z.ZodUnion;
-  union.init(inst as z.ZodUnion, def as z.core.$ZodUnionDef);
-};
-
 const ZodDispatch = /*@__PURE__*/ z.core.$constructor<ZodDispatch, DispatchDef>(
   'SecurityEventDispatch',
   (inst, def) => {
-    initUnion(inst, def);
+    const base: SchemaClass = z.ZodUnion;
+    base.init(inst, def);
     inst._zod.parse = (payload, ctx) => {
       payload.value = withOwnKeys(payload.value);
       const choice = def.choose(payload.value);

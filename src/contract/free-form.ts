@@ -1,5 +1,6 @@
 /** Schemas of free-form JSON, which validate and copy in one pass: see json-value.ts. */
 import * as z from 'zod';
+import { isObject } from './dispatch.ts';
 import { kindOf } from './error-messages.ts';
 import { copyJson, type JsonObject, type JsonValue } from './json-value.ts';
 import { MAX_FAULTS, TOO_MANY_FAULTS } from './list.ts';
@@ -16,9 +17,6 @@ export interface Form {
   readonly serializer: 'freeFormObject' | 'freeFormObjectOrArray' | 'scalarObject';
 }
 
-const isArray = (input: unknown): boolean => Array.isArray(input);
-const isObject = (input: unknown): boolean =>
-  typeof input === 'object' && input !== null && !isArray(input);
 const isScalar = (element: JsonValue): boolean =>
   element === null ? false : typeof element !== 'object';
 
@@ -31,7 +29,7 @@ const OBJECT: Form = {
 
 const OBJECT_OR_ARRAY: Form = {
   what: 'an array or an object',
-  accepts: (input) => isArray(input) || isObject(input),
+  accepts: (input) => typeof input === 'object' && input !== null,
   jsonSchema: { type: ['array', 'object'] },
   serializer: 'freeFormObjectOrArray',
 };

@@ -1,16 +1,11 @@
 /** Schemas that are built at their first parse, so that importing the contract is cheap. */
 import * as z from 'zod';
+import type { SchemaClass } from './list.ts';
 import { inheritedKey } from './own-keys.ts';
 
 interface LazySchemaDef<S extends z.ZodType = z.ZodType> extends z.core.$ZodLazyDef<S> {
   getter: () => S;
 }
-
-// zod's own declarations are looser about optional properties than this project's compiler flags.
-const initLazy = (inst: unknown, def: unknown): void => {
-  const lazy: z.core.$constructor<z.ZodLazy> = z.ZodLazy;
-  lazy.init(inst as z.ZodLazy, def as z.core.$ZodLazyDef);
-};
 
 /**
  * A `ZodLazy` that survives a failed build. zod's own stays marked as being built if the build throws, as it
@@ -19,7 +14,8 @@ const initLazy = (inst: unknown, def: unknown): void => {
 const LazySchema = /*@__PURE__*/ z.core.$constructor<z.ZodLazy, LazySchemaDef>(
   'SecurityEventLazy',
   (inst, def) => {
-    initLazy(inst, def);
+    const base: SchemaClass = z.ZodLazy;
+    base.init(inst, def);
     inst._zod.parse = (payload, ctx) => def.getter()._zod.run(payload, ctx);
   },
 );

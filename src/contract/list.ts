@@ -9,16 +9,16 @@ export const MAX_FAULTS = 1000;
 /** Added after the last reported fault. */
 export const TOO_MANY_FAULTS = `more than ${MAX_FAULTS} faults: the rest was not checked`;
 
-// zod's own declarations are looser about optional properties than this project's compiler flags.
-const initArray = (inst: unknown, def: unknown): void => {
-  const array: z.core.$constructor<z.ZodArray> = z.ZodArray;
-  array.init(inst as z.ZodArray, def as z.core.$ZodArrayDef);
-};
+/** zod's own declarations are looser about optional properties than this project's compiler flags. */
+export interface SchemaClass {
+  init(inst: unknown, def: unknown): void;
+}
 
 const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
   'SecurityEventList',
   (inst, def) => {
-    initArray(inst, def);
+    const base: SchemaClass = z.ZodArray;
+    base.init(inst, def);
     const parseArray = inst._zod.parse.bind(inst._zod);
     inst._zod.parse = (payload, ctx) => {
       const input: unknown = payload.value;

@@ -1,4 +1,5 @@
 /** Calls platform functions for attributes. If one fails, the record is written without attributes. */
+import { isObject } from '../contract/dispatch.ts';
 import { frozen } from '../contract/frozen.ts';
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
@@ -29,7 +30,7 @@ export function attributesOf(platform: false | PlatformFunction<JsonObject>): Re
     const frozenRecord = frozen(record());
     try {
       const returned: unknown = platform(frozenRecord);
-      if (isPlainObject(returned)) return readAttributesOf(returned, frozenRecord);
+      if (isObject(returned) && isPlain(returned)) return readAttributesOf(returned, frozenRecord);
       ignoreRejection(returned);
       return noAttributes(new Error('expected a plain object of attributes'));
     } catch (cause) {
@@ -39,10 +40,6 @@ export function attributesOf(platform: false | PlatformFunction<JsonObject>): Re
 }
 
 const noAttributes = (fault: Error): PlatformOutcome => ({ attributes: NO_ATTRIBUTES, fault });
-
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value);
-}
 
 function readAttributesOf(
   returned: Readonly<Record<string, unknown>>,

@@ -65,15 +65,6 @@ export function withNormalAddress<T extends { readonly address: string } | undef
   return { ...rest, address: normal, metadata: { ...metadata, version } } as unknown as T;
 }
 
-/** Returns `undefined` for text that is no address. */
-export function describedAddress(
-  address: string,
-  enrichment: Enrichment | undefined,
-): LogActor['ip'] | undefined {
-  const normal = normaliseAddress(address);
-  return normal === undefined ? undefined : describeNormal(normal, enrichment);
-}
-
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

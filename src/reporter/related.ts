@@ -1,5 +1,6 @@
 /** The related addresses and compromised accounts of an incident, which only its message carries. */
 import { normaliseAddress } from '../address/normalise.ts';
+import { describeAddress } from '../capture/enrichment/describe-address.ts';
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import { addressFacts } from '../contract/context.ts';
 import type { LogActor } from '../contract/index.ts';
@@ -7,7 +8,7 @@ import { copyJson } from '../contract/json-value.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { CompromisedAccount } from '../projection/event-messages.ts';
-import { describedAddress, isObject, withNormalAddress } from './event-context.ts';
+import { isObject, withNormalAddress } from './event-context.ts';
 
 export interface Related {
   readonly ips: readonly LogActor['ip'][];
@@ -29,7 +30,7 @@ export function readRelated(
   const given = listOf('related_ips', related_ips)?.map((ip, index) => {
     const at = ['related_ips', index];
     if (isObject(ip)) return withNormalAddress(checkedFacts(ip, at));
-    const facts = typeof ip === 'string' ? describedAddress(ip, enrichment) : undefined;
+    const facts = typeof ip === 'string' ? describeAddress(ip, { enrichment }) : undefined;
     if (facts !== undefined) return facts;
     throw invalid(at, [{ path: [], message: 'expected an IP address, or the facts of one' }]);
   });

@@ -195,13 +195,3 @@ test('unknown flags are absent', async () => {
     span_id: IDS.spanId,
   });
 });
-
-test.each([
-  [{ platform: 'OTEL' }, 'platform'],
-  [{ platform: true }, 'platform'],
-  [{ platform: 'otel', activeSpan: 'x' }, 'activeSpan'],
-])('the options %j are refused', (options, path) => {
-  expect(() => createLogWriter(options as never)).toThrow(
-    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [path] }) as Error,
-  );
-});

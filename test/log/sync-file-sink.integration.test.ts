@@ -123,12 +123,6 @@ describe('a file by path', () => {
     expect(readFileSync(path, 'utf8')).toBe(line('three'));
   });
 
-  test('gets a line of 10 MB whole', () => {
-    const path = join(temporaryFolder(), 'events.log');
-    createLogWriter({ destination: path }).write(smallRecord('x'.repeat(10_000_000)));
-    expect(readFileSync(path, 'utf8')).toBe(line('x'.repeat(10_000_000)));
-  });
-
   // Texts of up to 64 Ki characters are written as texts, longer ones as bytes.
   test.each([-1, 0, 1])('gets lines of 65536 and %i characters whole, in UTF-8', (more) => {
     const path = join(temporaryFolder(), 'events.log');

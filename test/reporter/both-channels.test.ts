@@ -295,58 +295,19 @@ describe.each(Object.entries(TABLE))('%s', (_method, row) => {
   });
 });
 
-describe('the second report of an incident', () => {
+test('the second report of an incident is only logged and counted in format 1 (D44)', async () => {
   const incident = TABLE['incident'] as Row;
-  const other = { ...CONTEXT, actor: { ip: '203.0.113.10' } };
-  const again = (reporter: Reporter): Receipt =>
-    reporter.incident(
-      { incident_id: 'i-1', incident_type: 'xss', name: 'XSS on shop', severity: 'major' },
-      other,
-    );
-
-  async function toldTwice(format: 1 | 2) {
-    const cell = { format, isSelected: true, dialect: 'open' } as const;
-    const { reporter, receiver } = await reported(incident, cell);
-    const receipt = again(reporter);
-    return { reporter, receiver, receipt, settled: await receipt.settled };
-  }
-
-  test('updates it on both channels in format 2, with new addresses only', async () => {
-    const { reporter, receiver, receipt, settled } = await toldTwice(2);
-    expect(settled).toEqual({ outcome: 'delivered' });
-    expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });
-    const [, element] = receiver.requests.flatMap(({ body }) => JSON.parse(String(body)));
-    expect(element).toEqual({
-      message_id: 'id-2',
-      api_version: '2',
-      date_created: expect.any(String),
-      message_type: 'injection_xss',
-      retry_count: 0,
-      message: {
-        ...incident.v2?.message,
-        incident_status: 'updated',
-        new_related_ips: [{ ...related, address: '203.0.113.10' }],
-      },
-    });
-    expect(await reporter.stats()).toMatchObject({
-      reported: 2,
-      written: 2,
-      accepted: 2,
-      skipped: {},
-    });
-  });
-
-  test('is only logged and counted in format 1 (D44)', async () => {
-    const { reporter, receiver, receipt, settled } = await toldTwice(1);
-    expect(settled).toEqual({ outcome: 'skipped', reason: 'v1-incident-update' });
-    expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });
-    expect(receiver.requests).toHaveLength(1);
-    expect(await reporter.stats()).toMatchObject({
-      reported: 2,
-      written: 2,
-      accepted: 1,
-      skipped: { 'v1-incident-update': 1 },
-      rejected: { log: 0, webhook: 0 },
-    });
+  const cell = { format: 1, isSelected: true, dialect: 'open' } as const;
+  const { reporter, receiver } = await reported(incident, cell);
+  const receipt = incident.report(reporter);
+  expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'v1-incident-update' });
+  expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });
+  expect(receiver.requests).toHaveLength(1);
+  expect(await reporter.stats()).toMatchObject({
+    reported: 2,
+    written: 2,
+    accepted: 1,
+    skipped: { 'v1-incident-update': 1 },
+    rejected: { log: 0, webhook: 0 },
   });
 });

@@ -16,6 +16,7 @@ describe('rows of rulesets and protections', () => {
     const row = { category: 'package', kind: 'package_vulnerable', title: 'Old package' };
     const table = { old: row, xss: { title: 'XSS' }, lfi: {}, rfi: { kind: undefined } };
     const read = readEventVocabulary({ ...table, crs: undefined });
+    expect(readEventVocabulary(undefined)).toEqual({});
     row.title = 'changed';
     expect(read).toEqual({
       old: { category: 'package', kind: 'package_vulnerable', title: 'Old package' },
@@ -27,23 +28,11 @@ describe('rows of rulesets and protections', () => {
     expect(Object.hasOwn(read, 'crs')).toBe(false);
   });
 
-  test('are none where there are none', () => {
-    expect(readEventVocabulary(undefined)).toEqual({});
-  });
-
   test.each([
     [7, ['eventVocabulary'], 'expected eventVocabulary to be an object of rows'],
     [null, ['eventVocabulary'], 'an object of rows'],
-    [[], ['eventVocabulary'], 'an object of rows'],
     [{ xss: 7 }, ['eventVocabulary', 'xss'], 'expected eventVocabulary.xss to be an object'],
-    [{ xss: null }, ['eventVocabulary', 'xss'], 'to be an object'],
     [{ xss: { title: '' } }, ['eventVocabulary', 'xss', 'title'], 'a non-empty string'],
-    [
-      { xss: { kind: 7 } },
-      ['eventVocabulary', 'xss', 'kind'],
-      'eventVocabulary.xss.kind to be a non-empty',
-    ],
-    [{ xss: { category: null } }, ['eventVocabulary', 'xss', 'category'], 'a non-empty string'],
     [{ xss: { titel: 'x' } }, ['eventVocabulary', 'xss', 'titel'], 'unknown key "titel"'],
   ])('that cannot be used are refused by their path: %j', (table, path, message) => {
     expect(() => readEventVocabulary(table)).toThrow(refused(path, message));
@@ -67,11 +56,6 @@ describe('rows of incident types', () => {
   test.each([
     ['xss', ['incidentVocabulary'], 'expected incidentVocabulary to be an object of rows'],
     [
-      { xss: 'http_scan' },
-      ['incidentVocabulary', 'xss'],
-      'expected incidentVocabulary.xss to be an object',
-    ],
-    [
       { xss: {} },
       ['incidentVocabulary', 'xss', 'message_type'],
       'incidentVocabulary.xss.message_type',
@@ -87,24 +71,9 @@ describe('rows of incident types', () => {
       'of an incident',
     ],
     [
-      { xss: { message_type: 'security_event' } },
-      ['incidentVocabulary', 'xss', 'message_type'],
-      'the message type of an incident',
-    ],
-    [
-      { xss: { message_type: 'security_response' } },
-      ['incidentVocabulary', 'xss', 'message_type'],
-      'the message type of an incident',
-    ],
-    [
       { xss: { message_type: 'http_scan', pulse_genre: '' } },
       ['incidentVocabulary', 'xss', 'pulse_genre'],
       'a non-empty string',
-    ],
-    [
-      { xss: { message_type: 'http_scan', genre: 'x' } },
-      ['incidentVocabulary', 'xss', 'genre'],
-      'unknown key "genre"',
     ],
   ])('that cannot be used are refused by their path: %j', (table, path, message) => {
     expect(() => readIncidentVocabulary(table)).toThrow(refused(path, message));

@@ -15,11 +15,7 @@ import type {
   WebhookMessageV1,
   WebhookMessageV2,
 } from '../../src/contract/index.ts';
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <_T extends true>(): void => {};
-type IsAny<T> = 0 extends 1 & T ? true : false;
+import { type Equal, type IsAny, same } from './equal-types.ts';
 
 same<Equal<IsAny<LogRecord>, false>>();
 same<Equal<IsAny<WebhookMessageV2>, false>>();

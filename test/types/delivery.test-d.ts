@@ -23,11 +23,7 @@ import {
   type WebhookSenderOptions,
 } from '../../src/index.ts';
 import { createMemoryQueue, type MemoryQueueOptions } from '../../src/queue/memory.ts';
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <_T extends true>(): void => {};
-type IsAny<T> = 0 extends 1 & T ? true : false;
+import { type Equal, type IsAny, same } from './equal-types.ts';
 
 same<Equal<IsAny<WebhookSender>, false>>();
 same<Equal<IsAny<WebhookSenderOptions>, false>>();

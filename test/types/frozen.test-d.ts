@@ -8,11 +8,7 @@ import {
   type LogRecord,
   type Reporter,
 } from '../../src/index.ts';
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <_T extends true>(): void => {};
-type IsAny<T> = 0 extends 1 & T ? true : false;
+import { type Equal, type IsAny, same } from './equal-types.ts';
 
 const service = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 declare const reporter: Reporter;

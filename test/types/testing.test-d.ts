@@ -12,11 +12,7 @@ import {
   sampleMessageV1,
   sampleRecord,
 } from '../../src/testing/index.ts';
-
-type Equal<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <_T extends true>(): void => {};
-type IsAny<T> = 0 extends 1 & T ? true : false;
+import { type Equal, type IsAny, same } from './equal-types.ts';
 
 export const clock: Clock = createFakeClock();
 createLogWriter({ destination: createLineSink() });

@@ -12,7 +12,7 @@ export type ActorIp = LogActor['ip'];
 
 export interface DescribeAddressOptions {
   /** Adds facts about addresses: see `createEnrichment`. Default: none. */
-  readonly enrichment?: Enrichment;
+  readonly enrichment?: Enrichment | undefined;
 }
 
 /**
