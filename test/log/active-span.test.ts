@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { activeSpan, hasDatadogTracer } from '../../src/log/active-span.ts';
+import { activeSpan } from '../../src/log/active-span.ts';
 import {
   datadogGlobal,
   otelGlobal,
@@ -48,13 +48,6 @@ describe('the active span', () => {
     });
   });
 
-  test('is OpenTelemetry’s if both have one, and dd-trace’s if only dd-trace has one', () => {
-    setTracers({ otel: otelGlobal(IDS), datadog: datadogGlobal(OTHER, undefined) });
-    expect(activeSpan()).toMatchObject({ tracer: 'otel', traceId: TRACE_ID });
-    setTracers({ otel: otelGlobal(undefined), datadog: datadogGlobal(OTHER, undefined) });
-    expect(activeSpan()).toMatchObject({ tracer: 'datadog', traceId: OTHER.traceId });
-  });
-
   test('is the function’s alone if there is a function', () => {
     setTracers({ otel: otelGlobal(OTHER), datadog: datadogGlobal(OTHER, undefined) });
     expect(activeSpan(() => IDS)).toEqual({ tracer: 'function', ...IDS, dd: DD });
@@ -62,23 +55,11 @@ describe('the active span', () => {
     expect(activeSpan(() => null)).toBeUndefined();
   });
 
-  test('is undefined without a tracer', () => {
-    expect(activeSpan()).toBeUndefined();
-    expect(hasDatadogTracer()).toBe(false);
-  });
-
-  test('is undefined if dd-trace has none', () => {
-    setTracers({ datadog: datadogGlobal(undefined, undefined) });
-    expect(activeSpan()).toBeUndefined();
-    expect(hasDatadogTracer()).toBe(true);
-  });
-
   test.each<[string, object]>([
     ['a trace id of zeros', { ...IDS, traceId: '0'.repeat(32) }],
     ['a span id of zeros', { ...IDS, spanId: '0'.repeat(16) }],
     ['upper case', { ...IDS, traceId: TRACE_ID.toUpperCase() }],
     ['a short trace id', { ...IDS, traceId: TRACE_ID.slice(1) }],
-    ['a long span id', { ...IDS, spanId: `${SPAN_ID}0` }],
     ['numbers', { traceId: 1, spanId: 2 }],
     ['nothing', {}],
   ])('is undefined if the ids are invalid: %s', (_title, ids) => {

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { LogLine } from '../../src/contract/index.ts';
 import type { PlatformName } from '../../src/log/platform-presets.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
-import { createLineSink, sampleRecord } from '../../src/testing/index.ts';
+import { createLineSink } from '../../src/testing/index.ts';
+import { RECORDS } from '../contract/samples.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import {
   datadogGlobal,
@@ -17,49 +18,10 @@ const span = () => ({ ...IDS, traceFlags: 1 });
 
 afterEach(removeTracers);
 
-const REQUEST = {
-  host: 'shop.example:8443',
-  path: '/login',
-  port: 8443,
-  referer: null,
-  remote_ip: '203.0.113.9',
-  remote_port: '50000',
-  scheme: 'https' as const,
-  user_agent: 'curl/8',
-  verb: 'POST' as const,
-};
+const whole = RECORDS.attack;
+const { http, actor } = whole.context;
 
-const full = sampleRecord('svc.ev0.threat.attack');
-const whole = {
-  ...full,
-  context: {
-    ...full.context,
-    actor: {
-      identifiers: { email: 'ada@example.com', uid: 7 },
-      ip: {
-        address: '203.0.113.9',
-        geo: {},
-        metadata: {
-          datacenter: null,
-          global: true,
-          loopback: false,
-          multicast: false,
-          network_type: 'public',
-          private: false,
-          proxy: false,
-          reserved: false,
-          tor: false,
-          unspecified: false,
-          version: 4 as const,
-          vpn: false,
-        },
-      },
-      svc_identifier: null,
-    },
-    http: { request: REQUEST, response: { blocked: true, status: 403 } },
-    service: { env: 'production', name: 'shop', svc_id: 'svc-1' },
-  },
-};
+const withHttp = (changed: object) => ({ ...whole, context: { ...whole.context, http: changed } });
 
 /** What stands in the line beside the record. */
 async function attributes(
@@ -94,10 +56,10 @@ describe('the attributes of a platform', () => {
         ...DATADOG_SMALL,
         'network.client.ip': '203.0.113.9',
         'http.method': 'POST',
-        'http.url': 'https://shop.example:8443/login',
+        'http.url': 'https://shop.example/login',
         'http.status_code': 403,
-        'http.useragent': 'curl/8',
-        'usr.id': 7,
+        'http.useragent': 'curl/8.5.0',
+        'usr.id': 'u-1',
       },
       DATADOG_SMALL,
     ],
@@ -108,14 +70,14 @@ describe('the attributes of a platform', () => {
         'span.id': IDS.spanId,
         ...ECS_SMALL,
         'client.ip': '203.0.113.9',
-        'user.id': '7',
+        'user.id': 'u-1',
         'http.request.method': 'POST',
         'http.response.status_code': 403,
         'url.scheme': 'https',
         'url.domain': 'shop.example',
-        'url.port': 8443,
+        'url.port': 443,
         'url.path': '/login',
-        'user_agent.original': 'curl/8',
+        'user_agent.original': 'curl/8.5.0',
       },
       ECS_SMALL,
     ],
@@ -131,9 +93,7 @@ describe('the attributes of a platform', () => {
     ['203.0.113.1:80', '203.0.113.1'],
     ['', undefined],
   ])('have of the host %j the domain %j', async (host, domain) => {
-    const http = { ...whole.context.http, request: { ...REQUEST, host } };
-    const record = { ...whole, context: { ...whole.context, http } };
-    expect(await attributes(record, 'ecs')).toHaveProperty(['url.port'], 8443);
+    const record = withHttp({ ...http, request: { ...http.request, host } });
     expect((await attributes(record, 'ecs'))['url.domain']).toBe(domain);
     const url = host === '' ? undefined : `https://${host}/login`;
     expect((await attributes(record, 'datadog'))['http.url']).toBe(url);
@@ -147,16 +107,16 @@ describe('the attributes of a platform', () => {
     [{ tenant: 'x' }, undefined],
     [null, undefined],
   ])('name for the identifiers %j the user %j', async (identifiers, user) => {
-    const actor = { ...whole.context.actor, identifiers };
-    const record = { ...whole, context: { ...whole.context, actor } };
+    const named = { ...whole.context, actor: { ...actor, identifiers } };
+    const record = { ...whole, context: named };
     expect((await attributes(record, 'datadog'))['usr.id']).toBe(user);
     const asText = user === undefined ? undefined : String(user);
     expect((await attributes(record, 'ecs'))['user.id']).toBe(asText);
   });
 
   test('have no request if the event has none', async () => {
-    const http = { request: {}, response: { blocked: false } };
-    const record = { ...whole, context: { service: whole.context.service, http } };
+    const unknown = { request: {}, response: { blocked: false } };
+    const record = { ...whole, context: { service: whole.context.service, http: unknown } };
     expect(await attributes(record, 'datadog')).toEqual(DATADOG_SMALL);
     expect(await attributes(record, 'ecs')).toEqual(ECS_SMALL);
   });

@@ -42,38 +42,25 @@ vi.mock('pino', async (importOriginal) => {
   return { pino: instrumented };
 });
 
-test('a line has the keys that a tracer adds to every pino logger, each once', () => {
-  const lines: string[] = [];
-  const writer = createLogWriter({
-    destination: { write: (line: string) => lines.push(line) },
-    platform: () => ({ trace_id: 'of the function' }),
-  });
-  writer.write(smallRecord());
-  const line = lines[0] ?? '';
-  expect(JSON.parse(line)).toEqual({
-    ...smallRecord(),
-    trace_id: 'of the function',
-    span_id: 's',
-  });
-  expect(line.match(/"(?:trace_id|payload)":/g)).toHaveLength(2);
-  expect(tracer.lines).toEqual(lines);
-});
-
-test('a line has the keys of a tracer when there is no platform', () => {
-  const lines: string[] = [];
-  const writer = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });
-  tracer.lines.length = 0;
-  writer.write(smallRecord('\u2028 "quoted"'));
-  const line = lines[0] ?? '';
-  expect(JSON.parse(line)).toEqual({
-    ...smallRecord('\u2028 "quoted"'),
-    trace_id: 'of the tracer',
-    span_id: 's',
-  });
-  expect(line.match(/"(?:trace_id|payload)":/g)).toHaveLength(2);
-  expect(line.endsWith('}\n')).toBe(true);
-  expect(tracer.lines).toEqual(lines);
-});
+test.each([
+  ['of the function', { platform: () => ({ trace_id: 'of the function' }) }],
+  ['of the tracer', {}],
+])(
+  'a line has the keys that a tracer adds to every logger, once: trace id %s',
+  (trace_id, options) => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => lines.push(line) };
+    const writer = createLogWriter({ destination, ...options });
+    tracer.lines.length = 0;
+    const record = smallRecord('\u2028 "quoted"');
+    writer.write(record);
+    const line = lines[0] ?? '';
+    expect(JSON.parse(line)).toEqual({ ...record, trace_id, span_id: 's' });
+    expect(line.match(/"(?:trace_id|payload)":/g)).toHaveLength(2);
+    expect(line.endsWith('}\n')).toBe(true);
+    expect(tracer.lines).toEqual(lines);
+  },
+);
 
 const failing = (): never => {
   throw new Error('of the tracer');

@@ -58,21 +58,4 @@ describe('the host’s writer', () => {
     expect(lines.map((line) => JSON.parse(line).payload)).toEqual([{ ruleset: 'redacted' }]);
     expect((await reporter.stats()).written).toBe(1);
   });
-
-  test('does not use a `writeText` of the host’s writer', async () => {
-    const written: unknown[] = [];
-    const texts: string[] = [];
-    const { reporter } = opened((writer) => {
-      const own = {
-        flush: () => writer.flush(),
-        close: () => writer.close(),
-        write: (record: Given) => void written.push(record),
-        writeText: async (text: string) => void texts.push(text),
-      };
-      return own as unknown as Lent;
-    });
-    reporter.attack({ ruleset: 'sql_injection' });
-    expect(texts).toEqual([]);
-    expect(written).toMatchObject([{ payload: { ruleset: 'sql_injection' } }]);
-  });
 });
