@@ -2,7 +2,6 @@ import { AssertionError, deepStrictEqual } from 'node:assert';
 import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
@@ -10,8 +9,6 @@ import { createEnrichment } from '../../src/capture/enrichment/enrichers.ts';
 import { createRequestCapture } from '../../src/capture/request/request-capture.ts';
 import { identify } from '../../src/capture/request/request-scope.ts';
 import type { LogActor } from '../../src/contract/index.ts';
-import type { IncidentReport } from '../../src/incident/incident-store.ts';
-import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
@@ -20,7 +17,6 @@ import { createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
 import {
   ATTACK,
-  type Element,
   INCIDENT,
   openReporter,
   openSendingReporter,
@@ -210,239 +206,6 @@ describe('the message on channel B', () => {
     ];
     expect(settled.map(({ reason }) => reason)).toEqual(['not-wanted', 'not-wanted']);
     expect(receiver.requests).toEqual([]);
-  });
-});
-
-const eventTypes = (records: readonly { payload: { event_type: string } }[]) =>
-  records.map(({ payload }) => payload.event_type);
-
-const account = (uid: number) => ({
-  svc_id: 'a',
-  user_identifiers: { uid },
-  ip_address: '203.0.113.1',
-});
-
-const newIn = (message: Element['message']) =>
-  [
-    (message['new_related_ips'] as { address: string }[]).map(({ address }) => address),
-    message['new_compromised_accounts'],
-  ] as const;
-
-async function outOfOrder(): Promise<never> {
-  throw new Error('out of order');
-}
-
-describe('an incident', () => {
-  test('is created once and then updated, with new addresses and accounts only', async () => {
-    const { reporter, records, messages } = await openSendingReporter();
-    const report = (ips: string[], accounts: number[]) =>
-      reporter.incident({
-        ...INCIDENT,
-        incident_type: 'unusual_volume_of_signin',
-        related_ips: ips,
-        compromised_accounts: accounts.map(account),
-      }).settled;
-    await report(['203.0.113.1', '203.0.113.2'], [1]);
-    await report(['203.0.113.2', '203.0.113.3', '203.0.113.3'], [1, 2]);
-    await report(['203.0.113.1'], []);
-    expect(eventTypes(records())).toEqual(['create', 'update', 'update']);
-    expect(
-      messages().map(({ message }) => {
-        const {
-          incident_status,
-          new_related_ips,
-          new_compromised_accounts = [],
-        } = message as never;
-        return [
-          incident_status,
-          (new_related_ips as { address: string }[]).map(({ address }) => address.slice(-1)),
-          (new_compromised_accounts as { user_identifiers: { uid: number } }[]).map(
-            ({ user_identifiers }) => user_identifiers.uid,
-          ),
-        ];
-      }),
-    ).toEqual([
-      ['created', ['1', '2'], [1]],
-      ['updated', ['3'], [2]],
-      ['updated', [], []],
-    ]);
-  });
-
-  test('lists an account in the first message that may list accounts', async () => {
-    const { reporter, messages } = await openSendingReporter();
-    const accounts = { compromised_accounts: [account(1)], related_ips: ['203.0.113.1'] };
-    await reporter.incident({ ...INCIDENT, ...accounts }).settled;
-    const takeover = { ...INCIDENT, ...accounts, incident_type: 'failed_auth_peak' as const };
-    await reporter.incident(takeover).settled;
-    await reporter.incident(takeover).settled;
-    expect(messages().map(({ message }) => newIn(message))).toEqual([
-      [['203.0.113.1'], undefined],
-      [[], [account(1)]],
-      [[], undefined],
-    ]);
-  });
-
-  test('remembers the addresses in the caller’s own message, and no others', async () => {
-    const { reporter, messages } = await openSendingReporter();
-    const related_ips = ['203.0.113.1', '203.0.113.2', '203.0.113.3'];
-    await reporter.incident({ ...INCIDENT, related_ips: related_ips.slice(0, 1) }).settled;
-    const [first] = messages().map(({ message: sent }) => sent);
-    const [ip] = (first?.['new_related_ips'] ?? []) as object[];
-    const message = {
-      ...first,
-      incident_status: 'updated',
-      new_related_ips: [{ ...ip, address: '203.0.113.2' }],
-    };
-    const payload = { ...INCIDENT, related_ips };
-    await reporter.incident(payload, { webhook: { message } }).settled;
-    await reporter.incident(payload).settled;
-    expect(messages().map(({ message: sent }) => newIn(sent)[0])).toEqual([
-      ['203.0.113.1'],
-      ['203.0.113.2'],
-      ['203.0.113.3'],
-    ]);
-  });
-
-  test('lists an address once, however it is spelt', async () => {
-    const { reporter, messages } = await openSendingReporter();
-    const facts = describeAddress('203.0.113.1') as LogActor['ip'];
-    const mapped = { ...facts, address: '::ffff:203.0.113.1' };
-    const spelt = ['::ffff:203.0.113.1', mapped, '2001:DB8::7', facts];
-    await reporter.incident({ ...INCIDENT, related_ips: spelt }).settled;
-    await reporter.incident({ ...INCIDENT, related_ips: spelt }).settled;
-    expect(messages().map(({ message }) => newIn(message)[0])).toEqual([
-      ['203.0.113.1', '2001:db8::7'],
-      [],
-    ]);
-  });
-
-  test('begins now if its time is invalid', async () => {
-    const { reporter, messages } = await openSendingReporter();
-    reporter.incident(INCIDENT, { detected_at: 'nonsense' });
-    await reporter.incident(INCIDENT).settled;
-    const [element] = messages();
-    expect(element?.message['date_started']).toMatch(/^20[2-9]/);
-  });
-
-  test('does not ask the store for a channel without a log', async () => {
-    const asked: string[] = [];
-    const memory = createMemoryIncidents();
-    const incidents = {
-      record: (report: IncidentReport) => {
-        asked.push(report.channel);
-        return memory.record(report);
-      },
-      retract: () => {},
-    };
-    const { reporter } = await openSendingReporter({ log: false, incidents });
-    const { record, settled } = reporter.incident(INCIDENT);
-    expect([record, await settled]).toEqual([undefined, { outcome: 'delivered' }]);
-    expect(asked).toEqual(['webhook']);
-  });
-
-  test.each([
-    ['undefined', undefined],
-    ['an incomplete object', { isFirst: true, startedAt: 'now' }],
-  ])('is rejected on channel B when the store returns %s', async (_name, answer) => {
-    const incidents = { record: () => answer as never, retract: () => {} };
-    const { reporter, rejections } = await openSendingReporter({ incidents });
-    const { settled } = reporter.incident(INCIDENT);
-    expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' });
-    expect(rejections().at(-1)).toBe('webhook ERR_QUEUE_FAILED');
-  });
-
-  test('throws with strict when its record is invalid, though the store retracts later', () => {
-    const memory = createMemoryIncidents();
-    const { reporter } = openReporter({
-      strict: true,
-      incidents: {
-        record: (report) => memory.record(report),
-        retract: async (report, news) => memory.retract(report, news),
-      },
-    });
-    expect(() => reporter.incident({ ...INCIDENT, severity: '' })).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_RECORD', path: ['payload', 'severity'] }),
-    );
-    expect(reporter.incident(INCIDENT).record).toBeUndefined();
-  });
-
-  test('is created by the second message when the first is refused', async () => {
-    const { reporter, messages } = await openSendingReporter();
-    const broken = { ...INCIDENT, related_ips: [{ address: 'nonsense', metadata: {}, geo: {} }] };
-    const outcomes = await Promise.all(
-      [broken, INCIDENT, INCIDENT].map((payload) => reporter.incident(payload as never).settled),
-    );
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['rejected', 'delivered', 'delivered']);
-    expect(messages().map(({ message }) => message['incident_status'])).toEqual([
-      'created',
-      'updated',
-    ]);
-  });
-
-  test('has the status that the call sets', async () => {
-    const { reporter, records, messages } = await openSendingReporter();
-    await reporter.incident({ ...INCIDENT, event_type: 'update' }).settled;
-    await reporter.incident({ ...INCIDENT, event_type: 'create' }).settled;
-    expect(eventTypes(records())).toEqual(['update', 'create']);
-    expect(messages()).toMatchObject([
-      { message: { incident_status: 'updated' } },
-      { message: { incident_status: 'created' } },
-    ]);
-  });
-
-  test.each([
-    ['targeted_attack', {}],
-    ['xss', { incidentVocabulary: { xss: null } }],
-  ] as const)(
-    'of the type %s without a message type is reported on channel A alone',
-    async (incident_type, options) => {
-      const { reporter, records } = await openSendingReporter(options);
-      const skipped = { outcome: 'skipped', reason: 'no-message-type' };
-      expect(await reporter.incident({ ...INCIDENT, incident_type }).settled).toEqual(skipped);
-      expect(eventTypes(records())).toEqual(['create']);
-    },
-  );
-
-  test('has the genre of its type and the reporter’s URL in format v1', async () => {
-    const { reporter, messages } = await openSendingReporter(
-      { eventUrl: 'https://events.example/{id}' },
-      { webhook: { format: 1 } },
-    );
-    const payload = { ...INCIDENT, incident_type: 'failed_auth_peak' as const };
-    await reporter.incident(payload, { webhook: { v1: { blocked: true } } }).settled;
-    expect(messages()[0]).toMatchObject({
-      pulse_genre: 'failed_auth_peak',
-      url: 'https://events.example/i-1',
-      blocked: true,
-    });
-  });
-
-  test('waits for a store of promises, in its order, and other events do not', async () => {
-    const memory = createMemoryIncidents();
-    const { reporter, records } = openReporter({
-      incidents: {
-        record: async (report) => {
-          await wait(1);
-          return memory.record(report);
-        },
-        retract: async (report, news) => memory.retract(report, news),
-      },
-    });
-    const receipts = [reporter.incident(INCIDENT), reporter.incident(INCIDENT)];
-    reporter.attack(ATTACK);
-    expect(receipts.map(({ record }) => record)).toEqual([undefined, undefined]);
-    expect(records()).toHaveLength(1);
-    await reporter.flush();
-    expect(eventTypes(records().slice(1))).toEqual(['create', 'update']);
-  });
-
-  test('is rejected when the store rejects, without throwing', async () => {
-    const incidents = { record: outOfOrder, retract: outOfOrder };
-    const { reporter, rejections } = await openSendingReporter({ incidents });
-    const { settled } = reporter.incident(INCIDENT);
-    expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' });
-    await reporter.flush();
-    expect(rejections().toSorted()).toEqual(['log ERR_QUEUE_FAILED', 'webhook ERR_QUEUE_FAILED']);
   });
 });
 
