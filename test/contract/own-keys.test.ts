@@ -1,19 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { withOwnKeys } from '../../src/contract/own-keys.ts';
-
-/** What `run` gives while every object inherits `key`; nothing else may run meanwhile. */
-function whilePolluted<T>(key: string, value: unknown, run: () => T): T {
-  const descriptor = { value, configurable: true, enumerable: true, writable: true };
-  Reflect.defineProperty(Object.prototype, key, descriptor);
-  try {
-    return run();
-  } finally {
-    Reflect.deleteProperty(Object.prototype, key);
-  }
-}
+import { whilePolluted } from '../hostile-objects/pollution.ts';
 
 const withOwnKeysMeanwhile = <T>(input: T): T =>
-  whilePolluted('inherited', 1, () => withOwnKeys(input) as T);
+  whilePolluted({ names: ['inherited'], value: 1 }, () => withOwnKeys(input) as T);
 
 describe('withOwnKeys', () => {
   it('returns the input itself without pollution', () => {

@@ -162,14 +162,13 @@ describe('two million characters', () => {
 
 describe('an event that changes while it is read', () => {
   test('is read once, and reported with the values that were read', async () => {
-    const { reporter, receiver, sink } = await openSendingReporter();
+    const { reporter, messages, sink } = await openSendingReporter();
     const answers = ['lfi', 1n, 'sql_injection'];
     const lying = new Proxy({ ruleset: 'xss' }, { get: () => answers.shift() });
     expect(await reporter.attack(lying as never).settled).toEqual({ outcome: 'delivered' });
     expect(answers).toHaveLength(2);
     expect(JSON.parse(sink.lines[0] ?? '').payload).toEqual({ ruleset: 'lfi' });
-    const [element] = JSON.parse(String(receiver.requests[0]?.body));
-    expect(element.message.event_kind).toBe('lfi');
+    expect(messages()[0]?.message['event_kind']).toBe('lfi');
   });
 
   test('is not changed by reporting it', async () => {
@@ -208,16 +207,13 @@ describe('an event that changes while it is read', () => {
 describe('keys of Object.prototype', () => {
   const EVIL = '{"__proto__":{"evil":true},"constructor":{"prototype":{"evil":true}}}';
 
-  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
-    'are rejected in a payload: %s',
-    async (key) => {
-      const { reporter, rejected } = await openSendingReporter();
-      const payload: unknown = JSON.parse(`{"ruleset":"xss","${key}":{"ruleset":"lfi"}}`);
-      reporter.attack(payload as never);
-      expect(rejected[0]).toMatchObject({ channel: 'log', error: { path: ['payload'] } });
-      expect(rejected[0]?.payload).toBe(payload);
-    },
-  );
+  test.each(['__proto__', 'toString'])('are rejected in a payload: %s', async (key) => {
+    const { reporter, rejected } = await openSendingReporter();
+    const payload: unknown = JSON.parse(`{"ruleset":"xss","${key}":{"ruleset":"lfi"}}`);
+    reporter.attack(payload as never);
+    expect(rejected[0]).toMatchObject({ channel: 'log', error: { path: ['payload'] } });
+    expect(rejected[0]?.payload).toBe(payload);
+  });
 
   test('are reported unchanged in free-form fields', async () => {
     const { reporter, receiver, sink, rejected } = await openSendingReporter();
@@ -236,27 +232,25 @@ describe('keys of Object.prototype', () => {
   });
 
   test('do not act as options of a message or context', async () => {
-    const { reporter, receiver, rejected } = await openSendingReporter();
+    const { reporter, messages, rejected } = await openSendingReporter();
     const context = JSON.parse(
       '{"__proto__":{"module":"evil","webhook":false},"webhook":{"__proto__":{"title":"evil"}}}',
     ) as object;
     await reporter.attack({ ruleset: 'xss' }, context).settled;
-    const [element] = JSON.parse(String(receiver.requests[0]?.body));
-    expect(element.message.humanized_description).toBe('Cross-site scripting');
+    expect(messages()[0]?.message['humanized_description']).toBe('Cross-site scripting');
     expect(rejected).toEqual([]);
   });
 });
 
 test('a change after the call does not change the report', async () => {
-  const { reporter, receiver } = await openSendingReporter();
+  const { reporter, messages } = await openSendingReporter();
   const payload = { name: 'Block IPs' };
   const context = { actor: { ip: '203.0.113.9', identifiers: { uid: 7 } } };
   const receipt = reporter.playbookTrigger(payload, context);
   payload.name = 'changed';
   context.actor.identifiers.uid = 8;
   await receipt.settled;
-  const [element] = JSON.parse(String(receiver.requests[0]?.body));
-  expect(element.message).toMatchObject({
+  expect(messages()[0]?.message).toMatchObject({
     properties: { user_identifiers: [{ uid: 7 }] },
     playbook: { name: 'Block IPs' },
   });
@@ -304,27 +298,21 @@ test.each<[string, unknown, readonly PropertyKey[]]>([
   },
 );
 
-test('a message is delivered when the log fails, and the record is rejected', async () => {
+test('a message is delivered when the log fails, and the record is rejected without parsing it again', async () => {
   const full = createLineSink({ failWith: () => new Error('ENOSPC') });
-  const { reporter, receiver, rejected } = await openSendingReporter({
+  const { reporter, messages, rejected } = await openSendingReporter({
     log: { destination: full },
   });
-  const receipt = reporter.attack({ ruleset: 'xss' });
-  expect(receipt.record).toBeUndefined();
-  expect(await receipt.settled).toEqual({ outcome: 'delivered' });
-  expect(receiver.requests).toHaveLength(1);
-  expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_WRITE_FAILED' } }]);
-});
-
-test('a record is not parsed again when the log fails', async () => {
-  const full = createLineSink({ failWith: () => new Error('ENOSPC') });
-  const { reporter, rejected } = await openSendingReporter({ log: { destination: full } });
   const parse = vi.spyOn(JSON, 'parse');
-  reporter.attack({ ruleset: 'xss' });
+  const receipt = reporter.attack({ ruleset: 'xss' });
   const parsed = parse.mock.calls.length;
   parse.mockRestore();
-  expect(rejected).toMatchObject([{ error: { input: { payload: { ruleset: 'xss' } } } }]);
   expect(parsed).toBe(0);
+  expect(receipt.record).toBeUndefined();
+  expect(await receipt.settled).toEqual({ outcome: 'delivered' });
+  expect(messages()).toHaveLength(1);
+  const error = { code: 'ERR_WRITE_FAILED', input: { payload: { ruleset: 'xss' } } };
+  expect(rejected).toMatchObject([{ channel: 'log', error }]);
 });
 
 test('a record that does not fit into the buffer of the log is rejected', async () => {
@@ -353,7 +341,7 @@ test('a record that is lost after its call is counted as rejected, not as writte
 test('an incident is rejected once on each channel when the store cannot retract it', async () => {
   const full = createLineSink({ failWith: () => new Error('ENOSPC') });
   const memory = createMemoryIncidents();
-  const { reporter, rejected } = await openSendingReporter({
+  const { reporter, rejections } = await openSendingReporter({
     log: { destination: full },
     webhook: { send: failing, flush: async () => {}, close: async () => {} } as never,
     incidents: { record: (report) => memory.record(report), retract: failing },
@@ -361,10 +349,7 @@ test('an incident is rejected once on each channel when the store cannot retract
   const { settled } = reporter.incident(INCIDENT);
   expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' });
   await reporter.flush();
-  expect(rejected.map(({ channel, error }) => `${channel} ${error.code}`)).toEqual([
-    'log ERR_WRITE_FAILED',
-    'webhook ERR_QUEUE_FAILED',
-  ]);
+  expect(rejections()).toEqual(['log ERR_WRITE_FAILED', 'webhook ERR_QUEUE_FAILED']);
 });
 
 test('a value that is not JSON is rejected with its path', async () => {
@@ -449,14 +434,12 @@ describe('an error of the host’s code', () => {
     ],
   ])(
     'is wrapped in an error of the operation, without its text: %s',
-    async (_name, options, rejections) => {
-      const { reporter, rejected } = await openSendingReporter(options);
+    async (_name, options, expected) => {
+      const { reporter, rejected, rejections } = await openSendingReporter(options);
       const { settled } = reporter.incident(INCIDENT);
-      const outcome = rejections.some((one) => one.startsWith('webhook'))
-        ? 'rejected'
-        : 'delivered';
+      const outcome = expected.some((one) => one.startsWith('webhook')) ? 'rejected' : 'delivered';
       expect((await settled).outcome).toBe(outcome);
-      expect(rejected.map(({ channel, error }) => `${channel} ${error.code}`)).toEqual(rejections);
+      expect(rejections()).toEqual(expected);
       for (const { error } of rejected) {
         expect(error).toBeInstanceOf(SecurityEventError);
         expect(error.cause).toBeInstanceOf(Error);
@@ -491,11 +474,10 @@ test('host functions that reject cause no unhandled rejection', async () => {
 });
 
 test('a message has no user when the identifiers are a text', async () => {
-  const { reporter, receiver } = await openSendingReporter();
+  const { reporter, messages } = await openSendingReporter();
   const actor = { ip: '203.0.113.9', identifiers: 'bob' };
   await reporter.playbookTrigger({ name: 'Block IPs' }, { actor } as never).settled;
-  const [element] = JSON.parse(String(receiver.requests[0]?.body));
-  expect(element.message.properties.user_identifiers).toEqual([]);
+  expect(messages()).toMatchObject([{ message: { properties: { user_identifiers: [] } } }]);
 });
 
 test('a misspelt event_type of an incident is rejected on both channels', async () => {

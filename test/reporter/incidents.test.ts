@@ -25,6 +25,12 @@ const account = (uid: number) => ({
 
 const TAKEOVER = { ...INCIDENT, incident_type: 'failed_auth_peak' } as const;
 
+const takeover = (related_ips: string[], accounts: number[]) => ({
+  ...TAKEOVER,
+  related_ips,
+  compromised_accounts: accounts.map(account),
+});
+
 /** The status, addresses and accounts of a message. */
 function listed({ message }: Element) {
   const {
@@ -53,16 +59,11 @@ async function outOfOrder(): Promise<never> {
 }
 
 test('an incident is created once and then updated, with new addresses and accounts only', async () => {
-  const report = (related_ips: string[], accounts: number[]) => ({
-    ...TAKEOVER,
-    related_ips,
-    compromised_accounts: accounts.map(account),
-  });
   expect(
     await listedAfter([
-      report(['203.0.113.1', '203.0.113.2'], [1]),
-      report(['203.0.113.2', '203.0.113.3', '203.0.113.3'], [1, 2]),
-      report(['203.0.113.1'], []),
+      takeover(['203.0.113.1', '203.0.113.2'], [1]),
+      takeover(['203.0.113.2', '203.0.113.3', '203.0.113.3'], [1, 2]),
+      takeover(['203.0.113.1'], []),
     ]),
   ).toEqual([
     ['created', ['.1', '.2'], [1]],
@@ -73,8 +74,8 @@ test('an incident is created once and then updated, with new addresses and accou
 
 test('an account is listed in the first message that may list accounts', async () => {
   const accounts = { compromised_accounts: [account(1)], related_ips: ['203.0.113.1'] };
-  const takeover = { ...TAKEOVER, ...accounts };
-  expect(await listedAfter([{ ...INCIDENT, ...accounts }, takeover, takeover])).toEqual([
+  const later = { ...TAKEOVER, ...accounts };
+  expect(await listedAfter([{ ...INCIDENT, ...accounts }, later, later])).toEqual([
     ['created', ['.1'], []],
     ['updated', [], [1]],
     ['updated', [], []],

@@ -15,6 +15,7 @@ import { createReporter } from '../../src/reporter/create-reporter.ts';
 import { urlFrom } from '../../src/reporter/reporter-options.ts';
 import { createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
+import { whilePolluted } from '../hostile-objects/pollution.ts';
 import {
   ATTACK,
   INCIDENT,
@@ -274,13 +275,8 @@ describe('a receipt', () => {
     'has its record while Object.prototype has a %s',
     (key) => {
       const { reporter } = openReporter();
-      Object.assign(Object.prototype, { [key]: false });
-      let receipt: object;
-      try {
-        receipt = reporter.attack(ATTACK);
-      } finally {
-        Reflect.deleteProperty(Object.prototype, key);
-      }
+      const pollution = { names: [key], value: false };
+      const receipt = whilePolluted(pollution, () => reporter.attack(ATTACK));
       expect(Object.keys(receipt)).toEqual(['record']);
     },
   );

@@ -17,6 +17,7 @@ import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
+import { whilePolluted } from '../hostile-objects/pollution.ts';
 
 const AT = Date.parse('2026-08-01T12:00:00.000Z');
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
@@ -232,13 +233,9 @@ describe('the context of a scope', () => {
 
   test('is read as usual after a prototype was polluted', async () => {
     const { reporter, outcome } = opened({});
-    Object.assign(Object.prototype, { evil: true });
-    try {
-      reporter.attack({ ruleset: 'xss' });
-    } finally {
-      Reflect.deleteProperty(Object.prototype, 'evil');
-    }
-    reporter.attack({ ruleset: 'xss' });
+    const report = () => reporter.attack({ ruleset: 'xss' });
+    whilePolluted({ names: ['evil'], value: true }, report);
+    report();
     const [first, second] = (await outcome()).lines;
     expect(first).toBe(second);
   });
