@@ -46,6 +46,11 @@ export const SIGNAL: Rule = object(
 
 export const TEXT: Rule = usable('a string', (value) => typeof value === 'string');
 
+export const NON_EMPTY_TEXT: Rule = usable(
+  'a non-empty string',
+  (value) => typeof value === 'string' && value !== '',
+);
+
 export const ANYTHING: Rule = { expected: 'anything', isUsable: () => true };
 
 /** For a value that other code checks, with its own errors. */

@@ -1,4 +1,5 @@
 /** Builds the message of an event, or returns why it has none. */
+import { isObject } from '../contract/dispatch.ts';
 import { ownProperties } from '../own-properties.ts';
 import {
   type EventData,
@@ -16,7 +17,7 @@ import {
 } from '../projection/vocabulary-map.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import type { ReportedEvent } from './build-record.ts';
-import { isObject, knownActor } from './event-context.ts';
+import { knownActor } from './event-context.ts';
 import type { EventKind, MessageOverride } from './event-input.ts';
 
 /** The same for all events of a reporter. */

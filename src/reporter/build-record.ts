@@ -1,10 +1,11 @@
 /** Builds the record of an event: plain data, copied from the caller's objects. */
+import { isObject } from '../contract/dispatch.ts';
 import { EVENT_VERSION, type JsonObject, type JsonValue, slugify } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { definedProperties, ownProperties } from '../own-properties.ts';
 import type { Service } from '../projection/event-messages.ts';
-import { isObject, type UnvalidatedContext } from './event-context.ts';
+import type { UnvalidatedContext } from './event-context.ts';
 import type { EventContext, EventKind, MessageOverride } from './event-input.ts';
 import { SharedContext } from './shared-context.ts';
 

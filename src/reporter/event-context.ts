@@ -4,6 +4,7 @@ import { normaliseAddress } from '../address/normalise.ts';
 import { describeNormal } from '../capture/enrichment/describe-address.ts';
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { RequestContext } from '../capture/request/request-scope.ts';
+import { isObject } from '../contract/dispatch.ts';
 import type { JsonObject, LogActor } from '../contract/index.ts';
 import { definedProperties, ownProperties } from '../own-properties.ts';
 import type { ActorInput, EventContext } from './event-input.ts';
@@ -64,9 +65,6 @@ export function withNormalAddress<T extends { readonly address: string } | undef
   const version = normal.includes(':') ? 6 : 4;
   return { ...rest, address: normal, metadata: { ...metadata, version } } as unknown as T;
 }
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Returns the actor if its address and the facts about it are usable for a message. Otherwise the

@@ -1,10 +1,12 @@
 /** Reports events: builds the record and the message of each, and passes them to both channels. */
+
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import {
   currentScope,
   type RequestContext,
   type RequestScope,
 } from '../capture/request/request-scope.ts';
+import { isObject } from '../contract/dispatch.ts';
 import { copyJson, type JsonObject } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
@@ -27,7 +29,7 @@ import {
   recordPayload,
   withSuffix,
 } from './build-record.ts';
-import { contextOfEvent, isObject } from './event-context.ts';
+import { contextOfEvent } from './event-context.ts';
 import type { EventContext, MessageOverride } from './event-input.ts';
 import type { IncidentPipeline } from './incident-pipeline.ts';
 import type { LogChannel } from './log-channel.ts';

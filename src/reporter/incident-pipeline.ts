@@ -1,5 +1,7 @@
 /** Reports incidents: the first report on a channel creates the incident, later ones update it. */
+
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
+import { isObject } from '../contract/dispatch.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type {
@@ -26,7 +28,6 @@ import {
   type MessageSkip,
 } from './build-message.ts';
 import type { ReportedEvent } from './build-record.ts';
-import { isObject } from './event-context.ts';
 import type { MessageOverride } from './event-input.ts';
 import { type IncidentReports, storeFailed } from './incident-reports.ts';
 import type { LogChannel } from './log-channel.ts';

@@ -1,14 +1,16 @@
 /** The related addresses and compromised accounts of an incident, which only its message carries. */
+
 import { normaliseAddress } from '../address/normalise.ts';
 import { describeAddress } from '../capture/enrichment/describe-address.ts';
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import { addressFacts } from '../contract/context.ts';
+import { isObject } from '../contract/dispatch.ts';
 import type { LogActor } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { CompromisedAccount } from '../projection/event-messages.ts';
-import { isObject, withNormalAddress } from './event-context.ts';
+import { withNormalAddress } from './event-context.ts';
 
 export interface Related {
   readonly ips: readonly LogActor['ip'][];

@@ -12,6 +12,7 @@ import {
   check,
   checkedElsewhere,
   invalidOption,
+  NON_EMPTY_TEXT,
   type OptionsOf,
   type OptionValues,
   object,
@@ -30,7 +31,6 @@ import type { RejectedEvent } from './rejections.ts';
 import { readEventVocabulary, readIncidentVocabulary } from './vocabulary-options.ts';
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
   isObject(value) && names.every((name) => typeof readProperty(value, name) === 'function');
@@ -113,9 +113,9 @@ type Given = OptionsOf<typeof REPORTER_OPTIONS>;
 export interface ReporterOptions extends Omit<Given, 'service'>, Required<Pick<Given, 'service'>> {}
 
 const SERVICE_RULES = {
-  svc_id: usable('a non-empty string', isText),
-  name: usable('a non-empty string', isText),
-  env: usable('a non-empty string', isText),
+  svc_id: NON_EMPTY_TEXT,
+  name: NON_EMPTY_TEXT,
+  env: NON_EMPTY_TEXT,
 };
 
 const ID = '{id}';

@@ -1,7 +1,7 @@
 /** The reporter: one method for each kind of event, and reporters derived from it. */
 import { FLUSH_RULES, type FlushOptions } from '../delivery/read-options.ts';
 import type { CloseResult, FlushResult } from '../delivery/sender.ts';
-import { check, integer, MAX_TIMER_MS, usable } from '../option-rules.ts';
+import { check, integer, MAX_TIMER_MS, NON_EMPTY_TEXT } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
@@ -84,8 +84,6 @@ export interface ReporterParts {
 
 const DEFAULT_CLOSE_MS = 10_000;
 
-const MODULE = usable('a non-empty string', (value) => typeof value === 'string' && value !== '');
-
 class EventMethods implements EventReporter {
   readonly #parts: ReporterParts;
   readonly #module: string | undefined;
@@ -131,7 +129,9 @@ class EventMethods implements EventReporter {
   }
 
   with(options: { readonly module: string }): EventReporter {
-    const { module = this.#module } = check<{ module: string }>(options, { module: MODULE });
+    const { module = this.#module } = check<{ module: string }>(options, {
+      module: NON_EMPTY_TEXT,
+    });
     return derived(this.#parts, module);
   }
 

@@ -1,5 +1,5 @@
 /** Rows that override the vocabulary of messages, validated when the reporter is made. */
-import { check, invalidOption, type Rule, type Rules, usable } from '../option-rules.ts';
+import { check, invalidOption, NON_EMPTY_TEXT, type Rules, usable } from '../option-rules.ts';
 import { definedProperties } from '../own-properties.ts';
 import type {
   EventTerms,
@@ -8,12 +8,11 @@ import type {
   IncidentVocabulary,
 } from '../projection/vocabulary-map.ts';
 
-const TEXT: Rule = usable(
-  'a non-empty string',
-  (value) => typeof value === 'string' && value !== '',
-);
-
-const EVENT_RULES: Rules<keyof EventTerms> = { category: TEXT, kind: TEXT, title: TEXT };
+const EVENT_RULES: Rules<keyof EventTerms> = {
+  category: NON_EMPTY_TEXT,
+  kind: NON_EMPTY_TEXT,
+  title: NON_EMPTY_TEXT,
+};
 
 /** Message types with other shapes than incidents. */
 const OTHER_TYPES: readonly unknown[] = ['security_event', 'security_response', 'test'];
@@ -21,9 +20,9 @@ const OTHER_TYPES: readonly unknown[] = ['security_event', 'security_response', 
 const INCIDENT_RULES: Rules<keyof IncidentTerms> = {
   message_type: usable(
     'the message type of an incident',
-    (value) => TEXT.isUsable(value) && !OTHER_TYPES.includes(value),
+    (value) => NON_EMPTY_TEXT.isUsable(value) && !OTHER_TYPES.includes(value),
   ),
-  pulse_genre: TEXT,
+  pulse_genre: NON_EMPTY_TEXT,
 };
 
 /**
