@@ -1481,6 +1481,10 @@ var SIGNAL = object(
   (value) => "aborted" in value && typeof value.aborted === "boolean" && "addEventListener" in value
 );
 var TEXT2 = usable("a string", (value) => typeof value === "string");
+var NON_EMPTY_TEXT = usable(
+  "a non-empty string",
+  (value) => typeof value === "string" && value !== ""
+);
 function option(rule, value, shown = inCode(value)) {
   return { ...rule, default: value, shown, isRequired: false };
 }
