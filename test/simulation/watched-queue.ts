@@ -1,22 +1,11 @@
 /** The queue of one process. Updates the expected state with each call and checks the results. */
 import type {
-  ApplicationState,
-  ApplicationUpdate,
-  Backlog,
   Claim,
-  ClaimRequest,
   DeadLetteredMessage,
-  DeadLetterFilter,
-  DeadLetterPage,
   DeadReason,
-  EnqueueResult,
   MessageQueue,
-  MessageResult,
-  NothingDue,
   QueueClosing,
   QueueEntry,
-  QueueStats,
-  SequenceRange,
 } from '../../src/queue/queue.ts';
 import { checkClaim, checkRelease } from './check-claim.ts';
 import { checkTurn } from './check-ready.ts';
@@ -46,18 +35,17 @@ export class WatchedQueue implements MessageQueue {
     this.durability = world.scenario.isDurable ? ('process-crash' as const) : ('memory' as const);
   }
 
-  open(initialState: ApplicationState): Promise<Backlog> {
-    return this.#connection.run(async () => {
+  readonly open: MessageQueue['open'] = (initialState) =>
+    this.#connection.run(async () => {
       const { expected } = this.#world;
       const backlog = await this.#handle.queue.open(initialState);
       this.isOpened = true;
       this.#process.backlogMessages = expected.pendingCount;
       return backlog;
     });
-  }
 
-  enqueue(entries: readonly QueueEntry[], delayMs = 0): Promise<EnqueueResult> {
-    return this.#connection.run(async () => {
+  readonly enqueue: MessageQueue['enqueue'] = (entries, delayMs = 0) =>
+    this.#connection.run(async () => {
       const { expected } = this.#world;
       const { queue } = this.#handle;
       const messages = entries.map((entry) => this.#expect(entry, delayMs));
@@ -71,7 +59,6 @@ export class WatchedQueue implements MessageQueue {
         for (const message of messages) expected.forget(message);
       }
     });
-  }
 
   #expect(entry: QueueEntry, delayMs: number): Tracked {
     const { expected, now, given } = this.#world;
@@ -80,8 +67,8 @@ export class WatchedQueue implements MessageQueue {
     return expected.expect(entry, { key, isPoison, acceptedBy: this.#process.key, now, delayMs });
   }
 
-  claim(request: ClaimRequest): Promise<Claim | NothingDue> {
-    return this.#connection.run(async () => {
+  readonly claim: MessageQueue['claim'] = (request) =>
+    this.#connection.run(async () => {
       const world = this.#world;
       world.expected.expireLeases(world.now);
       const hadNoOverlap = world.backend.watchForOverlap();
@@ -100,14 +87,9 @@ export class WatchedQueue implements MessageQueue {
       this.#process.hasClaimed();
       return answer;
     }, CAN_LOSE_RESULT);
-  }
 
-  settle(
-    claim: Claim,
-    results: readonly MessageResult[],
-    state: ApplicationUpdate,
-  ): Promise<'settled' | 'lost'> {
-    return this.#endClaim(claim, async () => {
+  readonly settle: MessageQueue['settle'] = (claim, results, state) =>
+    this.#endClaim(claim, async () => {
       const world = this.#world;
       world.expected.expireLeases(world.now);
       const answer = await this.#handle.queue.settle(claim, results, state);
@@ -126,10 +108,9 @@ export class WatchedQueue implements MessageQueue {
       world.expected.write(claim.applicationId, state, world.now);
       return answer;
     });
-  }
 
-  release(claim: Claim, state?: ApplicationUpdate): Promise<'released' | 'lost'> {
-    return this.#endClaim(claim, async () => {
+  readonly release: MessageQueue['release'] = (claim, state) =>
+    this.#endClaim(claim, async () => {
       const world = this.#world;
       world.expected.expireLeases(world.now);
       const answer = await this.#handle.queue.release(claim, state);
@@ -140,7 +121,6 @@ export class WatchedQueue implements MessageQueue {
       if (state !== undefined) world.expected.write(claim.applicationId, state, world.now);
       return answer;
     });
-  }
 
   /** Ends a claim. A later claim waits until this one is recorded in the expected state. */
   #endClaim<T>({ applicationId }: Claim, work: () => Promise<T>): Promise<T> {
@@ -156,54 +136,48 @@ export class WatchedQueue implements MessageQueue {
     }, CAN_LOSE_RESULT);
   }
 
-  extend(claim: Claim, leaseMs: number): Promise<'extended' | 'lost'> {
-    return this.#connection.run(async () => {
+  readonly extend: MessageQueue['extend'] = (claim, leaseMs) =>
+    this.#connection.run(async () => {
       const { expected, now } = this.#world;
       expected.expireLeases(now);
       const answer = await this.#handle.queue.extend(claim, leaseMs);
       if (answer === 'extended') expected.extend(claim, now + leaseMs);
       return answer;
     });
-  }
 
-  deadLetterOlderThan(
-    olderThanMs: number,
-    maxMessages: number,
-  ): Promise<readonly DeadLetteredMessage[]> {
+  readonly deadLetterOlderThan: MessageQueue['deadLetterOlderThan'] = (
+    olderThanMs,
+    maxMessages,
+  ) => {
     const { horizonMs } = this.#world.scenario.policy.schedule;
     return this.#expireWith('horizon-passed', {
       work: () => this.#handle.queue.deadLetterOlderThan(olderThanMs, maxMessages),
       isTrue: ({ acceptedAt }) => this.#world.now - acceptedAt >= horizonMs,
     });
-  }
+  };
 
-  countPending(ranges: readonly SequenceRange[]): Promise<number> {
-    return this.#connection.run(() => this.#handle.queue.countPending(ranges));
-  }
+  readonly countPending: MessageQueue['countPending'] = (ranges) =>
+    this.#connection.run(() => this.#handle.queue.countPending(ranges));
 
-  applicationState(applicationId: string): Promise<ApplicationState | undefined> {
-    return this.#connection.run(async () => {
+  readonly applicationState: MessageQueue['applicationState'] = (applicationId) =>
+    this.#connection.run(async () => {
       const state = await this.#handle.queue.applicationState(applicationId);
       const { claim } = this.#world.expected.application(applicationId);
       const attempt = claim && this.#world.attempts.get(claim.claim.id);
       if (attempt?.end !== undefined && state?.circuitBreaker === null) attempt.isReopened = true;
       return state;
     });
-  }
 
-  deadLetterClosed(
-    applicationId: string,
-    maxMessages: number,
-  ): Promise<readonly DeadLetteredMessage[]> {
+  readonly deadLetterClosed: MessageQueue['deadLetterClosed'] = (applicationId, maxMessages) => {
     const { expected } = this.#world;
     return this.#expireWith('destination-closed', {
       work: () => this.#handle.queue.deadLetterClosed(applicationId, maxMessages),
       isTrue: () => expected.application(applicationId).health === 'closed',
     });
-  }
+  };
 
-  reopenApplication(applicationId: string): Promise<void> {
-    return this.#connection.run(async () => {
+  readonly reopenApplication: MessageQueue['reopenApplication'] = (applicationId) =>
+    this.#connection.run(async () => {
       const { expected } = this.#world;
       // Reopening a healthy application has no effect.
       const isHealthy = expected.application(applicationId).health === 'healthy';
@@ -212,39 +186,32 @@ export class WatchedQueue implements MessageQueue {
       expected.reopen(applicationId);
       this.#world.newDestination(applicationId);
     });
-  }
 
-  listDeadLetters(
-    page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
-  ): Promise<DeadLetterPage> {
-    return this.#connection.run(() => this.#handle.queue.listDeadLetters(page));
-  }
+  readonly listDeadLetters: MessageQueue['listDeadLetters'] = (page) =>
+    this.#connection.run(() => this.#handle.queue.listDeadLetters(page));
 
-  replayDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return this.#removeDeadLetters(
+  readonly replayDeadLetters: MessageQueue['replayDeadLetters'] = (filter) =>
+    this.#removeDeadLetters(
       () => this.#handle.queue.replayDeadLetters(filter),
       (messageId) => this.#world.expected.revive(messageId, this.#world.now),
     );
-  }
 
-  purgeDeadLetters(filter: DeadLetterFilter): Promise<number> {
-    return this.#removeDeadLetters(
+  readonly purgeDeadLetters: MessageQueue['purgeDeadLetters'] = (filter) =>
+    this.#removeDeadLetters(
       () => this.#handle.queue.purgeDeadLetters(filter),
       (messageId) => this.#world.expected.discard(messageId, 'purged'),
     );
-  }
 
-  stats(): Promise<QueueStats> {
-    return this.#connection.run(() => this.#handle.queue.stats());
-  }
+  readonly stats: MessageQueue['stats'] = () =>
+    this.#connection.run(() => this.#handle.queue.stats());
 
-  onDue(listener: () => void): () => void {
+  readonly onDue: MessageQueue['onDue'] = (listener) => {
     const stop = this.#handle.queue.onDue(() => {
       if (this.#process.isAlive) listener();
     });
     this.#stopListening.push(stop);
     return stop;
-  }
+  };
 
   /** A durable queue outlives its process. A memory queue returns its messages (D79). */
   close(): Promise<QueueClosing> {
