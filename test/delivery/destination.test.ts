@@ -56,6 +56,7 @@ test.each<[string, ResolvedApplication | undefined, string]>([
   ['no secret', { ...SHOP, secret: undefined }, 'unknown'],
   ['a URL of another scheme', { ...SHOP, url: 'ftp://receiver.example/' }, 'unusable'],
   ['an empty secret', { ...SHOP, secret: '' }, 'unusable'],
+  ['a URL and a secret, but are disabled', { ...SHOP, enabled: false }, 'disabled'],
   ['a secret that is not asked for: they are disabled', DISABLED, 'disabled'],
   ['no secret when asked', { ...SHOP, secret: () => Promise.reject(new Error('x')) }, 'failed'],
 ])('there is no destination where the settings have %s', async (_what, application, why) => {

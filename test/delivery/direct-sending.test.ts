@@ -453,12 +453,7 @@ describe("the caller's signal", () => {
 describe('time', () => {
   test('that is set meanwhile does not change a wait', async () => {
     const clock = recordingClock({ onSleep: () => clock.setWallClock(0) });
-    const poster = scriptedPoster(clock, { steps: [500, 200] });
-    const sending = sendNow(
-      { destination: DESTINATION, messages: batch(1) },
-      { clock, random: () => 0, newId: String, createPoster: poster.createPoster },
-    );
-    await clock.runUntilSettled(sending);
+    const { poster } = await play({ messages: batch(1), steps: [500, 200], on: clock });
     expect(poster.posts.map(({ atMs }) => atMs)).toEqual([0, 500]);
     expect(poster.posts[1]?.messages[0]?.['date_created']).toBe('1970-01-01T00:00:00.500+00:00');
   });

@@ -4,6 +4,21 @@ import { EarlySettlements } from '../../src/delivery/settled-messages.ts';
 const DELIVERED = { outcome: 'delivered' } as const;
 
 describe('early settlements', () => {
+  test('keep nothing while no call is under way', () => {
+    const early = new EarlySettlements();
+    early.keep(1, DELIVERED);
+    expect(early.size).toBe(0);
+  });
+
+  test('keep a message until it is taken', () => {
+    const early = new EarlySettlements();
+    early.begin();
+    early.keep(1, DELIVERED);
+    expect(early.take(2)).toBeUndefined();
+    expect(early.take(1)).toEqual(DELIVERED);
+    expect(early.take(1)).toBeUndefined();
+  });
+
   test('keep a message as long as a call goes on that had begun before it', () => {
     const early = new EarlySettlements();
     const [first, second] = [early.begin(), early.begin()];

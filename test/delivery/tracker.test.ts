@@ -72,6 +72,15 @@ describe('a tracker', () => {
     expect(tracker.pending).toBe(0);
   });
 
+  test('drops what others have accepted when the calls are over', () => {
+    const tracker = emptyTracker();
+    const call = tracker.expect(1);
+    tracker.settled(5, 'delivered');
+    call([1]);
+    accept(tracker, 5);
+    expect(tracker.pending).toBe(2);
+  });
+
   test('lets followed messages go: they end elsewhere', async () => {
     const tracker = emptyTracker();
     const followed = new FollowedMessage();
