@@ -40,24 +40,6 @@ describe('an incident store in memory', () => {
     expect(await record(store, both)).toMatchObject({ newAddresses: [] });
   });
 
-  test('distinguishes long ids and names by their digests', async () => {
-    const store = createMemoryIncidents({ maxAddressesAndAccounts: 2000 });
-    const long = 'x'.repeat(10_000);
-    for (let number = 0; number < 50; number += 1) {
-      const name = `${long}${number}`;
-      const given = { incidentId: name, addresses: [name], accounts: [name] };
-      expect(await record(store, given)).toMatchObject({ newAddresses: [name], isFirst: true });
-      expect(await record(store, given)).toMatchObject({ newAccounts: [], isFirst: false });
-      await store.retract(reportOf(given), {
-        isFirst: false,
-        startedAt: 0,
-        newAddresses: [name],
-        newAccounts: [],
-      });
-      expect(await record(store, given)).toMatchObject({ newAddresses: [name], newAccounts: [] });
-    }
-  });
-
   test.each([
     ['maxIncidents', 0],
     ['maxIncidents', 10_000_001],

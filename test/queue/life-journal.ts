@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { fixtureCommand } from '../helpers/child-programs.ts';
-import { INITIAL } from './conformance/trial.ts';
+import { LAST } from './conformance/trial.ts';
 
 /** Starts a program of test/fixtures that uses a queue until it is killed. */
 export async function startLife(program: string, args: readonly string[]): Promise<ChildProcess> {
@@ -48,7 +48,7 @@ async function emptied(queue: MessageQueue): Promise<Map<string, number>> {
     }
     for (const { stored, retryCount } of claim.messages) found.set(stored.messageId, retryCount);
     const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
-    assert.equal(await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 }), 'settled');
+    assert.equal(await queue.settle(claim, results, LAST), 'settled');
   }
   assert.equal(found.size, stats.dead + stats.pending);
   assert.equal((await queue.stats()).pendingBytes, 0);

@@ -6,7 +6,15 @@ import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { describeQueueConformance } from './conformance/describe-queue-conformance.ts';
-import { closeApplication, DEAD, DELIVERED, entryOf, INITIAL, idsOf } from './conformance/trial.ts';
+import {
+  closeApplication,
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  idsOf,
+  LAST,
+} from './conformance/trial.ts';
 
 describeQueueConformance('the memory queue', {
   create: (bounds) => {
@@ -22,11 +30,10 @@ describeQueueConformance('the memory queue', {
   toleranceMs: 0,
   blackHoleMessages: 99_000,
   crowd: 10_000,
-  randomRuns: quickOrNightly(30, 100),
+  randomRuns: quickOrNightly(60, 200),
 });
 
 const REQUEST = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1000 } as const;
-const LAST = { ...INITIAL, pauseMs: 0 };
 
 interface Opened {
   readonly queue: MessageQueue;
@@ -55,17 +62,12 @@ const lettersOf = async (queue: MessageQueue): Promise<string[]> =>
 
 describe('the options of a memory queue', () => {
   test.each([
-    [[], [], 'expected the options to be an object'],
-    ['64', [], 'expected the options to be an object'],
     [null, [], 'expected the options to be an object'],
     [{ more: 0 }, ['more'], 'unknown key "more" in the options'],
-    [{ toString: 1 }, ['toString'], 'unknown key "toString" in the options'],
     ...(['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes'] as const).flatMap((name) => {
       const least = name === 'maxDeadBytes' ? 0 : 1;
       const says = `expected ${name} to be an integer from ${least} to ${Number.MAX_SAFE_INTEGER}`;
-      return [least - 1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '1', null].map(
-        (value) => [{ [name]: value }, [name], says] as const,
-      );
+      return [[{ [name]: least - 1 }, [name], says] as const];
     }),
   ] as const)('refuse %j', (options, path, says) => {
     expect(() => createMemoryQueue(options as MemoryQueueOptions)).toThrow(
@@ -165,6 +167,7 @@ describe('the memory queue', () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1)]);
     clock.elapse(0.5);
+    await queue.settle(await claim(), [{ kind: 'retry', afterMs: 0, retryState: null }], LAST);
     await queue.settle(await claim(), [{ kind: 'retry', afterMs: 10.25, retryState: null }], LAST);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 11 });
     clock.elapse(10.25);
@@ -176,15 +179,6 @@ describe('the memory queue', () => {
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1 });
     clock.elapse(1);
     expect(await claim()).toHaveProperty('messages.length', 1);
-  });
-
-  test('makes messages due at once after a wait of 0 when the clock has fractions', async () => {
-    const { queue, clock, claim } = await opened();
-    await queue.enqueue([sized(1), sized(1)]);
-    clock.elapse(0.5);
-    const again = { kind: 'retry', afterMs: 0, retryState: null } as const;
-    await queue.settle(await claim(), [DELIVERED, again], LAST);
-    expect((await claim()).messages).toHaveLength(1);
   });
 
   test('measures time by the monotonic clock, and dates dead letters by the wall clock', async () => {
@@ -214,19 +208,6 @@ describe('the memory queue', () => {
     const ratios: number[] = [];
     while (ratios.length < 5) ratios.push((await delayedMs('many')) / (await delayedMs('few')));
     expect(Math.min(...ratios)).toBeLessThan(5);
-  });
-
-  test('does not count a pause that has just ended as a delay', async () => {
-    const { queue, clock, claim } = await opened();
-    await queue.enqueue([sized(1)]);
-    await queue.settle(await claim(), [{ kind: 'retry', afterMs: 0, retryState: null }], {
-      ...LAST,
-      pauseMs: 5000,
-    });
-    clock.elapse(5000);
-    expect(await queue.stats()).toMatchObject({ pending: 1, oldestDueMs: 0 });
-    clock.elapse(7);
-    expect(await queue.stats()).toMatchObject({ oldestDueMs: 7 });
   });
 
   test('returns the messages of an enqueue in progress when it is closed', async () => {
@@ -277,10 +258,8 @@ describe('the memory queue', () => {
       discarded: { returned: 3 },
     });
   });
-});
 
-describe('a claim', () => {
-  test('is not settled by missing results', async () => {
+  test('does not settle a claim by missing results', async () => {
     const { queue, claim } = await opened();
     await queue.enqueue(Array.from({ length: 5 }, () => entryOf('one')));
     const claimed = await claim();

@@ -9,6 +9,6 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     options: {},
     blackHoleMessages: quickOrNightly(2000, 50_000),
     crowd: quickOrNightly(100, 2000),
-    randomRuns: quickOrNightly(4, 40),
+    randomRuns: quickOrNightly(20, 60),
   });
 });

@@ -50,23 +50,13 @@ export class Application implements Scheduled {
     return this.state.health === 'closed';
   }
 
-  /** Writes the state after a claim. A closed application stays closed: only `reopen` opens it. */
+  /** Writes the state, and pauses until that time. */
   update(
     { health, maxMessages, maxBytes, circuitBreaker }: ApplicationState,
     untilMs: number,
   ): void {
-    this.state = {
-      health: this.isClosed ? 'closed' : health,
-      maxMessages,
-      maxBytes,
-      circuitBreaker,
-    };
+    this.state = { health, maxMessages, maxBytes, circuitBreaker };
     this.#pausedUntilMs = untilMs;
-  }
-
-  reopen(state: ApplicationState): void {
-    this.state = state;
-    this.#pausedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Whether as many messages wait as one claim may have, counting `more`. */

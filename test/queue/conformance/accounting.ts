@@ -83,37 +83,6 @@ export function describeAccounting(harness: QueueHarness): void {
         two: { health: 'healthy', accepted: 2, delivered: 0, pending: 1, dead: 1, discarded: {} },
       });
     });
-
-    test('have the time for which the oldest claimable message has been due', async () => {
-      const trial = await Trial.start(harness);
-      const oldest = async (): Promise<number> => (await trial.queue.stats()).oldestDueMs;
-      expect(await oldest()).toBe(0);
-      await trial.enqueue('one', 'a', 'b');
-      await trial.advance(1);
-      await trial.enqueue('two', 'c');
-      await trial.advance(2);
-      expect(trial.units(await oldest())).toBe(3);
-      const claim = await trial.claim({ maxMessages: 1 });
-      expect(trial.units(await oldest())).toBe(2);
-      await trial.settle(await trial.claim(), trial.retry(1));
-      expect(await oldest()).toBe(0);
-      await trial.settle(claim, DELIVERED);
-      expect(await oldest()).toBe(0);
-      await trial.advance(4);
-      expect(trial.units(await oldest())).toBe(4);
-      await closeApplication(trial.queue);
-      expect(trial.units(await oldest())).toBe(3);
-    });
-
-    test('count messages of an expired lease as waiting', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a');
-      await trial.claim({ leaseMs: trial.ms(1) });
-      expect((await trial.queue.stats()).oldestDueMs).toBe(0);
-      await trial.advance(2);
-      expect(trial.units((await trial.queue.stats()).oldestDueMs)).toBe(2);
-      expect(await trial.counts()).toEqual([1, 0, 1, 0]);
-    });
   });
 
   describe('a listener', () => {

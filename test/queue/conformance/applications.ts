@@ -1,30 +1,34 @@
 /** Closing and reopening an application, and the horizon (D71, D72). */
 import { describe, expect, test } from 'vitest';
 import type { QueueHarness } from './harness.ts';
-import { closeApplication, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
+import { closeApplication, DEAD, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
+
+const HOSTILE_IDS = [
+  '__proto__',
+  '',
+  'a'.repeat(200),
+  'a\u0000\\u0000"',
+  '\ud800 \u{1f512}',
+  '{"a",NULL}',
+  "'; drop schema security_events cascade; --",
+];
 
 export function describeApplications(harness: QueueHarness): void {
   describe('an application', () => {
-    test('has no state before its first enqueue, and the initial state afterwards', async () => {
+    test.each(HOSTILE_IDS)('and a message may have the id %j', async (name) => {
       const trial = await Trial.start(harness);
-      expect(await trial.queue.applicationState('one')).toBeUndefined();
-      await trial.enqueue('one', 'a');
-      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
-      expect(await trial.queue.applicationState('two')).toBeUndefined();
+      expect(await trial.queue.applicationState(name)).toBeUndefined();
+      await trial.enqueue(name, name);
+      await trial.enqueue('another', 'b');
+      expect((await trial.queue.stats()).applications.get(name)).toMatchObject({ pending: 1 });
+      const claim = await trial.claim();
+      expect([claim.applicationId, idsOf(claim)]).toEqual([name, [name]]);
+      expect(await trial.queue.applicationState(name)).toEqual(INITIAL);
+      await trial.settle(claim, DEAD);
+      const { items } = await trial.queue.listDeadLetters({ applicationId: name, limit: 9 });
+      expect(items).toMatchObject([{ applicationId: name, stored: { messageId: name } }]);
+      expect(await trial.queue.purgeDeadLetters({ ids: [name, `${items[0]?.id}`] })).toBe(1);
     });
-
-    test.each(['__proto__', 'constructor', '', 'a'.repeat(200), 'a\u0000b', '\u{1f512}'])(
-      'may be called %j',
-      async (name) => {
-        const trial = await Trial.start(harness);
-        await trial.enqueue(name, 'a');
-        await trial.enqueue('another', 'b');
-        expect((await trial.queue.stats()).applications.get(name)).toMatchObject({ pending: 1 });
-        const claim = await trial.claim();
-        expect([claim.applicationId, idsOf(claim)]).toEqual([name, ['a']]);
-        expect(await trial.queue.applicationState(name)).toEqual(INITIAL);
-      },
-    );
   });
 
   describe('a closed application', () => {
@@ -56,18 +60,6 @@ export function describeApplications(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['z']);
     });
 
-    test('is not claimed before its messages are dead letters', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      await closeApplication(trial.queue);
-      await trial.queue.deadLetterClosed('one', 1);
-      expect(await trial.nothing()).toEqual({});
-      expect(await trial.queue.applicationState('one')).toEqual({ ...INITIAL, health: 'closed' });
-      const { applications, oldestDueMs } = await trial.queue.stats();
-      expect(applications.get('one')).toMatchObject({ health: 'closed', pending: 1, dead: 1 });
-      expect(oldestDueMs).toBe(0);
-    });
-
     test('takes no new messages; those of other applications are stored', async () => {
       const trial = await Trial.start(harness);
       for (const name of ['one', 'two']) {
@@ -93,38 +85,6 @@ export function describeApplications(harness: QueueHarness): void {
       expect([closed, dead]).toEqual(dead === 0 ? [['one'], 0] : [[], 300]);
       expect(await trial.counts()).toEqual([dead + 1, 1, 0, dead]);
     });
-
-    test('keeps messages that the closing claim retries until they are dead-lettered', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b', 'c');
-      const claim = await trial.claim({ maxMessages: 2 });
-      await trial.settle(claim, [DELIVERED, trial.retry(0)], { health: 'closed' });
-      expect(await trial.nothing()).toEqual({});
-      const closed = await trial.queue.deadLetterClosed('one', 10);
-      expect(closed.map(({ messageId }) => messageId).toSorted()).toEqual(['b', 'c']);
-    });
-
-    test('keeps the messages of a released claim as unsent', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a');
-      const state = { ...INITIAL, health: 'closed', pauseMs: 0 } as const;
-      expect(await trial.queue.release(await trial.claim(), state)).toBe('released');
-      expect(await trial.queue.deadLetterClosed('one', 10)).toHaveLength(1);
-      expect((await trial.deadLetters())[0]).toMatchObject({ sends: 0, lastAttempt: null });
-    });
-
-    test('that was reopened keeps its messages', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      await closeApplication(trial.queue);
-      await trial.queue.deadLetterClosed('one', 1);
-      await trial.queue.reopenApplication('one');
-      expect(await trial.queue.deadLetterClosed('one', 10)).toEqual([]);
-      expect(await trial.queue.deadLetterClosed('unknown', 10)).toEqual([]);
-      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
-      expect(await trial.queue.applicationState('unknown')).toBeUndefined();
-      expect(await trial.counts()).toEqual([2, 0, 1, 1]);
-    });
   });
 
   describe('reopening an application', () => {
@@ -146,31 +106,6 @@ export function describeApplications(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['c', 'd']);
     });
 
-    test('makes waiting messages due', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      await closeApplication(trial.queue);
-      await trial.queue.deadLetterClosed('one', 1);
-      await trial.queue.reopenApplication('one');
-      expect((await trial.claim()).messages).toHaveLength(1);
-    });
-
-    test('ends the pause of a failing one', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      const failing = {
-        health: 'failing',
-        maxMessages: 1,
-        maxBytes: 9999,
-        circuitBreaker: 7,
-        pauseMs: 1e9,
-      } as const;
-      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, failing);
-      await trial.queue.reopenApplication('one');
-      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
-      expect(idsOf(await trial.claim())).toEqual(['b']);
-    });
-
     test('does not change a healthy one, its limits and its pause', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
@@ -188,12 +123,6 @@ export function describeApplications(harness: QueueHarness): void {
         maxBytes: 9999,
       });
       await trial.nothing();
-    });
-
-    test('does nothing when the application is unknown', async () => {
-      const trial = await Trial.start(harness);
-      expect(await trial.queue.reopenApplication('one')).toBeUndefined();
-      expect(await trial.nothing()).toEqual({});
     });
   });
 

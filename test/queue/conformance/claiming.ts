@@ -20,21 +20,9 @@ const LIMIT_CASES: readonly LimitCase[] = [
     claimed: 3,
   },
   {
-    title: 'no more messages than the request says',
-    sizes: [10, 10, 10],
-    request: { maxMessages: 2 },
-    claimed: 2,
-  },
-  {
     title: 'no more messages than the state says',
     sizes: [10, 10, 10],
     state: { maxMessages: 2 },
-    claimed: 2,
-  },
-  {
-    title: 'no more bytes than the request says',
-    sizes: [20, 20, 20],
-    request: { maxBytes: 59 },
     claimed: 2,
   },
   {
@@ -142,13 +130,9 @@ export function describeClaiming(harness: QueueHarness): void {
     });
 
     test.each([
-      { own: [3, undefined, undefined, undefined], claimed: 3, when: 'the first one has it' },
-      { own: [undefined, 2, undefined, undefined], claimed: 2, when: 'the second one has it' },
       { own: [undefined, undefined, 2, undefined], claimed: 2, when: 'joining would pass it' },
       { own: [undefined, undefined, 3, undefined], claimed: 3, when: 'joining reaches it' },
-      { own: [4, 3, 2, undefined], claimed: 2, when: 'each has another' },
       { own: [2, 4, undefined, undefined], claimed: 2, when: 'one that joins allows more' },
-      { own: [1, undefined, undefined, undefined], claimed: 1, when: 'it goes alone' },
       { own: [undefined, 1, undefined, undefined], claimed: 1, when: 'the second goes alone' },
     ])("keeps a message's own limit where $when", async ({ own, claimed }) => {
       const trial = await Trial.start(harness);
@@ -175,9 +159,7 @@ export function describeClaiming(harness: QueueHarness): void {
     });
 
     test.each([
-      { ofHealth: ['healthy'], claimed: ['well'] },
       { ofHealth: ['untried'], claimed: ['new'] },
-      { ofHealth: ['failing'], claimed: ['ill'] },
       { ofHealth: ['failing', 'healthy', 'untried'], claimed: ['ill', 'new', 'well'] },
       { ofHealth: [], claimed: [] },
     ] as const)(

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SequenceRange } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { closeApplication, DEAD, DELIVERED, entryOf, Trial } from './trial.ts';
+import { closeApplication, DELIVERED, entryOf, Trial } from './trial.ts';
 
 const rises = (sequences: readonly number[]): boolean =>
   sequences.every((sequence, index) => index === 0 || sequence > (sequences[index - 1] ?? 0));
@@ -47,15 +47,6 @@ export function describeSequences(harness: QueueHarness): void {
       expect(rises(all)).toBe(true);
     });
 
-    test('stay with messages that are claimed again', async () => {
-      const trial = await Trial.start(harness);
-      const { sequences } = await trial.enqueue('one', 'a', 'b');
-      await trial.queue.release(await trial.claim());
-      await trial.settle(await trial.claim(), trial.retry(0));
-      const claim = await trial.claim();
-      expect(claim.messages.map(({ sequence }) => sequence)).toEqual(sequences);
-    });
-
     test('differ for two messages with the same id', async () => {
       const trial = await Trial.start(harness);
       const { sequences } = await trial.enqueue('one', 'same', 'same');
@@ -70,30 +61,6 @@ export function describeSequences(harness: QueueHarness): void {
   });
 
   describe('countPending', () => {
-    test('counts waiting and claimed messages, and not those that are settled', async () => {
-      const trial = await Trial.start(harness);
-      const { sequences } = await trial.enqueue('one', 'a', 'b', 'c', 'd', 'e');
-      const [first = 0, , , , last = 0] = sequences;
-      const count = (): Promise<number> => trial.queue.countPending([{ from: first, to: last }]);
-      expect(await count()).toBe(5);
-      const claim = await trial.claim({ maxMessages: 3 });
-      expect(await count()).toBe(5);
-      await trial.settle(claim, [DELIVERED, DEAD, trial.retry(3)]);
-      expect(await count()).toBe(3);
-      await trial.queue.deadLetterOlderThan(-1, 1);
-      expect(await count()).toBe(2);
-    });
-
-    test('counts no replayed message by its old sequence', async () => {
-      const trial = await Trial.start(harness);
-      const { sequences } = await trial.enqueue('one', 'a');
-      await trial.settle(await trial.claim(), DEAD);
-      await trial.queue.replayDeadLetters({});
-      expect(await trial.queue.countPending(only(sequences[0]))).toBe(0);
-      const claim = await trial.claim();
-      expect(await trial.queue.countPending(only(claim.messages[0]?.sequence))).toBe(1);
-    });
-
     test('counts delayed messages and those of every application in the ranges', async () => {
       const trial = await Trial.start(harness);
       const names = ['one', 'two', 'one', 'three', 'two'];

@@ -2,9 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DEAD, DELIVERED, INITIAL, idsOf, Trial } from './trial.ts';
-
-const LAST = { ...INITIAL, pauseMs: 0 };
+import { DEAD, DELIVERED, INITIAL, idsOf, LAST, Trial } from './trial.ts';
 
 const retryCountsOf = (claim: Claim): number[] =>
   claim.messages.map(({ retryCount }) => retryCount);
@@ -59,28 +57,6 @@ export function describeSettling(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['a']);
     });
 
-    test('sorts retried messages by their due time', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b', 'c', 'd');
-      await trial.settle(
-        await trial.claim(),
-        [3, 1, 2, 0].map((units) => trial.retry(units)),
-      );
-      await trial.advance(4);
-      await trial.enqueue('one', 'e');
-      expect(idsOf(await trial.claim())).toEqual(['d', 'b', 'c', 'a', 'e']);
-    });
-
-    test('keeps the due time of a message that is retried without a wait', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      const claim = await trial.claim({ maxMessages: 1 });
-      await trial.advance(1);
-      await trial.enqueue('one', 'c');
-      await trial.settle(claim, trial.retry(0));
-      expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
-    });
-
     test("keeps the messages' retry state and the application's state and circuit breaker", async () => {
       const trial = await Trial.start(harness);
       const circuitBreaker = { failures: 3, opened: [1.5, null, 'x'], nested: { deep: true } };
@@ -107,38 +83,6 @@ export function describeSettling(harness: QueueHarness): void {
       expect(trial.units((await trial.nothing()).dueInMs)).toBe(1);
       await trial.advance(1);
       expect(idsOf(await trial.claim())).toEqual(['b', 'c', 'a']);
-    });
-
-    test('counts a send for each claim that was not released', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      const seen: number[][] = [];
-      const next = async (): Promise<Claim> => {
-        const claim = await trial.claim({ leaseMs: trial.ms(1) });
-        seen.push(retryCountsOf(claim));
-        return claim;
-      };
-      await trial.settle(await next(), trial.retry(0));
-      await trial.queue.release(await next());
-      await next();
-      await trial.advance(1);
-      await trial.queue.release(await next());
-      await trial.settle(await next(), trial.retry(0));
-      await next();
-      expect(seen).toEqual([0, 1, 1, 2, 2, 3].map((sends) => [sends, sends]));
-    });
-
-    test('twice is lost the second time, and changes nothing', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      const claim = await trial.claim({ maxMessages: 1 });
-      await trial.settle(claim, DELIVERED);
-      expect(await trial.settle(claim, DEAD, { health: 'failing' })).toBe('lost');
-      expect(await trial.queue.release(claim)).toBe('lost');
-      expect(await trial.queue.extend(claim, trial.ms(9))).toBe('lost');
-      expect(await trial.counts()).toEqual([2, 1, 1, 0]);
-      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
-      expect(idsOf(await trial.claim())).toEqual(['b']);
     });
   });
 
@@ -203,42 +147,6 @@ export function describeSettling(harness: QueueHarness): void {
       expect(await use(trial.queue, stale)).toBe('lost');
       expect(await trial.settle(claim, DELIVERED)).toBe('settled');
       expect(await trial.counts()).toEqual([1, 1, 0, 0]);
-    });
-
-    test('lasts leaseMs from the call that extends it', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a');
-      const claim = await trial.claim({ leaseMs: trial.ms(2) });
-      await trial.advance(1);
-      expect(await trial.queue.extend(claim, trial.ms(3))).toBe('extended');
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(3);
-      await trial.advance(2);
-      await trial.nothing();
-      expect(await trial.settle(claim, DELIVERED)).toBe('settled');
-    });
-  });
-
-  describe('dueInMs of a claim that found nothing', () => {
-    test('is absent while no message of this health waits', async () => {
-      const trial = await Trial.start(harness);
-      expect(await trial.nothing()).toEqual({});
-      await trial.enqueue('one', 'a');
-      await trial.settle(await trial.claim(), trial.retry(1));
-      expect(await trial.nothing({ ofHealth: ['failing'] })).toEqual({});
-      expect(await trial.nothing({ ofHealth: [] })).toEqual({});
-    });
-
-    test('is the time until the first application is due', async () => {
-      const trial = await Trial.start(harness);
-      for (const [name, units] of [
-        ['one', 5],
-        ['two', 3],
-        ['three', 4],
-      ] as const) {
-        await trial.enqueue(name, name);
-        await trial.settle(await trial.claim(), trial.retry(units));
-      }
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(3);
     });
   });
 }

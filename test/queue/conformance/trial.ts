@@ -24,6 +24,9 @@ export const INITIAL: ApplicationState = {
   circuitBreaker: null,
 };
 
+/** Settles a claim without a change to the state of its application. */
+export const LAST: ApplicationUpdate = { ...INITIAL, pauseMs: 0 };
+
 export const DELIVERED: MessageResult = { kind: 'delivered' };
 export const DEAD: MessageResult = {
   kind: 'dead',
@@ -180,7 +183,7 @@ export class Trial {
       ? (results as readonly MessageResult[])
       : [results as MessageResult];
     const each = claim.messages.map((_, index) => given[index] ?? (given.at(-1) as MessageResult));
-    return this.queue.settle(claim, each, { ...INITIAL, pauseMs: 0, ...state });
+    return this.queue.settle(claim, each, { ...LAST, ...state });
   }
 
   /** Makes dead letters of all due messages. */

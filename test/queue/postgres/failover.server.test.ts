@@ -14,7 +14,7 @@ import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { createSeededRandom } from '../../helpers/seeded-random.ts';
-import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, isClaim, LAST } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
 
 /** Number of processes that share the queue. */
@@ -138,7 +138,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue with a stan
         async () => {
           const claim = await queue.claim(REQUEST).catch(() => ({}));
           if (!('messages' in claim)) return false;
-          await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
+          await queue.settle(claim, [DELIVERED], LAST);
           return idsOf(claim);
         },
         { timeout: 5000 },

@@ -9,23 +9,20 @@ import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
-import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+import {
+  claimFrom,
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  idsOf,
+  isClaim,
+  LAST,
+  REQUEST,
+} from '../conformance/trial.ts';
 
 const SCHEMA = 'security_events';
 const NEVER_MS = 1_000_000;
-const REQUEST = {
-  ofHealth: ['healthy'],
-  maxMessages: 1000,
-  maxBytes: 1e6,
-  leaseMs: 60_000,
-} as const;
-const LAST = { ...INITIAL, pauseMs: 0 };
-
-const claimOf = async (queue: MessageQueue): Promise<Claim> => {
-  const claimed = await queue.claim(REQUEST);
-  if (!isClaim(claimed)) throw new Error('nothing was claimed');
-  return claimed;
-};
 
 const settled = (queue: MessageQueue, claim: Claim, verdict = DELIVERED, row = LAST) =>
   queue.settle(claim, Array(claim.messages.length).fill(verdict), row);
@@ -84,7 +81,7 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     const notification = notified();
     await acceptedByAnotherProcess();
     await notification;
-    expect(idsOf(await claimOf(queue))).toEqual(['m']);
+    expect(idsOf(await claimFrom(queue))).toEqual(['m']);
   });
 
   test('notifies once it listens again, for messages that came while its connection was cut', async () => {
@@ -96,17 +93,17 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     const notification = notified();
     await (await open()).enqueue([entryOf('one', { messageId: 'm' })]);
     await notification;
-    const claim = await claimOf(queue);
+    const claim = await claimFrom(queue);
     expect(idsOf(claim)).toEqual(['m']);
     await settled(queue, claim);
   });
 
   test.each<[string, (other: MessageQueue) => Promise<unknown>]>([
-    ['releases a claim', async (other) => await other.release(await claimOf(other))],
+    ['releases a claim', async (other) => await other.release(await claimFrom(other))],
     [
       'closes its queue with a claim',
       async (other) => {
-        await claimOf(other);
+        await claimFrom(other);
         await other.close();
       },
     ],
@@ -115,13 +112,13 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
       async (other) => {
         const again = { kind: 'retry', afterMs: 0, retryState: null } as const;
         const health = { ...LAST, health: 'failing' } as const;
-        await other.settle(await claimOf(other), [again], health);
+        await other.settle(await claimFrom(other), [again], health);
       },
     ],
     [
       'replays dead letters',
       async (other) => {
-        await settled(other, await claimOf(other), DEAD);
+        await settled(other, await claimFrom(other), DEAD);
         await other.replayDeadLetters({});
       },
     ],

@@ -17,26 +17,23 @@ import type { Claim, MessageQueue, QueueEntry } from '../../../src/queue/queue.t
 import { runFixture } from '../../helpers/child-programs.ts';
 import { root } from '../../helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
-import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+import {
+  claimFrom,
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  idsOf,
+  isClaim,
+  LAST,
+  REQUEST,
+} from '../conformance/trial.ts';
 
-const REQUEST = {
-  ofHealth: ['healthy'],
-  maxMessages: 1000,
-  maxBytes: 1e6,
-  leaseMs: 60_000,
-} as const;
-const LAST = { ...INITIAL, pauseMs: 0 };
 const CLOSED = { ...LAST, health: 'closed' } as const;
 const SCHEMA = 'own';
 const HOLD = `begin; select from ${SCHEMA}.application for no key update`;
 const manyOf = (name: string, count: number): QueueEntry[] =>
   Array.from({ length: count }, () => entryOf(name));
-
-const claimOf = async (queue: MessageQueue): Promise<Claim> => {
-  const claimed = await queue.claim(REQUEST);
-  if (!isClaim(claimed)) throw new Error('nothing was claimed');
-  return claimed;
-};
 
 const deliverAll = async (queue: MessageQueue): Promise<string[]> => {
   const names: string[] = [];
@@ -201,7 +198,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
     const claimAll = async (queue: MessageQueue): Promise<Claim[]> => {
       await queue.enqueue(NAMES.flatMap((name) => manyOf(name, 2)));
-      return await Promise.all(NAMES.map(() => claimOf(queue)));
+      return await Promise.all(NAMES.map(() => claimFrom(queue)));
     };
 
     test('share transactions', async () => {
@@ -219,7 +216,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       const queue = await open({ pool, listen: false });
       await claimAll(queue).then((all) => Promise.all(all.map((one) => queue.release(one))));
       calls.length = 0;
-      const claims = await Promise.all(NAMES.map(() => claimOf(queue)));
+      const claims = await Promise.all(NAMES.map(() => claimFrom(queue)));
       await Promise.all(claims.map((one) => queue.settle(one, [DELIVERED, DELIVERED], LAST)));
       // Settling begins with the first; the others wait for it and share the next transaction.
       const ofQueue = calls.filter((name) => name !== 'other');
@@ -263,7 +260,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
         health: 'failing',
         pending: 1,
       });
-      expect((await claimOf(queue)).messages.map(({ retryCount }) => retryCount)).toEqual([0, 0]);
+      expect((await claimFrom(queue)).messages.map(({ retryCount }) => retryCount)).toEqual([0, 0]);
     });
 
     test('do not wait for an application that is locked', async () => {
@@ -282,7 +279,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       const free = settled.filter((_, index) => index !== 1);
       expect(await Promise.all(free)).toEqual(free.map(() => 'settled'));
       await queue.enqueue(manyOf('later', 2));
-      expect(await settle(await claimOf(queue))).toBe('settled');
+      expect(await settle(await claimFrom(queue))).toBe('settled');
       expect(isFirstSettled).toBe(false);
       await control.query('commit');
       expect(await settled[1]).toBe('settled');
@@ -341,7 +338,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     expect(blocks).toHaveLength(5);
     const queue = await open();
     await queue.enqueue([entryOf('one')]);
-    await claimOf(queue);
+    await claimFrom(queue);
     for (const sql of blocks) await control.query(sql.replaceAll('security_events', SCHEMA));
     const rights = `select has_table_privilege('${SCHEMA}_user', '${SCHEMA}.message', 'insert') as has`;
     expect((await control.query(rights)).rows).toEqual([{ has: true }]);
@@ -354,7 +351,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       grant all on all sequences in schema ${SCHEMA} to agent`);
     const queue = await open({ connection: { ...server.connection, user: 'agent' } });
     await queue.enqueue(manyOf('one', 2));
-    const { messages, ...claim } = await claimOf(queue);
+    const { messages, ...claim } = await claimFrom(queue);
     const dead = { kind: 'dead', reason: 'too-large', lastAttempt: null } as const;
     await queue.settle({ ...claim, messages }, [DELIVERED, dead], LAST);
     expect(await queue.replayDeadLetters({})).toBe(1);
@@ -373,7 +370,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       language sql volatile as 'select ms from clock.test'`);
     const queue = await open({ schema });
     await queue.enqueue([entryOf('one', { messageId: 'settled' }), entryOf('two')]);
-    await queue.settle(await claimOf(queue), [DELIVERED], LAST);
+    await queue.settle(await claimFrom(queue), [DELIVERED], LAST);
     await control.query('update clock.test set ms = ms - 3600000');
     await queue.enqueue([entryOf('one', { messageId: 'after' })]);
     const found: string[] = [];
@@ -394,43 +391,14 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
         `select last_value as last, first_due from ${SCHEMA}.turn_number, ${SCHEMA}.application`,
       )
     ).rows;
-    const lost = await claimOf(queue);
+    const lost = await claimFrom(queue);
     await control.query(`update ${SCHEMA}.application set claim = null, lease_end = null,
       claim_dues = null, claim_sequences = null, first_due = ${before?.first_due};
       select setval('${SCHEMA}.turn_number', ${before?.last})`);
-    const live = await claimOf(queue);
+    const live = await claimFrom(queue);
     expect(idsOf(live)).toEqual(idsOf(lost));
     expect(await queue.settle(lost, [DELIVERED], LAST)).toBe('lost');
     expect(await queue.settle(live, [DELIVERED], LAST)).toBe('settled');
-  });
-
-  test('stores hostile ids unchanged', async () => {
-    const queue = await open();
-    const words = [
-      "'; drop schema own cascade; --",
-      '{"a",NULL}',
-      '\\u0000\u0000\\',
-      '\ud83d',
-      '$1 %s',
-      '"own"."application"',
-      'NULL',
-    ];
-    for (const word of words) {
-      const { sequences } = await queue.enqueue([entryOf(word, { messageId: word })]);
-      const claim = await claimOf(queue);
-      expect(claim.applicationId).toBe(word);
-      expect(claim.messages[0]).toMatchObject({
-        stored: { messageId: word },
-        sequence: sequences[0],
-      });
-      const dead = { kind: 'dead', reason: 'too-large', lastAttempt: { word } } as const;
-      await queue.settle(claim, [dead], { ...LAST, circuitBreaker: { word } });
-      expect((await queue.applicationState(word))?.circuitBreaker).toEqual({ word });
-      const { items } = await queue.listDeadLetters({ applicationId: word, limit: 9, after: word });
-      expect(items).toMatchObject([{ applicationId: word, lastAttempt: { word } }]);
-      expect(await queue.purgeDeadLetters({ ids: [word, `${items[0]?.id}`] })).toBe(1);
-    }
-    expect((await queue.stats()).applications.size).toBe(words.length);
   });
 
   test('takes an id as long as the index allows, and names the index of an entry with a longer one', async () => {
@@ -482,7 +450,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       const queue = await open();
       const other = await open();
       await queue.enqueue([entryOf('one')]);
-      const claim = await claimOf(queue);
+      const claim = await claimFrom(queue);
       if (how === 'reopened') await queue.settle(claim, [DELIVERED], CLOSED);
       // A new application makes the call wait after it has looked which of its applications are closed.
       await control.query(`begin; insert into ${SCHEMA}.application
@@ -543,7 +511,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     );
     const replaying = queue.replayDeadLetters({});
     await expect.poll(async () => (await queue.stats()).pending).toBe(1000);
-    const claim = await claimOf(queue);
+    const claim = await claimFrom(queue);
     expect(
       await queue.settle(
         claim,
@@ -561,7 +529,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     test('expired messages are forgotten, with the times when they were due', async () => {
       const queue = await open();
       await queue.enqueue([entryOf('one')]);
-      await queue.release(await claimOf(queue));
+      await queue.release(await claimFrom(queue));
       await withoutFlush(async () => {
         await queue.enqueue([entryOf('two'), entryOf('three')]);
         await queue.enqueue([entryOf('four')], 60_000);

@@ -12,11 +12,10 @@ import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { deferred } from '../../../src/runtime/deferred.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { reportOf } from '../../incident/describe-incident-store.ts';
-import { DEAD, DELIVERED, entryOf, INITIAL, isClaim } from '../conformance/trial.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, isClaim, LAST } from '../conformance/trial.ts';
 
 const SMALL = 60;
 const LARGE = 3000;
-const LAST = { ...INITIAL, pauseMs: 0 };
 const DAY_MS = 86_400_000;
 const APPLICATIONS = ['one', 'two', 'three'];
 

@@ -17,15 +17,16 @@ import { fixtureCommand } from '../../helpers/child-programs.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { StallingProxy } from '../../helpers/stalling-proxy.ts';
-import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
-
-const REQUEST = {
-  ofHealth: ['healthy'],
-  maxMessages: 1000,
-  maxBytes: 1e6,
-  leaseMs: 60_000,
-} as const;
-const LAST = { ...INITIAL, pauseMs: 0 };
+import {
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  idsOf,
+  isClaim,
+  LAST,
+  REQUEST,
+} from '../conformance/trial.ts';
 
 /** Makes each kind of call once. Returns the names of what was delivered. */
 async function lived(

@@ -9,10 +9,9 @@ import {
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { type Direction, StallingProxy } from '../../helpers/stalling-proxy.ts';
-import { DELIVERED, entryOf, INITIAL, idsOf, isClaim } from '../conformance/trial.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, isClaim, LAST } from '../conformance/trial.ts';
 
 const REQUEST = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1500 } as const;
-const LAST = { ...INITIAL, pauseMs: 0 };
 const LARGE = { ...INITIAL, maxMessages: 1000, maxBytes: 1e9 };
 
 const large = (count: number) =>

@@ -7,7 +7,7 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { claimFrom, DEAD, entryOf, INITIAL, isClaim, REQUEST } from '../conformance/trial.ts';
+import { claimFrom, DEAD, entryOf, INITIAL, isClaim, LAST, REQUEST } from '../conformance/trial.ts';
 
 const MESSAGES = 400;
 const APPLICATIONS = ['one', 'two', 'three', 'four'];
@@ -29,7 +29,7 @@ async function makeFile(file: string): Promise<void> {
   const results = claim.messages.map((_, index) =>
     index % 2 === 0 ? DEAD : ({ kind: 'retry', afterMs: 0, retryState: index } as const),
   );
-  await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 });
+  await queue.settle(claim, results, LAST);
   await queue.close();
 }
 
@@ -69,7 +69,7 @@ async function emptied(queue: MessageQueue): Promise<Found> {
         if (!stored.bytes.equals(bodyOf(stored.messageId))) wrong.push(stored.messageId);
       }
       const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
-      await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 });
+      await queue.settle(claim, results, LAST);
     }
     const { items } = await queue.listDeadLetters({ limit: 1000 });
     for (const { stored } of items) seen.add(stored.messageId);

@@ -47,5 +47,5 @@ export const describeSqliteConformance = (name: string): void =>
     toleranceMs: 0,
     blackHoleMessages: 2000,
     crowd: 200,
-    randomRuns: quickOrNightly(10, 50),
+    randomRuns: quickOrNightly(30, 100),
   });

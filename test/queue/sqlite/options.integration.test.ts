@@ -5,7 +5,7 @@ import {
   type SqliteIncidentsOptions,
   type SqliteQueueOptions,
 } from '../../../src/queue/sqlite.ts';
-import { claimFrom, DEAD, entryOf, INITIAL } from '../conformance/trial.ts';
+import { claimFrom, DEAD, entryOf, LAST } from '../conformance/trial.ts';
 import { newFile, openQueue } from './open-queue.ts';
 
 describe('the options of a queue in an SQLite file', () => {
@@ -48,7 +48,7 @@ describe('the options of a queue in an SQLite file', () => {
     await queue.settle(
       claim,
       ids.map(() => DEAD),
-      { ...INITIAL, pauseMs: 0 },
+      LAST,
     );
     const { items } = await queue.listDeadLetters({ limit: 10 });
     expect(items.map(({ stored }) => stored.messageId)).toEqual(['c', 'd']);

@@ -4,7 +4,7 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { createSeededRandom } from '../../helpers/seeded-random.ts';
-import { INITIAL, isClaim, REQUEST } from '../conformance/trial.ts';
+import { INITIAL, isClaim, LAST, REQUEST } from '../conformance/trial.ts';
 import { newFile } from './open-queue.ts';
 import { integrityOf } from './raw-database.ts';
 
@@ -20,7 +20,7 @@ async function waitingIn(file: string): Promise<Set<string>> {
     if (!isClaim(claim)) break;
     for (const { stored } of claim.messages) found.add(stored.messageId);
     const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
-    await queue.settle(claim, results, { ...INITIAL, pauseMs: 0 });
+    await queue.settle(claim, results, LAST);
   }
   await queue.close();
   return found;

@@ -12,6 +12,7 @@ import {
   INITIAL,
   idsOf,
   isClaim,
+  LAST,
   REQUEST,
 } from '../conformance/trial.ts';
 import { newFile, openQueue } from './open-queue.ts';
@@ -37,7 +38,7 @@ describe('a queue whose claim is damaged', () => {
     await queue.enqueue([entryOf('one', { messageId: 'a' }), entryOf('two', { messageId: 'b' })]);
     const claim = await claimFrom(queue);
     change(file, "update claim set sequences = '[1,'");
-    const settling = queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
+    const settling = queue.settle(claim, [DELIVERED], LAST);
     await expect(settling).rejects.toThrow('the claim is damaged');
     expect(await claimedIds(queue)).toEqual(['b']);
     await clock.advance(REQUEST.leaseMs);
@@ -99,7 +100,7 @@ describe('damaged texts', () => {
     const ids = ['a', 'b', 'c'];
     await queue.enqueue(ids.map((messageId) => entryOf('one', { messageId })));
     const claim = await claimFrom(queue);
-    await queue.settle(claim, [DEAD, DEAD, DEAD], { ...INITIAL, pauseMs: 0 });
+    await queue.settle(claim, [DEAD, DEAD, DEAD], LAST);
     change(file, "update dead_letter set body = x'00' where message_id = 'a'");
     change(file, "update dead_letter set last_attempt = '{x' where message_id = 'b'");
     const page = await queue.listDeadLetters({ limit: 2 });
@@ -133,13 +134,13 @@ describe('a clock that is set back', () => {
     const { queue } = await openedOn({ file }, { ...createFakeClock(), now: () => nowMs });
     await queue.enqueue([entryOf('one'), entryOf('one', { messageId: 'late' })]);
     const claim = await claimFrom(queue, { ...REQUEST, maxMessages: 1 });
-    await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 });
+    await queue.settle(claim, [DELIVERED], LAST);
     nowMs -= 5 * HOUR_MS;
     await queue.enqueue([entryOf('one', { messageId: 'later' })]);
     expect(await claimedIds(queue)).toEqual(['late', 'later']);
     nowMs += REQUEST.leaseMs;
     const again = await claimFrom(queue);
-    await queue.settle(again, [DEAD, DEAD], { ...INITIAL, pauseMs: 0 });
+    await queue.settle(again, [DEAD, DEAD], LAST);
     // Dead letters have the machine's time.
     const { items } = await queue.listDeadLetters({ limit: 1 });
     const [letter] = items;

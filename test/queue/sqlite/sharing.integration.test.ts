@@ -9,7 +9,7 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { fixtureCommand } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { claimFrom, DELIVERED, entryOf, INITIAL } from '../conformance/trial.ts';
+import { claimFrom, DELIVERED, entryOf, INITIAL, LAST } from '../conformance/trial.ts';
 import { newFile, openQueue } from './open-queue.ts';
 
 interface Registry {
@@ -84,7 +84,7 @@ describe('queues of one process', () => {
     expect(openFiles().size).toBe(1);
     await one.enqueue([entryOf('one')]);
     const claim = await claimFrom(other);
-    expect(await one.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 })).toBe('settled');
+    expect(await one.settle(claim, [DELIVERED], LAST)).toBe('settled');
     await one.close();
     expect(await other.stats()).toMatchObject({ accepted: 1, delivered: 1 });
     await other.close();

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixtureCommand, startChild } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { DELIVERED, entryOf, INITIAL, isClaim, REQUEST } from '../conformance/trial.ts';
+import { DELIVERED, entryOf, isClaim, LAST, REQUEST } from '../conformance/trial.ts';
 import { newFile, openQueue } from './open-queue.ts';
 
 /** Starts a neighbour, and waits until it says something. */
@@ -53,7 +53,7 @@ describe('a process that is stopped', () => {
     child.kill('SIGCONT');
     expect(await answers).toBe('lost,lost,lost');
     expect(await queue.stats()).toMatchObject({ delivered: 0, pending: 1 });
-    expect(await queue.settle(claim, [DELIVERED], { ...INITIAL, pauseMs: 0 })).toBe('settled');
+    expect(await queue.settle(claim, [DELIVERED], LAST)).toBe('settled');
   });
 
   test('blocks the others during a transaction until it continues', async () => {
