@@ -22,13 +22,6 @@ describe('blockOf', () => {
     );
   });
 
-  test('names every block and its document', () => {
-    for (const { name, rfc } of ADDRESS_BLOCKS) {
-      expect(name).toMatch(/^[A-Z0-9]/i);
-      expect(rfc).toMatch(/^RFC \d{3,4}$/);
-    }
-  });
-
   test('finds the smallest block that net.BlockList finds, for any address', () => {
     const near = fc
       .constantFrom(...BLOCK_EDGES.flatMap(({ edges }) => edges))

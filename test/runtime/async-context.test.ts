@@ -15,11 +15,6 @@ describe('a store', () => {
     expect(currentStore()).toBeUndefined();
     expect(await later).toBe(store);
   });
-
-  test('can be undefined within another store', () => {
-    const found = runWithStore({}, () => runWithStore(undefined, currentStore));
-    expect(found).toBeUndefined();
-  });
 });
 
 describe('detached work', () => {

@@ -87,10 +87,4 @@ describe('a heap', () => {
     expect(comparisons).toBeLessThan(10 * 2 * 14);
     expect(heap.size).toBe(9990);
   });
-
-  test('does not need a callback for indices', () => {
-    const heap = new Heap<number>((one, other) => one > other);
-    for (const item of [2, 9, 4]) heap.push(item);
-    expect([heap.shift(), heap.shift(), heap.shift(), heap.shift()]).toEqual([9, 4, 2, undefined]);
-  });
 });

@@ -62,14 +62,6 @@ describe('our own work', () => {
     expect(await later).toBe(true);
   });
 
-  test('does not see its caller’s stores', () => {
-    const host = new AsyncLocalStorage<number>();
-    expect(host.run(7, () => untraced(() => [host.getStore(), isOwnWork()]))).toEqual([
-      undefined,
-      true,
-    ]);
-  });
-
   test('runs once and returns its result or throws its error', async () => {
     const { otel } = minimalOtel();
     setTracers({ otel, datadog: {} });
@@ -155,11 +147,6 @@ describe('with dd-trace', () => {
       return inside;
     });
     expect(await later).toEqual([{ noop: true }, { noop: true }]);
-  });
-
-  test('a store is not changed without dd-trace', () => {
-    const store = datadogStore();
-    expect(untraced(() => store.getStore())).toBeUndefined();
   });
 
   test('the work runs if no store is bound to the channel', () => {

@@ -179,20 +179,6 @@ describe('yieldAlsoWhenBehind', () => {
     expect(await turnsOfPieces(long, 4)).toEqual([0, 0, 1, 2]);
   });
 
-  test('counts only its own pieces', async () => {
-    const yieldToEventLoop = createYield(createFakeClock());
-    const works = [
-      yieldAlsoWhenBehind(yieldToEventLoop, () => true),
-      yieldAlsoWhenBehind(yieldToEventLoop, () => true),
-    ];
-    const { turns, end } = countTurns();
-    for (let piece = 0; piece < 127; piece += 1) for (const one of works) await one();
-    expect(turns()).toBe(0);
-    await Promise.all(works.map(async (one) => await one()));
-    expect(turns()).toBe(1);
-    end();
-  });
-
   test('uses the remaining time of the turn that it resumes in', async () => {
     const clock = createFakeClock();
     const yieldToEventLoop = createYield(clock);

@@ -57,6 +57,16 @@ export function describeSettling(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['a']);
     });
 
+    test('keeps the due time of a message that is retried without a wait', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a', 'b');
+      const claim = await trial.claim({ maxMessages: 1 });
+      await trial.advance(1);
+      await trial.enqueue('one', 'c');
+      await trial.settle(claim, trial.retry(0));
+      expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
+    });
+
     test("keeps the messages' retry state and the application's state and circuit breaker", async () => {
       const trial = await Trial.start(harness);
       const circuitBreaker = { failures: 3, opened: [1.5, null, 'x'], nested: { deep: true } };
