@@ -8,27 +8,13 @@ const isService = (text: string): boolean | undefined => {
 };
 
 describe('isMetadataService', () => {
-  test.each([
-    '169.254.169.254',
-    '169.254.170.2',
-    '169.254.170.23',
-    '169.254.42.42',
-    '169.254.0.23',
-    '169.254.10.10',
-    '100.100.100.200',
-    '100.96.0.96',
-    '168.63.129.16',
-    '192.0.0.192',
-    'fd00:ec2::254',
-    'fd00:ec2::23',
-    'fd20:ce::254',
-    'fd00:c1::a9fe:a9fe',
-    'fd00:a9fe:a9fe::1',
-    'fd00:42::42',
-    'fd00:100::100:200',
-    'fe80::a9fe:a9fe',
-  ])('knows %s', (text) => {
-    expect(isService(text)).toBe(true);
+  test('knows each address of the table, which a look-up would find in this spelling', () => {
+    const addresses = METADATA_SERVICES.map(([address]) => address);
+    expect(addresses.filter((address) => isService(address) !== true)).toEqual([]);
+    expect(new Set(addresses).size).toBe(18);
+    // One of each address space.
+    for (const one of ['169.254.169.254', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254'])
+      expect(addresses).toContain(one);
   });
 
   test.each(['FD00:0EC2:0:0::0254', 'fd20:ce:0:0:0:0:0:254%eth0', 'fe80::169.254.169.254'])(
@@ -44,10 +30,4 @@ describe('isMetadataService', () => {
       expect(isService(text)).toBe(false);
     },
   );
-
-  test('names the operator of each service, once', () => {
-    const addresses = METADATA_SERVICES.map(([address]) => address);
-    expect(new Set(addresses).size).toBe(addresses.length);
-    for (const [, provider] of METADATA_SERVICES) expect(provider).toMatch(/^[A-Z]/);
-  });
 });

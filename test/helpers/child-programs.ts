@@ -2,7 +2,9 @@
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { inject, onTestFinished } from 'vitest';
+import { root } from './package-files.ts';
 import type { OnFinished } from './temporary-files.ts';
 
 export interface ProgramRun {
@@ -64,10 +66,7 @@ export const fixtureCommand = (name: string, args: readonly string[] = []): stri
   ...args,
 ];
 
-export interface FixtureRun {
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
+export interface FixtureRun extends ProgramRun {
   /** Time from the first output to the exit. */
   readonly lingeredMs: number;
 }
@@ -78,24 +77,13 @@ export async function runFixture(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<FixtureRun> {
-  const [file = '', ...rest] = fixtureCommand(name.replace(/\.ts$/, ''), args);
-  const child = spawn(file, rest, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stdout = '';
-  let stderr = '';
-  let firstOutputAt = 0;
-  child.stdout.on('data', (chunk: Buffer) => {
-    firstOutputAt ||= performance.now();
-    stdout += chunk.toString();
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    stderr += chunk.toString();
-  });
+  const [, , ...program] = fixtureCommand(name.replace(/\.ts$/, ''), args);
+  const { child, ended } = startProgram(program, { cwd: root, env });
+  const output = once(child.stdout as Readable, 'data').then(() => performance.now());
   const exited = once(child, 'exit').then(() => performance.now());
-  const [exitCode] = (await once(child, 'close')) as [number | null];
-  return { exitCode, stdout, stderr, lingeredMs: (await exited) - firstOutputAt };
+  const run = await ended;
+  const firstOutputAt = run.stdout === '' ? 0 : await output;
+  return { ...run, lingeredMs: (await exited) - firstOutputAt };
 }
 
 export type LogProgram = 'append' | 'exit' | 'flood' | 'full' | 'standard';

@@ -51,17 +51,6 @@ describe('a wait of at most 10 s', () => {
 });
 
 describe('a settings lookup of intake', () => {
-  test('returns the settings’ answer, also for an unknown application', async () => {
-    const { limit } = limited();
-    const application = { name: 'shop', environment: 'test', format: 2 } as const;
-    const find = withAnswerTimeout(
-      (id) => Promise.resolve(id === 'shop-1' ? application : undefined),
-      limit,
-    );
-    expect(await find('shop-1')).toBe(application);
-    expect(await find('shop-2')).toBeUndefined();
-  });
-
   test('rejects after 10 s without an answer, with the messages as input', async () => {
     const { sender, clock } = startEngine({ destination: { settings: () => never } });
     const given = messages(2);
