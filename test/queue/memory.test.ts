@@ -151,18 +151,6 @@ describe('the memory queue', () => {
     expect((await queue.stats()).discarded).toEqual({ purged: 1 });
   });
 
-  test('replays the oldest dead letters that fit, and keeps the others', async () => {
-    const { queue, killAll } = await opened({ maxPendingMessages: 2, maxPendingBytes: 250 });
-    for (const messageId of ['a', 'b', 'c']) {
-      await queue.enqueue([entryOf('one', { messageId })]);
-      await killAll();
-    }
-    expect(await queue.replayDeadLetters({})).toBe(2);
-    expect(await lettersOf(queue)).toEqual(['c']);
-    expect(await queue.stats()).toMatchObject({ pending: 2, pendingBytes: 200, dead: 1 });
-    await expect(queue.enqueue([sized(1)])).rejects.toMatchObject({ code: 'ERR_QUEUE_FULL' });
-  });
-
   test('makes messages due at the millisecond when the clock has fractions', async () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1)]);

@@ -1,6 +1,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import {
   digestOf,
+  INCIDENT_LIMITS,
   type IncidentChanges,
   type IncidentReport,
   type IncidentStore,
@@ -8,9 +9,6 @@ import {
 import { Database } from './database.ts';
 import type { ReadOptions } from './options.ts';
 import type { ServersParts } from './servers.ts';
-
-/** How long an incident is known after its last report. */
-const KEPT_MS = 30 * 86_400_000;
 
 interface ReportAnswer {
   readonly isFirst: boolean;
@@ -30,7 +28,8 @@ export class PostgresIncidents implements IncidentStore {
   async record(report: IncidentReport): Promise<IncidentChanges> {
     const { at, addresses, accounts } = report;
     const names = namesOf(addresses, accounts);
-    const args = { ...keyOf(report), at, names, retentionMs: KEPT_MS };
+    const { default: retentionMs } = INCIDENT_LIMITS.retentionMs;
+    const args = { ...keyOf(report), at, names, retentionMs };
     const answer = (await this.#call('report_incident', args)) as ReportAnswer;
     const added = new Set(answer.names);
     const newOf = (kind: Kind, all: readonly string[]): string[] =>

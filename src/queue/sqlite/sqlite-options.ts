@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { INCIDENT_LIMITS, type IncidentLimits } from '../../incident/incident-store.ts';
+import { INCIDENT_LIMITS } from '../../incident/incident-store.ts';
 import {
   A_FUNCTION,
   integer,
@@ -12,6 +12,7 @@ import {
   readOptions,
   usable,
 } from '../../option-rules.ts';
+import type { IncidentSettings } from './incidents.ts';
 
 const MIB = 1024 * 1024;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -91,10 +92,7 @@ export function readQueueOptions(options: unknown): SqliteSettings {
 }
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option */
-export function readIncidentsOptions(options: unknown): {
-  readonly file: string;
-  readonly limits: IncidentLimits;
-} {
+export function readIncidentsOptions(options: unknown): IncidentSettings {
   const { file, ...limits } = readOptions(options, INCIDENT_OPTIONS);
   return { file: pathOf(file), limits };
 }

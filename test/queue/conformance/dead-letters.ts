@@ -105,6 +105,20 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(await trial.counts()).toEqual([5, 0, 0, 5 - count]);
     });
 
+    test.each([{ maxPendingMessages: 2 }, { maxPendingBytes: 250 }])(
+      'are replayed while there is room within %j, the oldest first',
+      async (bounds) => {
+        const trial = await Trial.start(harness, bounds);
+        for (const name of ['a', 'b', 'c']) {
+          await trial.enqueue('one', name);
+          await trial.bury();
+        }
+        expect(await trial.queue.replayDeadLetters({})).toBe(2);
+        expect(await namesIn(trial)).toEqual(['c']);
+        expect(await trial.counts()).toEqual([3, 0, 2, 1]);
+      },
+    );
+
     test('keep their sends when they are replayed, with a new age and sequence and without retry state', async () => {
       const trial = await Trial.start(harness);
       const entry = entryOf('one');

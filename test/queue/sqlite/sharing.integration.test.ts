@@ -54,8 +54,6 @@ describe('the files of a queue', () => {
 
 describe('queues of one process', () => {
   const spellings: readonly [string, (folder: string) => string][] = [
-    ['a dot', (folder) => `${folder}/./queue.db`],
-    ['two slashes', (folder) => `${folder}//queue.db`],
     ['a folder and back', (folder) => `${folder}/x/../queue.db`],
     ['a relative path', (folder) => relative(process.cwd(), join(folder, 'queue.db'))],
     [
