@@ -55,10 +55,11 @@ const anySteps = fc.array(
   { maxLength: 30 },
 );
 
+/** `runs`: how often to compare the store with the one in memory. */
 export function describeIncidentStore(
   title: string,
   { create, isBounded }: Harness,
-  runs: number,
+  runs = 0,
 ): void {
   let trial: IncidentTrial;
 
@@ -155,20 +156,23 @@ export function describeIncidentStore(
       expect(changes).toMatchObject({ isFirst: false, newAddresses: ['new'] });
     });
 
-    test('has the same changes as in memory after any sequence of reports and retractions', async () => {
-      const property = fc.asyncProperty(anySteps, async (steps) => {
-        await bounded({});
-        const memory = createMemoryIncidents();
-        for (const { report, isRetracted } of steps) {
-          const changes = await trial.store.record(report);
-          expect(changes).toEqual(await memory.record(report));
-          if (!isRetracted) continue;
-          await trial.store.retract(report, changes);
-          await memory.retract(report, changes);
-        }
-      });
-      await fc.assert(property, { numRuns: runs });
-    });
+    test.runIf(runs > 0)(
+      'has the same changes as in memory after any sequence of calls',
+      async () => {
+        const property = fc.asyncProperty(anySteps, async (steps) => {
+          await bounded({});
+          const memory = createMemoryIncidents();
+          for (const { report, isRetracted } of steps) {
+            const changes = await trial.store.record(report);
+            expect(changes).toEqual(await memory.record(report));
+            if (!isRetracted) continue;
+            await trial.store.retract(report, changes);
+            await memory.retract(report, changes);
+          }
+        });
+        await fc.assert(property, { numRuns: runs });
+      },
+    );
   });
 
   describe(`an old incident in ${title}`, () => {

@@ -6,20 +6,16 @@ import { describeIncidentStore, reportOf } from './describe-incident-store.ts';
 const record = async (store: IncidentStore, given?: Partial<IncidentReport>) =>
   await store.record(reportOf(given));
 
-describeIncidentStore(
-  'memory',
-  {
-    create: (limits) => {
-      const { time, store } = timed(limits);
-      const pass = async (ms: number): Promise<void> => {
-        time.nowMs += ms;
-      };
-      return Promise.resolve({ store, pass, dispose: async () => {} });
-    },
-    isBounded: true,
+describeIncidentStore('memory', {
+  create: (limits) => {
+    const { time, store } = timed(limits);
+    const pass = async (ms: number): Promise<void> => {
+      time.nowMs += ms;
+    };
+    return Promise.resolve({ store, pass, dispose: async () => {} });
   },
-  100,
-);
+  isBounded: true,
+});
 
 /** Makes a store whose clock the test sets. */
 function timed(options: Parameters<typeof createMemoryIncidents>[0] = {}) {

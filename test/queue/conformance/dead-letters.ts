@@ -105,6 +105,16 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(await trial.counts()).toEqual([5, 0, 0, 5 - count]);
     });
 
+    test('are replayed except those of closed applications', async () => {
+      const trial = await fiveDead(harness);
+      await trial.enqueue('one', 'z');
+      await trial.settle(await trial.claim(), DELIVERED, { health: 'closed' });
+      expect(await trial.queue.replayDeadLetters({})).toBe(2);
+      expect(await namesIn(trial)).toEqual(['a', 'b', 'c']);
+      await trial.queue.reopenApplication('one');
+      expect(await trial.queue.replayDeadLetters({ applicationId: 'one' })).toBe(3);
+    });
+
     test.each([{ maxPendingMessages: 2 }, { maxPendingBytes: 250 }])(
       'are replayed while there is room within %j, the oldest first',
       async (bounds) => {
