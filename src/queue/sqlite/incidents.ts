@@ -1,11 +1,11 @@
 import { SecurityEventError } from '../../errors.ts';
 import type {
   IncidentChanges,
-  IncidentLimits,
   IncidentReport,
   IncidentStore,
 } from '../../incident/incident-store.ts';
 import { type FileHandle, type SharedFile, sharedFile, type WallClock } from './shared-file.ts';
+import type { IncidentSettings } from './sqlite-options.ts';
 
 /** An incident store in a file. Two first reports at the same time create one incident. */
 export interface SqliteIncidentStore extends IncidentStore {
@@ -13,11 +13,6 @@ export interface SqliteIncidentStore extends IncidentStore {
   retract(report: IncidentReport, changes: IncidentChanges): Promise<void>;
   /** Closes the file unless a queue has it open. Later calls reject with `ERR_QUEUE_CLOSED`. */
   close(): Promise<void>;
-}
-
-export interface IncidentSettings {
-  readonly file: string;
-  readonly limits: IncidentLimits;
 }
 
 export class SqliteIncidents implements SqliteIncidentStore {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { INCIDENT_LIMITS } from '../../incident/incident-store.ts';
+import { INCIDENT_LIMITS, type IncidentLimits } from '../../incident/incident-store.ts';
 import {
   A_FUNCTION,
   integer,
@@ -12,7 +12,6 @@ import {
   readOptions,
   usable,
 } from '../../option-rules.ts';
-import type { IncidentSettings } from './incidents.ts';
 
 const MIB = 1024 * 1024;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -89,6 +88,12 @@ export type SqliteSettings = OptionValues<typeof QUEUE_OPTIONS> & { readonly fil
 export function readQueueOptions(options: unknown): SqliteSettings {
   const settings = readOptions(options, QUEUE_OPTIONS);
   return { ...settings, file: pathOf(settings.file) };
+}
+
+export interface IncidentSettings {
+  /** Absolute. */
+  readonly file: string;
+  readonly limits: IncidentLimits;
 }
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option */

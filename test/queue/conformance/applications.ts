@@ -60,19 +60,6 @@ export function describeApplications(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['z']);
     });
 
-    test('takes no new messages; those of other applications are stored', async () => {
-      const trial = await Trial.start(harness);
-      for (const name of ['one', 'two']) {
-        await trial.enqueue(name, 'a');
-        await trial.settle(await trial.claim(), DELIVERED, { health: 'closed' });
-      }
-      const entries = ['two', 'one', 'three', 'one'].map((name) => entryOf(name));
-      const { closed } = await trial.queue.enqueue(entries);
-      expect(closed.toSorted()).toEqual(['one', 'two']);
-      expect(await trial.counts()).toEqual([3, 2, 1, 0]);
-      expect((await trial.claim()).applicationId).toBe('three');
-    });
-
     test('keeps no message of an enqueue in progress when it was closed', async () => {
       const trial = await Trial.start(harness);
       const handle = await trial.join();
@@ -169,16 +156,6 @@ export function describeApplications(harness: QueueHarness): void {
         entries.map(({ stored }, index) => `${stored.messageId} ${sequences[index]}`).toSorted(),
       );
       expect(idsOf(await trial.claim())).toEqual(['young']);
-    });
-
-    test('counts the age of a message from its replay', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a');
-      await trial.advance(4);
-      expect(await trial.queue.deadLetterOlderThan(trial.ms(3), 10)).toHaveLength(1);
-      await trial.queue.replayDeadLetters({});
-      await trial.advance(1);
-      expect(await trial.queue.deadLetterOlderThan(trial.ms(3), 10)).toEqual([]);
     });
   });
 }
