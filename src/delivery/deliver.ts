@@ -120,7 +120,6 @@ export class Delivery {
     stopLateTimer();
     const made: Attempted = {
       messages,
-      messageCount: messages.length,
       claimedAtMs: claim.nowMs,
       breaker,
       result,

@@ -34,7 +34,7 @@ export interface UndeliveredMessage extends AttemptEnd {
 export interface RequestReport extends AttemptEnd {
   readonly outcome: Outcome;
   readonly message_ids: readonly string[];
-  /** Number of times these messages were sent before (D24). */
+  /** Highest number of times that one of these messages was sent before (D24). */
   readonly retry_count: number;
   /** Size of the body. */
   readonly bytes: number;

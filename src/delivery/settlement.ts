@@ -20,13 +20,8 @@ import {
 import type { DeliveryPolicy, PolicyAndRandom } from './retry-policy.ts';
 
 export interface Attempted {
-  /**
-   * One history for each message, or one for all if they have the same. There is one result for each history. Ages are
-   * measured at `claimedAtMs`.
-   */
+  /** One history for each message of the request. Ages are measured at `claimedAtMs`. */
   readonly messages: readonly MessageHistory[];
-  /** Number of messages in the request. */
-  readonly messageCount: number;
   /** In the queue's time. */
   readonly claimedAtMs: number;
   readonly breaker: CircuitBreaker;
@@ -50,7 +45,8 @@ export function settlementOf(
   policy: DeliveryPolicy,
   random: Random,
 ): Settlement {
-  const { messages, messageCount, breaker, result } = attempted;
+  const { messages, breaker, result } = attempted;
+  const messageCount = messages.length;
   if (result.kind === 'failure' && result.code === 'aborted') {
     return {
       ...settleInconclusive(attempted, { breaker, pauseMs: 0 }, policy),
@@ -116,14 +112,14 @@ const isWithinBisection = (message: MessageHistory): boolean =>
  * still count as sent, since the receiver may have read them (D24).
  */
 function settleInconclusive(
-  { messages, messageCount }: Attempted,
+  { messages }: Attempted,
   step: Pick<BreakerStep, 'breaker' | 'pauseMs'>,
   policy: DeliveryPolicy,
 ): Settlement {
   const results = messages.map((message): MessageResult => {
     const retryState = retryStateOf(message);
     const isAlone = retryState.failedAlone || retryState.isBisecting;
-    const limit = isAlone ? { maxMessages: messageCount } : {};
+    const limit = isAlone ? { maxMessages: messages.length } : {};
     return { kind: 'retry', afterMs: 0, ...limit, retryState };
   });
   const state = updateOf({ ...step, changes: [] }, policy);
@@ -183,7 +179,7 @@ export type Verdict = MessageResult & { readonly gaveUp?: GiveUp };
 /** Shared, since most messages end like this. */
 const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
 
-/** Returns a result for each history, in order. Messages that failed together get the same jitter, so they stay together. */
+/** Returns a result for each message, in order. Messages that failed together get the same jitter, so they stay together. */
 function resultsOf(
   messages: readonly MessageHistory[],
   end: RequestEnd,

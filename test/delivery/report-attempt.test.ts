@@ -17,7 +17,6 @@ test('a message whose event cannot be made still counts as settled, and closes i
   const timings = { totalMs: 1 };
   const attempted = {
     messages,
-    messageCount: 2,
     claimedAtMs: 1000,
     breaker: BREAKER,
     result: { kind: 'response', status: 410, retryAfter: undefined, timings } as const,

@@ -38,7 +38,6 @@ export function settleAfter(settled: SettledCase): Settlement {
   const { messages, nowMs } = claimOf(retryStates);
   const attempted: Attempted = {
     messages: messages.map((message) => ({ ...message, ageMs })),
-    messageCount: messages.length,
     claimedAtMs: nowMs,
     breaker: { ...BREAKER, ...breaker },
     result: answered(200),
