@@ -33,6 +33,9 @@ const SERVER = 'test/**/*.server.test.ts';
 /** Compiles the programs of test/fixtures, which only these tiers start. */
 const withPrograms = { globalSetup: 'test/helpers/compile-programs.ts' };
 
+/** The same random inputs in every run. */
+const withSeed = { setupFiles: 'test/helpers/random-seed.ts' };
+
 const project = (name: string, test: object): TestProjectConfiguration => ({
   test: {
     name,
@@ -59,19 +62,21 @@ export default {
       thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },
     },
     projects: [
-      project('unit-isolated', { include: ISOLATED_UNITS }),
+      project('unit-isolated', { include: ISOLATED_UNITS, ...withSeed }),
       project('unit', {
         include: [UNITS],
         exclude: [INTEGRATION, SERVER, ...ISOLATED_UNITS],
         isolate: false,
+        ...withSeed,
       }),
       project('smoke', { include: SMOKE }),
       project('integration', {
         include: [INTEGRATION],
         exclude: [...SMOKE, ...notNow],
         ...withPrograms,
+        ...withSeed,
       }),
-      project('server', { include: [SERVER], ...withPrograms }),
+      project('server', { include: [SERVER], ...withPrograms, ...withSeed }),
     ],
   },
 } satisfies ViteUserConfig;
