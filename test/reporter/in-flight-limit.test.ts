@@ -1,23 +1,8 @@
 import { expect, test } from 'vitest';
-import { InFlightLimit, MAX_IN_FLIGHT } from '../../src/reporter/in-flight-limit.ts';
+import { MAX_IN_FLIGHT } from '../../src/reporter/in-flight-limit.ts';
 import { INCIDENT, openReporter } from './open-reporter.ts';
 
-const full = expect.objectContaining({
-  code: 'ERR_QUEUE_FULL',
-  message: expect.stringContaining('10000 events wait for settings'),
-});
-
 const never = <T>(): Promise<T> => new Promise(() => {});
-
-test('the limit rejects another event when it is reached, until one leaves', () => {
-  const limit = new InFlightLimit();
-  for (let count = 0; count < MAX_IN_FLIGHT; count += 1) limit.enter();
-  expect(() => limit.checkLimit()).toThrow(full);
-  expect(() => limit.enter()).toThrow(full);
-  limit.leave();
-  limit.enter();
-  expect(() => limit.checkLimit()).toThrow(full);
-});
 
 test('events beyond the limit are rejected while a sender does not answer, and their records are written', async () => {
   const { reporter, sink, rejected } = openReporter({
@@ -46,4 +31,16 @@ test('events beyond the limit are rejected while a sender does not answer, and t
     accepted: 0,
     rejected: { log: 0, webhook: 2 },
   });
+});
+
+test.each([
+  ['accepts', async () => ({ accepted: ['any'], skipped: [] })],
+  ['rejects', () => Promise.reject(new Error('of the host'))],
+])('an event makes place for the next one when the sender %s it', async (_name, send) => {
+  const webhook = { send, flush: async () => {}, close: never } as never;
+  const { reporter, rejections } = openReporter({ log: false, webhook });
+  for (let count = 0; count < MAX_IN_FLIGHT; count += 1) reporter.attack({ ruleset: 'xss' });
+  await reporter.flush();
+  await reporter.attack({ ruleset: 'xss' }).settled;
+  expect(rejections()).not.toContain('webhook ERR_QUEUE_FULL');
 });
