@@ -46,8 +46,10 @@ describe('rows of incident types', () => {
       ssrf: { message_type: 'injection_ssrf', pulse_genre: undefined },
       peak: { message_type: 'account_takeover', pulse_genre: 'failed_auth_peak' },
     };
+    const before = structuredClone(table);
     const read = readIncidentVocabulary({ ...table, lfi: undefined });
-    expect(read).toEqual(table);
+    table.peak.message_type = 'changed';
+    expect(read).toEqual(before);
     expect(Object.hasOwn(read['ssrf'] ?? {}, 'pulse_genre')).toBe(false);
     expect(Object.hasOwn(read, 'lfi')).toBe(false);
     expect(readIncidentVocabulary(undefined)).toEqual({});
