@@ -69,7 +69,10 @@ describe('a connect', () => {
 
   test('ends a hanging handshake and its socket when its signal is aborted', async () => {
     const canary = await startCanary();
-    const { done, end } = watchedConnect({}, `https://127.0.0.1:${canary.port}/`);
+    const { done, end } = watchedConnect(
+      { connectTimeoutMs: 600_000 },
+      `https://127.0.0.1:${canary.port}/`,
+    );
     await canary.connected(1);
     end();
     expect(await done).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT' });
