@@ -1,5 +1,6 @@
 /** A call of `sendWebhook`: delivers from a queue of its own, one request after the other, by the rules of a sender. */
 import { SecurityEventError } from '../errors.ts';
+import { MAX_TIMER_MS } from '../option-rules.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
 import type { Claim, MessageQueue } from '../queue/queue.ts';
 import type { Random } from '../runtime/random.ts';
@@ -23,6 +24,7 @@ import {
   type UndeliveredReason,
 } from './report.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from './retry-policy.ts';
+import { isClaim } from './scheduler.ts';
 import { type Settlement, settlementOf, type Verdict } from './settlement.ts';
 
 export interface DirectCall extends Sending {
@@ -98,7 +100,8 @@ class DirectSending {
       // Compared again after the wait: a timer may fire a fraction early, and Retry-After is a minimum.
       const pausedMs = this.#pausedUntil - clock.monotonicMs();
       const waitMs = pausedMs > 0 ? pausedMs : await this.#sendNext();
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      // The queue rounds up, and a longer timer would end at once.
+      if (waitMs > 0) await clock.sleep(Math.min(waitMs, MAX_TIMER_MS), signal);
     }
     this.#giveUp([...this.#pending.keys()], { reason: 'aborted' });
     return this.#report();
@@ -123,16 +126,16 @@ class DirectSending {
       this.#call.policy,
     );
     const claim = await this.#queue.claim({
-      ofHealth: ['untried', 'healthy', 'failing'],
+      ofHealth: ['untried'],
       maxMessages,
       maxBytes,
       leaseMs: Number.POSITIVE_INFINITY,
     });
     // Something waits, since messages are pending and none is claimed.
-    if (!('id' in claim)) return claim.dueInMs as number;
+    if (!isClaim(claim)) return claim.dueInMs as number;
     const { settlement, end, retryAfterMs } = await this.#attempt(claim);
     this.#breaker = settlement.state.circuitBreaker as CircuitBreaker;
-    await this.#settle(claim, settlement, end);
+    await this.#settle(claim, settlement.results, end);
     if (settlement.outcome === 'pause' && retryAfterMs !== undefined) this.#pause(retryAfterMs);
     return 0;
   }
@@ -172,7 +175,7 @@ class DirectSending {
     return { settlement, end, retryAfterMs };
   }
 
-  async #settle(claim: Claim, { results, state }: Settlement, end: AttemptEnd): Promise<void> {
+  async #settle(claim: Claim, results: readonly Verdict[], end: AttemptEnd): Promise<void> {
     for (const [at, { sequence }] of claim.messages.entries()) {
       const result = results[at] as Verdict;
       const { entry } = this.#pending.get(sequence) as Sent;
@@ -180,8 +183,8 @@ class DirectSending {
       if (result.kind === 'dead') this.#giveUp([sequence], result.gaveUp as GivenUp);
       if (result.kind === 'delivered') this.#pending.delete(sequence);
     }
-    // Only Retry-After pauses the call: its messages wait for their own time.
-    await this.#queue.settle(claim, results, { ...state, pauseMs: 0 });
+    // Applications keep their first state: the breaker of the call limits requests, and only Retry-After pauses it.
+    await this.#queue.settle(claim, results, { ...claim.state, pauseMs: 0 });
   }
 
   /** Pauses the call as the receiver asked, or gives up if that exceeds the schedule (D71, D72). */

@@ -216,4 +216,5 @@ export class Scheduler {
   }
 }
 
-const isClaim = (answer: Claim | NothingDue): answer is Claim => Object.hasOwn(answer, 'id');
+/** Own properties only: a polluted prototype may have an `id`. */
+export const isClaim = (answer: Claim | NothingDue): answer is Claim => Object.hasOwn(answer, 'id');

@@ -467,6 +467,19 @@ describe('time', () => {
     expect(posts(played)).toEqual(['0: m0 (0)', '500: m0 (1)']);
     expect(played.clock.sleeps).toEqual([500, 1]);
   });
+
+  test('of the longest wait fits a timer', async () => {
+    const longest = 2 ** 31 - 1;
+    const clock = recordingClock();
+    const steps = (_: Posted, index: number) => {
+      clock.elapse(0.5);
+      return index === 0 ? 500 : 200;
+    };
+    const schedule = { delaysMs: [longest], maxWaitMs: longest };
+    const { report } = await play({ messages: batch(1), steps, options: { schedule }, on: clock });
+    expect(report.ok).toBe(true);
+    expect(Math.max(...clock.sleeps)).toBeLessThanOrEqual(longest);
+  });
 });
 
 describe('the poster', () => {
@@ -531,6 +544,22 @@ describe('a receiver that needs its time for each message', () => {
     const counts = poster.posts.map(({ messages }) => messages.length);
     expect(counts.slice(0, 4)).toEqual([1000, 500, 250, 125]);
     expect(Math.max(...counts.slice(3))).toBe(125);
+  });
+});
+
+describe('a limit that was learned', () => {
+  test('holds for all applications, and grows for all', async () => {
+    const messages = [...batch(2, 'a'), ...batch(60, 'b').slice(2)];
+    const played = await play({
+      messages,
+      steps: ['deadline', 200],
+      options: { maxMessages: 2 },
+      postMs: 20,
+    });
+    const counts = played.poster.posts.map(({ messages: sent }) => sent.length);
+    // Application a is sent again when b's 20 successes have doubled the limit.
+    expect(counts.slice(0, 22)).toEqual([2, ...Array.from({ length: 20 }, () => 1), 2]);
+    expect(posts(played)).toContain('520: m0 m1 (1)');
   });
 });
 
