@@ -226,10 +226,10 @@ export class SecurityEventError extends Error {
   }
 
   /**
-   * Sets `input`, and returns this error. For callers of a check that was given only a part of the input.
+   * Sets `input`, and returns this error. For a check that received only a part of the caller's input.
    * @internal
    */
-  about(input: unknown): this {
+  withInput(input: unknown): this {
     this.#input = input;
     return this;
   }

@@ -1,4 +1,4 @@
-/** Options as a caller gives them: rules as data, and one check that names what is at fault. */
+/** Checks the caller's options against rules, and names the invalid option in the error. */
 
 import { SecurityEventError } from './errors.ts';
 import { ownProperties } from './own-properties.ts';
@@ -69,7 +69,7 @@ export interface Option<Value, Default = Value> extends Rule {
 /** Options by name. The comments of its rows are the documentation of the derived type. */
 export type OptionTable = Readonly<Record<string, Option<unknown, unknown>>>;
 
-/** The type of the options that a caller gives. `Own` has the types of options that depend on a parameter. */
+/** The type of the options that a caller gives. `Own` replaces the types of options that depend on a type parameter. */
 export type OptionsOf<Table, Own = unknown> = {
   readonly [Name in keyof Table]?: Name extends keyof Own
     ? Own[Name]
@@ -108,6 +108,7 @@ export function required<Value>(rule: Rule): Option<Value, never> {
 const inCode = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : String(value);
 
+/** The object that is checked. */
 export interface Subject {
   /** Name of the object in errors. */
   readonly name: string;
@@ -132,7 +133,7 @@ export function check<T>(
     if (rule === undefined) {
       throw invalidOption(`unknown key ${JSON.stringify(key)} in ${name}`, [...path, key]);
     }
-    if (value !== undefined && !rule.isUsable(value)) throw unusable(rule, [...path, key]);
+    if (value !== undefined && !rule.isUsable(value)) throw unusableOption(rule, [...path, key]);
   }
   return copy;
 }
@@ -147,7 +148,7 @@ export function readOptions<Table extends OptionTable>(
   const values = Object.entries(table).map(([name, row]) => {
     const value = checked[name];
     if (value === undefined && row.isRequired) {
-      throw unusable(row, [...(subject?.path ?? []), name]);
+      throw unusableOption(row, [...(subject?.path ?? []), name]);
     }
     return [name, value === undefined ? row.default : value] as const;
   });
@@ -159,7 +160,7 @@ export function isInteger(value: unknown, min: number, max: number): boolean {
 }
 
 /** Returns the error for an option with another value than expected. */
-export const unusable = (
+export const unusableOption = (
   { expected }: Pick<Rule, 'expected'>,
   path: readonly PropertyKey[],
 ): SecurityEventError =>

@@ -1,5 +1,5 @@
 /**
- * Reads objects of the host without what an attack may have put on `Object.prototype`. Each public
+ * Reads objects of the host, and ignores keys that an attack added to `Object.prototype`. Each public
  * function copies its options and input once; the code behind it reads only such copies.
  */
 

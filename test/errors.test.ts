@@ -78,9 +78,9 @@ describe('an error', () => {
     expect(shown.join()).not.toContain('hunter2');
   });
 
-  test('hands back the whole where a check saw only a part', () => {
+  test('has the whole input where a check saw only a part', () => {
     const error = new SecurityEventError('ERR_INVALID_MESSAGE', { input: 'a part' });
-    expect(error.about('the whole')).toBe(error);
+    expect(error.withInput('the whole')).toBe(error);
     expect(error.input).toBe('the whole');
   });
 });

@@ -66,7 +66,7 @@ const ip = <R extends Reading>(mode: Mode<Dialect, R>) =>
     metadata: ipMetadata(mode),
   });
 
-/** The actor's address with its facts, alone; a dispatch words its errors. */
+/** Schema of an address with its facts, without the actor. The dispatch adds the error messages. */
 export const addressFacts = lazySchema(() =>
   dispatch(() => 0, [ip({ dialect: 'open', reading: 'emitted' })]),
 );

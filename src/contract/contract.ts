@@ -33,7 +33,7 @@ const build = <D extends Dialect, R extends Reading>(dialect: D, reading: R): Co
   };
 };
 
-const READINGS: {
+const CONTRACTS: {
   readonly [D in Dialect]: { readonly [R in Reading]: () => Contract<D, R> };
 } = {
   strict: {
@@ -68,9 +68,9 @@ export function contract<D extends Dialect = 'strict', R extends Reading = 'emit
   options: ContractOptions<D, R> = {},
 ): Contract<D, R> {
   const { dialect = 'strict', reading = 'emitted' } = ownProperties(options);
-  if (!Object.hasOwn(READINGS, dialect)) refuse('dialect', "'strict' or 'open'");
-  if (!Object.hasOwn(READINGS.strict, reading)) refuse('reading', "'emitted' or 'received'");
-  return READINGS[dialect][reading]() as Contract<D, R>;
+  if (!Object.hasOwn(CONTRACTS, dialect)) refuse('dialect', "'strict' or 'open'");
+  if (!Object.hasOwn(CONTRACTS.strict, reading)) refuse('reading', "'emitted' or 'received'");
+  return CONTRACTS[dialect][reading]() as Contract<D, R>;
 }
 
 function refuse(option: string, expected: string): never {

@@ -1,11 +1,11 @@
 /**
- * Dialects and readings of one definition (D0). Every schema is a function of a {@link Mode}. The four modes differ
- * only here:
+ * Dialects and readings of one definition (D0). Every schema is a function of a {@link Mode}. The four modes
+ * differ as follows (C, N and W are explained in docs/contract.md):
  *
  * | | emitted | received |
  * |---|---|---|
  * | unknown keys | refused | kept |
- * | our own restrictions (N in docs/contract.md) | checked | type only |
+ * | our own restrictions (N) | checked | type only |
  * | deviations of real senders (W) | refused | accepted |
  *
  * | | strict | open |
@@ -56,14 +56,14 @@ export const fields = <R extends Reading, S extends z.core.$ZodLooseShape>(
   shape: S,
 ): Fields<R, S> => (mode.reading === 'emitted' ? z.strictObject(shape) : z.looseObject(shape));
 
-/** `narrow` when emitted, `wide` (the plain type) when received: an N of docs/contract.md. */
+/** Restriction N: `narrow` when emitted, `wide` (the plain type) when received. */
 export const narrowed = <Out, In>(
   mode: Mode,
   narrow: z.ZodType<Out, In>,
   wide: z.ZodType<Out, In>,
 ): z.ZodType<Out, In> => (mode.reading === 'emitted' ? narrow : wide);
 
-/** `plain` when emitted; `tolerant` when received: a W of docs/contract.md. */
+/** Deviation W: `plain` when emitted, `tolerant` when received. */
 export const tolerated = <R extends Reading, P extends z.ZodType, T extends z.ZodType>(
   mode: Mode<Dialect, R>,
   plain: P,

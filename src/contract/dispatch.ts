@@ -4,11 +4,10 @@
  * zod's `discriminatedUnion` accepts no template literals and needs one key with literal values; the
  * contract has `svc.ev0.threat.vulnerability_exploit.<suffix>`, `injection_<word>`, unknown message types,
  * and objects that are empty or complete. The result is a real `ZodUnion` (inference, `options`, JSON
- * Schema) with another choice of branch.
+ * Schema) that chooses its branch itself.
  */
 import * as z from 'zod';
 import { errorMessage } from './error-messages.ts';
-import type { SchemaClass } from './list.ts';
 import { withOwnKeys } from './own-keys.ts';
 
 type Options = readonly z.core.SomeType[];
@@ -42,7 +41,7 @@ function refuse(
   });
 }
 
-function addWording(payload: z.core.ParsePayload): z.core.ParsePayload {
+function addMessages(payload: z.core.ParsePayload): z.core.ParsePayload {
   for (const issue of payload.issues) {
     if (issue.message !== undefined || issue.inst?._zod.def?.error !== undefined) continue;
     const message = errorMessage(issue);
@@ -54,18 +53,19 @@ function addWording(payload: z.core.ParsePayload): z.core.ParsePayload {
 const ZodDispatch = /*@__PURE__*/ z.core.$constructor<ZodDispatch, DispatchDef>(
   'SecurityEventDispatch',
   (inst, def) => {
-    const base: SchemaClass = z.ZodUnion;
+    // Typed loosely: ZodUnion's own `init` requires `~standard`, which the type of the options lacks.
+    const base: { init(inst: unknown, def: unknown): void } = z.ZodUnion;
     base.init(inst, def);
     inst._zod.parse = (payload, ctx) => {
       payload.value = withOwnKeys(payload.value);
       const choice = def.choose(payload.value);
       if (typeof choice !== 'number') {
         refuse(payload, choice, inst);
-        return addWording(payload);
+        return addMessages(payload);
       }
       const result = (def.options[choice] as z.core.$ZodType)._zod.run(payload, ctx);
-      if (result instanceof Promise) return result.then(addWording);
-      return result.issues.length === 0 ? result : addWording(result);
+      if (result instanceof Promise) return result.then(addMessages);
+      return result.issues.length === 0 ? result : addMessages(result);
     };
   },
 );

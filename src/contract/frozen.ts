@@ -1,7 +1,8 @@
 /** Deeply frozen plain data, and its type. */
 import type { JsonValue } from './json-value.ts';
 
-type Whole = Date | ((...given: never) => unknown);
+/** Types that are not changed. */
+type Opaque = Date | ((...given: never) => unknown);
 
 // Named types, since the compiler cannot expand an infinite type.
 type FrozenJson = string | number | boolean | null | readonly FrozenJson[] | FrozenJsonObject;
@@ -10,7 +11,7 @@ interface FrozenJsonObject {
 }
 
 /** Deeply readonly. */
-export type Frozen<T> = T extends Whole
+export type Frozen<T> = T extends Opaque
   ? T
   : T extends readonly unknown[]
     ? FrozenArray<T>
@@ -28,9 +29,9 @@ type FrozenObject<T extends object> = string extends keyof T
     : { readonly [K in keyof T]: Frozen<T[K]> }
   : { readonly [K in keyof T]: Frozen<T[K]> };
 
-/** Deeply freezes plain data, and returns it. The data must be an own copy, without cycles. */
-export function frozen<T>(data: T): T {
+/** Deeply freezes plain data, and returns it. The data must be our own copy, without cycles. */
+export function deepFreeze<T>(data: T): T {
   if (typeof data !== 'object' || data === null) return data;
-  for (const part of Object.values(data)) frozen(part);
+  for (const part of Object.values(data)) deepFreeze(part);
   return Object.freeze(data);
 }

@@ -1,7 +1,7 @@
 /**
- * `security-event-delivery/contract`: the schemas and types of both channels, with the same names. These
- * are the strict dialect in the emitted reading; `received` has the received reading, and
- * `contract({ dialect, reading })` returns any combination.
+ * `security-event-delivery/contract`: the schemas and types of both channels, with the same names. The
+ * exports have the strict dialect and the emitted reading (see {@link ContractOptions}); `received` has
+ * the received reading. `contract({ dialect, reading })` returns any combination.
  */
 import type * as z from 'zod';
 import { type Contract, contract } from './contract.ts';

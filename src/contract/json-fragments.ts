@@ -39,7 +39,7 @@ export const quoteInLine: StringSerializer = (value) =>
     ? escapeLine(JSON.stringify(value))
     : `"${value}"`;
 
-/** JSON has no negative zero. */
+/** Like JSON.stringify, writes -0 as 0. */
 const numberText = (value: number): string => (value === 0 ? '0' : `${value}`);
 
 export const stringText = (value: unknown, quoteString: StringSerializer): Fragment =>
@@ -55,7 +55,7 @@ export const matchingText = (
 export const wordTexts = (words: readonly unknown[]): ReadonlyMap<unknown, string> =>
   new Map(words.map((word) => [word, JSON.stringify(word)]));
 
-/** For a pattern that matches no characters that JSON escapes. */
+/** Serialises a string that matches the pattern. The pattern must not match characters that JSON escapes. */
 export const plainText = (value: unknown, pattern: RegExp): Fragment =>
   typeof value === 'string' && pattern.test(value) ? `"${value}"` : undefined;
 
@@ -136,7 +136,7 @@ class FreeFormSerializer {
     this.#charactersLeft = limits.characters;
   }
 
-  /** Costs one frame of the stack for each level: a getter that throws shows its host a short one. */
+  /** Uses one stack frame for each level, to keep the stack of an error that a getter throws short. */
   container(value: object, depth: number): Fragment {
     this.#valuesLeft -= 1;
     if (this.#valuesLeft < 0 || depth === this.#maxDepth) return undefined;
@@ -183,19 +183,19 @@ class FreeFormSerializer {
   }
 }
 
-/** Any JSON object. */
+/** Serialises any JSON object. */
 export const freeFormObject = (value: unknown, quoteString: StringSerializer): Fragment =>
   isPlainObject(value)
     ? new FreeFormSerializer(quoteString, FREE_FORM).container(value, 0)
     : undefined;
 
-/** Any JSON object or array. */
+/** Serialises any JSON object or array. */
 export const freeFormObjectOrArray = (value: unknown, quoteString: StringSerializer): Fragment =>
   isContainer(value)
     ? new FreeFormSerializer(quoteString, FREE_FORM).container(value, 0)
     : undefined;
 
-/** A JSON object of strings, numbers and booleans. */
+/** Serialises a JSON object of strings, numbers and booleans. */
 export const scalarObject = (value: unknown, quoteString: StringSerializer): Fragment =>
   isPlainObject(value)
     ? new FreeFormSerializer(quoteString, SCALARS).container(value, 0)

@@ -15,8 +15,8 @@ export interface JsonObject {
 export const MAX_JSON_DEPTH = 500;
 
 /**
- * More values are refused: a few objects that contain each other twice expand without limit, and a proxy
- * may report any length. Repeated objects count each time.
+ * More values are refused: repeated references can expand exponentially, and a proxy may report any length.
+ * Repeated objects count each time.
  */
 export const MAX_JSON_VALUES = 200_000;
 
@@ -27,7 +27,7 @@ export type JsonCopy =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly path: readonly PropertyKey[]; readonly message: string };
 
-/** Why a value is not JSON. Its path is what the copier is copying. */
+/** Why a value is not JSON. Its path is the current position of the copier. */
 class JsonFault extends Error {}
 
 /**
@@ -43,12 +43,12 @@ export function isPlain(value: object): boolean {
 export const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null;
 
-/** Costs one frame of the stack for each level: a getter that throws shows its host a short one. */
+/** Uses one stack frame for each level, to keep the stack of an error that a getter throws short. */
 class Copier {
   #valuesLeft = MAX_JSON_VALUES;
   #charactersLeft = MAX_JSON_CHARACTERS;
   #depth = 0;
-  /** The containers being copied, outermost first, and the key of each that is next. Longer than `#depth`. */
+  /** The containers being copied, outermost first, and the current key of each. Elements from `#depth` on are old. */
   readonly #containers: object[] = [];
   readonly #keys: PropertyKey[] = [];
 
@@ -92,7 +92,7 @@ class Copier {
       this.#spend(value);
       return value;
     }
-    // JSON has no negative zero.
+    // JSON.stringify writes -0 as 0.
     if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
     throw new JsonFault(`expected a JSON value, found ${kindOf(value)}`);
   }
@@ -107,7 +107,7 @@ class Copier {
     if (this.#charactersLeft < 0) tooMany(MAX_JSON_CHARACTERS, 'characters');
   }
 
-  /** A cycle is found because it is too deep; its path ends where an object comes again. */
+  /** A cycle exceeds the maximum depth. The path of its issue ends at the first repeated object. */
   describe({ message }: JsonFault): InputIssue {
     const path = this.#keys.slice(0, this.#depth);
     if (message !== TOO_DEEP) return { path, message };

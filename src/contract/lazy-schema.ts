@@ -1,6 +1,5 @@
 /** Schemas that are built at their first parse, so that importing the contract is cheap. */
 import * as z from 'zod';
-import type { SchemaClass } from './list.ts';
 import { inheritedKey } from './own-keys.ts';
 
 interface LazySchemaDef<S extends z.ZodType = z.ZodType> extends z.core.$ZodLazyDef<S> {
@@ -8,13 +7,13 @@ interface LazySchemaDef<S extends z.ZodType = z.ZodType> extends z.core.$ZodLazy
 }
 
 /**
- * A `ZodLazy` that survives a failed build. zod's own stays marked as being built if the build throws, as it
- * does while `Object.prototype` is polluted: after one attack at the wrong moment every record would fail.
+ * A `ZodLazy` that survives a failed build. A build can throw while `Object.prototype` is polluted. zod's own
+ * `ZodLazy` then stays marked as being built, so every later record would fail.
  */
 const LazySchema = /*@__PURE__*/ z.core.$constructor<z.ZodLazy, LazySchemaDef>(
   'SecurityEventLazy',
   (inst, def) => {
-    const base: SchemaClass = z.ZodLazy;
+    const base: typeof z.ZodLazy = z.ZodLazy;
     base.init(inst, def);
     inst._zod.parse = (payload, ctx) => def.getter()._zod.run(payload, ctx);
   },
@@ -29,7 +28,7 @@ export function lazySchema<S extends z.ZodType>(build: () => S): z.ZodLazy<S> {
   return new LazySchema({ type: 'lazy', getter: memoizeUnlessPolluted(build) }) as z.ZodLazy<S>;
 }
 
-/** Memoizes a value; one that was built while `Object.prototype` was polluted only until that ends. */
+/** Memoizes a value. A value that was built while `Object.prototype` was polluted is built again afterwards. */
 export function memoizeUnlessPolluted<T>(build: () => T): () => T {
   let built: { readonly value: T } | undefined;
   let isSuspect = false;

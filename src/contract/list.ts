@@ -9,15 +9,10 @@ export const MAX_FAULTS = 1000;
 /** Added after the last reported fault. */
 export const TOO_MANY_FAULTS = `more than ${MAX_FAULTS} faults: the rest was not checked`;
 
-/** zod's own declarations are looser about optional properties than this project's compiler flags. */
-export interface SchemaClass {
-  init(inst: unknown, def: unknown): void;
-}
-
 const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
   'SecurityEventList',
   (inst, def) => {
-    const base: SchemaClass = z.ZodArray;
+    const base: typeof z.ZodArray = z.ZodArray;
     base.init(inst, def);
     const parseArray = inst._zod.parse.bind(inst._zod);
     inst._zod.parse = (payload, ctx) => {

@@ -57,7 +57,7 @@ const ECS = () => ({
 
 const platformAttributes = () => ({ ...OTEL(), ...DATADOG(), ...ECS() });
 
-/** Of any type, and named so that the output has them in the same order in both readings. */
+/** Accepts any type. The names are listed so that the output has the same order in both readings. */
 const anyPlatformAttributes = (): Record<string, z.ZodType> =>
   Object.fromEntries(
     Object.keys(platformAttributes()).map((name) => [name, z.unknown().optional()]),

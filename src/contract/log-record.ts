@@ -104,6 +104,7 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
   mode: Mode<D, R>,
   attributes: A,
 ) => {
+  // Built once for all branches; the keys stay in the order in which they are written.
   const shared = { event_version: semver() };
   const inContext = { context: context(mode) };
   const record = <N extends z.ZodType, P extends z.ZodType>(event_name: N, payload: P) =>

@@ -1,7 +1,7 @@
 /**
  * Validates and serialises in one pass. Each function returns the text of
  * `JSON.stringify(schema.parse(value))`, with the escapes of log lines, or undefined when full validation is
- * needed: parse the value with its schema then. All throw what a getter or proxy in the value throws.
+ * needed: parse the value with its schema then. They throw only what a getter or proxy in the value throws.
  */
 import type { Dialect } from './dialect.ts';
 import { checkedJson, type Fragment, quoteInLine } from './json-fragments.ts';
@@ -42,8 +42,8 @@ export function serializeAroundContext(
 }
 
 /**
- * Returns the serialiser of messages for the senders, which sets the fields of `captured` that a message has. Call
- * `withOwnKeys` with the message first: a function that did both would be one more frame in the stacks of errors.
+ * Returns the senders' serialiser of messages. It also stores the id, type, application and JSON of a message in
+ * `captured`. Call `withOwnKeys` with the message first: doing both here would add a frame to the stacks of errors.
  */
 export const messageSerializer = (
   dialect: Dialect,

@@ -41,7 +41,7 @@ const lacks = (input: unknown, name: string, alias: string): boolean =>
 
 const BY_ID = () => ({ ...without(['event_id']), id: z.string() });
 const BY_URL = () => ({ ...without(['event_url']), url: z.string() });
-const NO_APPLICATION = () => ({ application_id: z.string().optional() });
+const OPTIONAL_APPLICATION = () => ({ application_id: z.string().optional() });
 
 /** Real senders use `id` and `url`, and omit the application: accepted when received (D41). */
 const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
@@ -52,10 +52,10 @@ const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
       (input) =>
         (lacks(input, 'event_id', 'id') ? 1 : 0) + (lacks(input, 'event_url', 'url') ? 2 : 0),
       [
-        namedEvent(mode, NO_APPLICATION()),
-        namedEvent(mode, { ...NO_APPLICATION(), ...BY_ID() }),
-        namedEvent(mode, { ...NO_APPLICATION(), ...BY_URL() }),
-        namedEvent(mode, { ...NO_APPLICATION(), ...BY_ID(), ...BY_URL() }),
+        namedEvent(mode, OPTIONAL_APPLICATION()),
+        namedEvent(mode, { ...OPTIONAL_APPLICATION(), ...BY_ID() }),
+        namedEvent(mode, { ...OPTIONAL_APPLICATION(), ...BY_URL() }),
+        namedEvent(mode, { ...OPTIONAL_APPLICATION(), ...BY_ID(), ...BY_URL() }),
       ],
     ),
   );

@@ -60,13 +60,13 @@ export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
   };
 };
 
-/** The order of the branches of {@link messageKinds}. */
+/** Index of each type's branch; the branches have the order of {@link messageKinds}. */
 const INDEX_BY_TYPE: ReadonlyMap<unknown, number> = new Map(
   KNOWN_TYPES.map((type, index) => [type, index]),
 );
 const INJECTION_INDEX = KNOWN_TYPES.length;
 
-const knowsUnknown = (mode: Mode): boolean =>
+const acceptsUnknownTypes = (mode: Mode): boolean =>
   mode.reading === 'received' || mode.dialect === 'open';
 
 export const chooseByMessageType =
@@ -77,7 +77,7 @@ export const chooseByMessageType =
     if (known !== undefined) return known;
     if (typeof type === 'string' && type !== '') {
       if (IS_INJECTION.test(type)) return INJECTION_INDEX;
-      if (knowsUnknown(mode)) return INJECTION_INDEX + 1;
+      if (acceptsUnknownTypes(mode)) return INJECTION_INDEX + 1;
     }
     return { key: 'message_type', words: [...KNOWN_TYPES, `${INJECTION}…`] };
   };
@@ -100,7 +100,7 @@ export const branches = <
   known: K,
   unknown: U,
 ): Branches<D, R, K, U> & readonly z.ZodType[] =>
-  (knowsUnknown(mode) ? [...known, unknown] : known) as never;
+  (acceptsUnknownTypes(mode) ? [...known, unknown] : known) as never;
 
 const envelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
   mode: Mode<Dialect, R>,

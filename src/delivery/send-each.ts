@@ -55,7 +55,7 @@ export async function sendEach(
 export function refusals(error: unknown, messages: readonly object[]): unknown[] {
   return messages.map((message, index) => {
     if (!(error instanceof SecurityEventError)) return error;
-    return (index === 0 ? error : error.copy()).about([message]);
+    return (index === 0 ? error : error.copy()).withInput([message]);
   });
 }
 

@@ -62,7 +62,7 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
     const entries = await readEntries(call.messages, settings, system);
     return await sendEntries(entries, settings, system);
   } catch (error) {
-    throw error instanceof SecurityEventError ? error.about(call.messages) : error;
+    throw error instanceof SecurityEventError ? error.withInput(call.messages) : error;
   }
 }
 

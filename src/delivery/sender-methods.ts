@@ -65,7 +65,7 @@ export class SenderMethods implements WebhookSender, FollowingSender {
     } catch (thrown) {
       const error = lifecycle.errorFor(thrown);
       // A refused message must not disappear.
-      throw error instanceof SecurityEventError ? error.about(messages) : error;
+      throw error instanceof SecurityEventError ? error.withInput(messages) : error;
     } finally {
       end?.();
     }

@@ -73,7 +73,7 @@ function spanFrom(
 ): ActiveSpan | undefined {
   if (!ids) return undefined;
   const { traceId, spanId, traceFlags } = ids;
-  // A span that does not record has ids of zeros.
+  // OpenTelemetry's ids are zeros if there is no valid span context.
   if (!TRACE_ID.test(traceId) || !SPAN_ID.test(spanId)) return undefined;
   const isByte = Number.isInteger(traceFlags) && (traceFlags as number) >>> 8 === 0;
   return {

@@ -23,7 +23,7 @@ const writeBuffers = promisify(writev);
 
 const MAX_BATCH_LINES = 256;
 const MAX_PAUSE_MS = 50;
-/** How long a stalled reader keeps the process alive. */
+/** Time after which a stalled reader no longer keeps the process alive. */
 const KEEP_ALIVE_MS = 1000;
 /** Pause between two retries after that. */
 const IDLE_PAUSE_MS = 100;

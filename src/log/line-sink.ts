@@ -33,12 +33,13 @@ export interface LineSink {
   /** Resolves when every line accepted before the call is written or lost, and files are synced. */
   flush(): Promise<void>;
   /**
-   * Closes our descriptors, removes our listeners and drops pending lines, at once. Returns the number
-   * of dropped lines. Never closes the caller's descriptors or streams.
+   * Closes our descriptors and drops pending lines, at once. Returns the number of dropped lines; a stream may
+   * still write its own. Our listeners are removed when these settle. Never closes the caller's descriptors or streams.
    */
   close(): number;
 }
 
+/** Returns the code of a system error, such as EAGAIN. */
 export const systemCode = (cause: unknown): string | undefined => {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z\d_]*$/.test(code) ? code : undefined;

@@ -70,7 +70,7 @@ export function createPinoLine(): (json: string) => string {
     // If a tracer throws, the line lacks only its keys.
     tryCall(log);
     const made = line === '' ? `${json}\n` : line;
-    // Frees the texts, which may be large.
+    // Restores the outer call's texts. Without one, this frees texts that may be large.
     ({ line, recordJson } = outer);
     return made;
   };

@@ -102,8 +102,8 @@ const PRESETS: Readonly<Record<Exclude<PlatformName, 'auto'>, Preset>> = {
 };
 
 /**
- * Reads the attributes of a named platform. `auto` chooses OpenTelemetry if its span is active, else
- * Datadog if dd-trace runs, else OpenTelemetry if `read` returns a span, else no attributes.
+ * Reads the attributes of a named platform. `auto` chooses Datadog if dd-trace runs, unless the span was
+ * read from OpenTelemetry's globals; else OpenTelemetry, which without a span has no attributes.
  */
 export function platformPreset(name: PlatformName, read?: SpanReader): ReadAttributes {
   return (record) => {

@@ -1,6 +1,6 @@
 /** Calls platform functions for attributes. If one fails, the record is written without attributes. */
 import { isObject } from '../contract/dispatch.ts';
-import { frozen } from '../contract/frozen.ts';
+import { deepFreeze } from '../contract/frozen.ts';
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 
@@ -19,15 +19,15 @@ export type ReadAttributes = (record: () => JsonObject) => PlatformOutcome;
 /** The writer compares with this object, and then need not serialise. */
 export const NO_ATTRIBUTES: JsonObject = Object.freeze({});
 
-// Some consumers cannot read keys that need an escape.
-const UNFIT_KEY = /["\\\p{Cc}\p{Cs}]|^$|^__proto__$/u;
+// Some consumers cannot read keys that JSON must escape.
+const INVALID_KEY = /["\\\p{Cc}\p{Cs}]|^$|^__proto__$/u;
 
 /** Reads the attributes from the host's function. */
 export function attributesOf(platform: false | PlatformFunction<JsonObject>): ReadAttributes {
   if (platform === false) return () => ({ attributes: NO_ATTRIBUTES });
   return (record) => {
     // Frozen, so that the function cannot change a validated record.
-    const frozenRecord = frozen(record());
+    const frozenRecord = deepFreeze(record());
     try {
       const returned: unknown = platform(frozenRecord);
       if (isObject(returned) && isPlain(returned)) return readAttributesOf(returned, frozenRecord);
@@ -62,7 +62,8 @@ function readAttribute(
 ): JsonValue | undefined | Error {
   if (Object.hasOwn(record, key))
     return new Error(`the attribute "${key}" is a field of the record`);
-  if (UNFIT_KEY.test(key)) return new Error('an attribute has a name that cannot stand in a line');
+  if (INVALID_KEY.test(key))
+    return new Error('an attribute has a name that a log line cannot have');
   try {
     const value = returned[key];
     if (value === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Recognises the host's streams by their shape, and flushes each kind: the host may have other copies of pino, sonic-boom or
- * thread-stream, so `instanceof` does not work.
+ * Recognises the host's streams by their shape, and flushes each kind. The host may have other copies of
+ * pino, sonic-boom or thread-stream, so `instanceof` does not work.
  */
 import { readProperty } from '../own-properties.ts';
 import { systemCode } from './line-sink.ts';
@@ -31,7 +31,7 @@ export type StreamKind =
   /** any other object with a `write` */
   | 'plain';
 
-export function kindOf(stream: HostStream): StreamKind {
+export function streamKindOf(stream: HostStream): StreamKind {
   if (typeof readProperty(stream, 'writableLength') === 'number') return 'node';
   if (typeof readProperty(stream, 'flushSync') !== 'function') return 'plain';
   return typeof readProperty(stream, 'sync') === 'boolean' ? 'sonic-boom' : 'worker';
@@ -53,7 +53,7 @@ export function leavesOf(stream: HostStream): HostStream[] {
 /** Returns why a stream writes after its `write` has returned, or undefined if it does not. */
 export function reasonItWritesLater(stream: HostStream): string | undefined {
   for (const leaf of leavesOf(stream)) {
-    const reason = REASONS[kindOf(leaf)](leaf);
+    const reason = REASONS[streamKindOf(leaf)](leaf);
     if (reason !== undefined) return reason;
   }
   return undefined;
@@ -106,7 +106,7 @@ export function flushStream(stream: HostStream): Promise<void> {
       if (error instanceof Error && !NOTHING_TO_SYNC.has(systemCode(error))) reject(error);
       else resolve();
     };
-    FLUSHES[kindOf(stream)](stream, done);
+    FLUSHES[streamKindOf(stream)](stream, done);
   });
 }
 

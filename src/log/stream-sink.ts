@@ -12,7 +12,13 @@ import {
   type OnLost,
   systemCode,
 } from './line-sink.ts';
-import { flushStream, type HostStream, kindOf, leavesOf, WANTS_METADATA } from './stream-kind.ts';
+import {
+  flushStream,
+  type HostStream,
+  leavesOf,
+  streamKindOf,
+  WANTS_METADATA,
+} from './stream-kind.ts';
 
 export interface StreamSinkOptions {
   readonly stream: HostStream;
@@ -46,7 +52,7 @@ export class StreamSink implements LineSink {
     this.#confirmsLater =
       !options.sync &&
       leaf === options.stream &&
-      kindOf(leaf) === 'sonic-boom' &&
+      streamKindOf(leaf) === 'sonic-boom' &&
       leaf.sync === false;
     const unwatchAll = this.#leaves.map((each) => this.#watch(each));
     this.#unwatch = () => {
@@ -76,7 +82,7 @@ export class StreamSink implements LineSink {
   #write(line: string, onLost: OnLost | undefined): LineOutcome {
     const { sync } = this.#options;
     const stream = this.#stream;
-    if (!sync && kindOf(stream) === 'node') {
+    if (!sync && streamKindOf(stream) === 'node') {
       const written = new Promise((resolve, reject) => {
         stream.write(line, (error) => (error ? reject(error) : resolve(undefined)));
       });
@@ -139,7 +145,7 @@ export class StreamSink implements LineSink {
   }
 
   #track(line: string, written: PromiseLike<unknown>, onLost: OnLost | undefined): void {
-    const bytes = kindOf(this.#stream) === 'node' ? 0 : Buffer.byteLength(line);
+    const bytes = streamKindOf(this.#stream) === 'node' ? 0 : Buffer.byteLength(line);
     const { late } = this.#options;
     this.#pendingBytes += bytes;
     const settled = Promise.resolve(written)

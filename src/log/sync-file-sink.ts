@@ -8,7 +8,7 @@ export const RETRYABLE_CODES: ReadonlySet<string | undefined> = new Set(['EAGAIN
 
 const MAX_PAUSE_MS = 20;
 
-/** In characters: Node allocates three bytes for each to write a text. */
+/** In characters. To write a string, Node allocates three bytes for each. */
 const MAX_TEXT_LENGTH = 64 * 1024;
 
 export class SyncFileSink implements LineSink {

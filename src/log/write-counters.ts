@@ -66,7 +66,7 @@ export class WriteCounters implements LateOutcomes {
     lastPlatformError: undefined,
   };
 
-  /** Records lost since the last report whose `write` did not throw, and the latest cause. */
+  /** What the next report contains: the number of lost records, and the latest cause. */
   #unreportedLosses = 0;
   #unreportedFault: { readonly cause: unknown } | undefined;
 

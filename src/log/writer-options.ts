@@ -32,8 +32,8 @@ export const LOG_WRITER_OPTIONS = {
   /** The contract's dialect. `'open'` accepts words and IPv6 addresses outside the contract. Default `'strict'`. */
   dialect: option<Dialect>(oneOf('strict', 'open'), 'strict'),
   /**
-   * Attributes of the log platform in each line: of a named platform, of the active tracer (`'auto'`), or of a
-   * function of the record. If it fails, the record is written without them and `stats()` counts it. Default
+   * Attributes of the log platform in each line: of a named platform, of the active tracer (`'auto'`), or from a
+   * function of the record. If that fails, the record is written without them and `stats()` counts it. Default
    * `false`.
    */
   platform: option<Platform<Dialect>>(

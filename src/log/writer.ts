@@ -23,8 +23,8 @@ export interface LogWriter<D extends Dialect = 'strict'> {
   /**
    * Writes one record as one line. Throws ERR_INVALID_RECORD, ERR_WRITE_FAILED, ERR_WRITER_CLOSED, or
    * ERR_DESTINATION_NOT_SYNCHRONOUS if the destination's `write` returns a promise; each has the
-   * record as `input`. With `sync: false` a full buffer drops the record without an error; `stats()`
-   * counts it, and later failures.
+   * record as `input`. With `sync: false` a full buffer drops the record without an error, and a write can
+   * fail later; `stats()` counts both.
    */
   write(record: WritableRecord<D>): void;
   /**
@@ -137,7 +137,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     );
   }
 
-  /** No attribute has the name of a field of the record. */
+  /** Appends the attributes to the JSON. None has the name of a field of the record. */
   #withAttributes(json: string, copy: () => JsonObject): string {
     const { attributes, fault } = this.#settings.readAttributes(copy);
     if (fault !== undefined) this.#counters.platformFailed(fault);

@@ -1,5 +1,5 @@
 /** The option `trustedProxies`: the proxies whose headers are trusted. */
-import { integer, unusable } from '../../option-rules.ts';
+import { integer, unusableOption } from '../../option-rules.ts';
 import { tryCall } from '../../runtime/host-calls.ts';
 import { addressSet, type Range, rangesOf } from './address-ranges.ts';
 import { MAX_HOPS } from './forwarded-for.ts';
@@ -35,12 +35,14 @@ export function compileTrust(given: unknown): Trust {
     return trustRanges(
       Array.from(given, (entry: unknown, index) => {
         const path = [NAME, index];
-        if (typeof entry !== 'string') throw unusable({ expected: 'a string' }, path);
+        if (typeof entry !== 'string') throw unusableOption({ expected: 'a string' }, path);
         return readRanges(entry, path);
       }).flat(),
     );
   }
-  throw unusable({ expected: 'addresses, CIDRs, range names, a number or a function' }, [NAME]);
+  throw unusableOption({ expected: 'addresses, CIDRs, range names, a number or a function' }, [
+    NAME,
+  ]);
 }
 
 const NAME = 'trustedProxies';
@@ -49,7 +51,7 @@ const RANGE = { expected: 'an address, a CIDR, loopback, linklocal or uniqueloca
 const PART_OF_ALL = { expected: 'networks with a prefix of at least 1' };
 
 function trustCount(count: number): Trust {
-  if (!COUNT.isUsable(count)) throw unusable(COUNT, [NAME]);
+  if (!COUNT.isUsable(count)) throw unusableOption(COUNT, [NAME]);
   return (_address, hop) => hop < count;
 }
 
@@ -73,8 +75,8 @@ function readRanges(text: string, path: readonly PropertyKey[]): readonly Range[
   const entries = text.split(',').flatMap((part) => NAMED_RANGES.get(part.trim()) ?? part.trim());
   return entries.flatMap((entry) => {
     const ranges = rangesOf(entry);
-    if (ranges === undefined) throw unusable(RANGE, path);
-    if (ranges.some(isEverything)) throw unusable(PART_OF_ALL, path);
+    if (ranges === undefined) throw unusableOption(RANGE, path);
+    if (ranges.some(isEverything)) throw unusableOption(PART_OF_ALL, path);
     return ranges;
   });
 }

@@ -28,7 +28,7 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 export const CAPTURE_OPTIONS = {
   ...CLIENT_ADDRESS_OPTIONS,
   /** Adds facts about addresses: see `createEnrichment`. Default: none. */
-  enrichment: optional<Enrichment>(usable('what `createEnrichment` made', isObject)),
+  enrichment: optional<Enrichment>(usable('the result of `createEnrichment`', isObject)),
   /** Redaction of parameters, path and user agent. Default: by the default names, and by value. */
   redaction: optional<RedactionOptions>(ANYTHING),
   /** Limits of the captured parameters; `false`: none are captured. */

@@ -2,7 +2,7 @@
  * The scope of the current request, found through AsyncLocalStorage. A host adapter opens it; `identify`
  * and the reporter look it up.
  */
-import { type Frozen, frozen } from '../../contract/frozen.ts';
+import { deepFreeze, type Frozen } from '../../contract/frozen.ts';
 import { encodeSvcIdentifier, type LogActor, type LogHttp } from '../../contract/index.ts';
 import { currentStore, runWithStore } from '../../runtime/async-context.ts';
 import { tryCall } from '../../runtime/host-calls.ts';
@@ -141,7 +141,7 @@ export class RequestScope {
   /** Usually there is no user and no response; then the captured objects are used without a copy. */
   #build(): RequestContext {
     // A request that cannot be read costs its context, never the event or the host.
-    this.#captured ??= frozen(tryCall(this.#read) ?? {});
+    this.#captured ??= deepFreeze(tryCall(this.#read) ?? {});
     const { actor, http } = this.#captured;
     const { user, response } = this.#state;
     return Object.freeze({
