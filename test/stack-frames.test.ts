@@ -148,7 +148,7 @@ const CALLS: Readonly<Record<string, (host: Host) => Promise<unknown>>> = {
     }),
   'the reader of the active span': (host) => report({ platform: 'otel', activeSpan: host.called }),
   'an enricher': (host) => report({ enrichment: createEnrichment({ enrichers: [host.called] }) }),
-  'a store of incidents': async (host) => {
+  'an incident store': async (host) => {
     const record = (): never => {
       host.called();
       throw new Error('the store failed');

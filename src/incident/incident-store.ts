@@ -11,6 +11,7 @@ export type IncidentChannel = 'log' | 'webhook';
 /** One report of an incident on one channel. */
 export interface IncidentReport {
   readonly applicationId: string;
+  /** The incident's id as JSON, with its quotes. */
   readonly incidentId: string;
   readonly channel: IncidentChannel;
   /** The time of the event, in milliseconds since the epoch. Expiry does not use it. */
@@ -51,7 +52,7 @@ export const INCIDENT_LIMITS = {
    * 1 to 100,000,000; default 1,000,000.
    */
   maxAddressesAndAccounts: option(integer(1, 100_000_000), 1_000_000),
-  /** Time for which an incident is kept after its last report, in milliseconds. Default 30 days. */
+  /** Time for which an incident is kept after its last report, in milliseconds. 1 to 9007199254740991; default 30 days. */
   retentionMs: option(integer(1, Number.MAX_SAFE_INTEGER), 30 * DAY_MS),
 };
 

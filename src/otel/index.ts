@@ -118,15 +118,15 @@ function countMessages({ counter, histogram }: Metrics, classOf: ClassOf): Stop 
     'attempt-settled': (event: DeliveryEvents['attempt-settled']) => {
       const { outcome, messageCount, timings, isLost } = event;
       const labels = { outcome, ...classOf(event.applicationId) };
-      // Lost ones are counted when they are settled again.
+      // With `isLost` the messages may be sent again: they are counted when they are settled.
       if (outcome === 'delivered' && isLost === undefined) settled.add(messageCount, labels);
-      attempts.record(timings.totalMs / 1000, { ...labels, ...endOf(event) });
+      attempts.record(timings.totalMs / 1000, { ...labels, ...resultLabels(event) });
     },
   });
 }
 
 /** A receiver chooses its statuses: those that HTTP does not define share one value. */
-function endOf({ status, failure, outcome }: DeliveryEvents['attempt-settled']): Labels {
+function resultLabels({ status, failure, outcome }: DeliveryEvents['attempt-settled']): Labels {
   if (status === undefined) return { 'error.type': failure ?? OTHER };
   const isKnown = STATUS_CODES[status] !== undefined;
   return {
@@ -146,14 +146,14 @@ function countChanges({ counter }: Metrics, classOf: ClassOf): Stop {
   return listen(Object.fromEntries([...ofChanges, ...ofFaults]));
 }
 
-/** Without the protection that can end the name of an exploit (D1): protections are not bounded. */
+/** Matches the name without an exploit's protection (D1), since protections are unlimited. */
 const EVENT_NAME =
   /^svc\.ev0\.(?:threat\.(?:attack|vulnerability_exploit)|incident|playbook_trigger|user_event\.(?:login|signup)|custom_event)(?![^.])/;
 
 function countRecords({ counter, observableCounter, onCollect }: Metrics): Stop {
   const [lost, rejected] = [counter('records.lost'), counter('events.rejected')];
   const written = observableCounter('records.written');
-  // Counted here: a counter of OpenTelemetry takes as long as a quarter of a record.
+  // Counted here: adding to an OpenTelemetry counter takes a quarter of the time of a record.
   const counts = new Map<string, number>();
   const collect: Collect = async (result) => {
     for (const [name, count] of counts) result.observe(written, count, { 'event.name': name });
@@ -198,7 +198,7 @@ function observeQueues({ gauge, onCollect }: Metrics, senders: Senders, classOf:
 }
 
 function sumsOf(applications: SenderStats['applications'], classOf: ClassOf) {
-  // From 0, so that a state that no application is in any more is not shown with its last count.
+  // Starts at 0, so that a state without applications does not keep its last count.
   const states = new Map<Health, number>(HEALTH_VALUES.map((health) => [health, 0]));
   const classes = new Map<unknown, readonly [labels: Labels, pending: number]>();
   for (const [applicationId, { health, pending }] of applications) {

@@ -1,4 +1,4 @@
-/** The part of OpenTelemetry's API that the metrics use: so the library needs no package of it. */
+/** The part of OpenTelemetry's API that the metrics use, so that the library needs no OpenTelemetry package. */
 import { METRICS, type MetricName } from './metric-table.ts';
 
 /** A `MeterProvider` of `@opentelemetry/api` 1.3 or newer. */

@@ -1,4 +1,4 @@
-/** The metrics and their attributes: docs/metrics.md is made of them. */
+/** The metrics and their attributes: docs/metrics.md is generated from them. */
 
 interface MetricRow {
   readonly unit: string;
@@ -10,17 +10,17 @@ export const CHANGES = ['paused', 'opened', 'probing', 'recovered', 'closed', 'm
 export const FAULTS = ['stalled', 'queue-failed', 'queue-damaged', 'settings-failed'] as const;
 export const HEALTH_VALUES = ['untried', 'healthy', 'failing', 'closed'] as const;
 
-/** What each attribute says, or its words. */
+/** The meaning of each attribute, or its values. */
 export const ATTRIBUTES = {
   'application.class': 'class of the application; only with the option `applicationClass`',
   sender: 'name of the sender in the option `senders`',
   outcome:
-    'of messages `delivered`, `dead` or `discarded`; of requests [as in the events](events.md#outcome-of-an-attempt)',
+    'for messages `delivered`, `dead` or `discarded`; for requests [as in the events](events.md#outcome-of-an-attempt)',
   reason:
     'why messages were [skipped](events.md#reason-of-skipped), [dead](events.md#reason-of-dead) or [discarded](events.md#reason-of-discarded); records `failed`, were `refused` or `dropped`',
   'http.response.status_code': 'status of the response, if HTTP defines it',
   'error.type':
-    'of requests the status or the [failure](events.md#failure-of-an-attempt); of rejected events the [error code](errors.md)',
+    'for requests the status or the [failure](events.md#failure-of-an-attempt); for rejected events the [error code](errors.md)',
   change: CHANGES,
   fault: FAULTS,
   state: HEALTH_VALUES,
@@ -44,7 +44,7 @@ export const METRICS = {
   },
   'messages.settled': {
     unit: '{message}',
-    description: 'Messages delivered, given up or discarded',
+    description: 'Messages delivered, dead or discarded',
     attributes: ['outcome', 'reason', 'application.class'],
   },
   'attempt.duration': {

@@ -17,7 +17,7 @@ export type Incident = Extract<WebhookMessageV2, { message_type: 'account_takeov
 type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];
 type Pulse = Extract<ElementV1, { svc_payload_type: 'pulse' }>;
 
-/** The caller's fields of a pulse. Each was validated, except against the others. */
+/** The caller's fields of a pulse. Each was validated alone, not in combination. */
 export type PulseHints = Readonly<Record<string, unknown>>;
 
 export interface PulseContext {
@@ -33,7 +33,7 @@ export interface PulseSource {
   readonly hints: PulseHints;
 }
 
-/** A message type that has a genre has the same name. */
+/** If a message type has a genre, both have the same name. */
 const GENRE_BY_MESSAGE_TYPE: ReadonlyMap<string, Genre> = new Map(
   PULSE_GENRES.map((genre) => [genre, genre]),
 );
@@ -74,7 +74,7 @@ export function pulseGenre(messageType: string, hints: PulseHints): string | und
   return genre === undefined ? GENRE_BY_MESSAGE_TYPE.get(messageType) : textOf(genre);
 }
 
-/** The pulse contains the hint itself, so validation reports one that is no text. */
+/** Returns '' for a hint that is not a string; validation of the pulse reports it. */
 function textOf(hint: unknown): string {
   return typeof hint === 'string' ? hint : '';
 }

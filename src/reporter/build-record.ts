@@ -62,7 +62,7 @@ const MESSAGE_KEYS = new Set(['related_ips', 'compromised_accounts']);
 
 export interface RecordParts {
   readonly call: EventCall;
-  /** Shared, or a context that is not copied yet. */
+  /** The shared context of the request, or one that is not copied yet. */
   readonly context: SharedContext | UnvalidatedContext;
   readonly service: Service;
   /** As {@link recordPayload} returns it. */
@@ -103,7 +103,7 @@ function copied(field: keyof RecordDraft, value: unknown, input: EventCall): Jso
   });
 }
 
-/** `toISOString` of an invalid date would throw: validation reports it better. */
+/** Keeps an invalid date, so that validation reports it: its `toISOString` would throw. */
 const textOf = (detectedAt: string | Date): unknown =>
   detectedAt instanceof Date && !Number.isNaN(detectedAt.getTime())
     ? detectedAt.toISOString()

@@ -70,7 +70,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   return new ReporterMethods({ pipeline, counters, log, webhook, clock, isStrict });
 }
 
-/** An event that only {@link compileSteps} builds. */
+/** An example event for {@link compileSteps}; it is never reported. */
 const FIRST_CALL: EventCall = {
   kind: 'attack',
   payload: { ruleset: 'crs' },
@@ -81,7 +81,7 @@ const FIRST_CALL: EventCall = {
 
 const epoch = (): string => new Date(0).toISOString();
 
-/** Builds a record and a message that nothing uses, so that the first event of a request need not wait for the compiler. */
+/** Builds an unused record and message, so that the first event need not wait for the compiler. */
 function compileSteps(validator: RecordValidator, rules: MessageRules): void {
   try {
     const call = FIRST_CALL;

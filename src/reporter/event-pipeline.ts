@@ -45,7 +45,7 @@ export type BeforeSend =
   | ((record: RecordDraft) => object | null | undefined)
   | ((record: RecordDraft) => void);
 
-/** How events are written and sent: incidents ask their store first. */
+/** How events are written and sent. The route of incidents asks the incident store first. */
 interface Route<Message> {
   /** Returns the record, the error that rejected it, or undefined if there is none. Never throws. */
   write(event: ReportedEvent): JsonObject | SecurityEventError | undefined;

@@ -13,7 +13,7 @@ export class InFlightLimit {
   /** @throws SecurityEventError `ERR_QUEUE_FULL` */
   checkLimit(): void {
     if (this.#count < MAX_IN_FLIGHT) return;
-    const detail = `${MAX_IN_FLIGHT} events wait for settings, a queue or a store that does not answer, or for a host that has no time`;
+    const detail = `${MAX_IN_FLIGHT} events wait for settings, a queue or an incident store that does not answer, or for a busy event loop`;
     throw new SecurityEventError('ERR_QUEUE_FULL', { detail });
   }
 

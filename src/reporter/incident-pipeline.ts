@@ -142,7 +142,7 @@ export class IncidentPipeline {
     this.#inProgress.end(call);
   }
 
-  /** Resolves when everything reported so far is written and has an answer of the sender. */
+  /** Resolves when everything reported so far is written, and the sender has answered for it. */
   answered(): Promise<void> {
     return this.#inProgress.over();
   }
@@ -171,7 +171,7 @@ export class IncidentPipeline {
     return { message_id, message_type, message, ...(Object.keys(v1).length === 0 ? {} : { v1 }) };
   }
 
-  /** Returns what the incident store records. */
+  /** Returns what the incident store records. The id is JSON: it may not be a string, as it is not validated yet. */
   #storeEntry(
     { draft }: ReportedEvent,
     channel: IncidentChannel,

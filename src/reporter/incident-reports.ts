@@ -110,6 +110,6 @@ async function fromStore<T>(answer: T | Promise<T>): Promise<T> {
 
 /** Wraps an error of the incident store. */
 export const storeFailed = (thrown: unknown): SecurityEventError =>
-  wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the store of incidents' });
+  wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the incident store failed' });
 
 const ignore = (): void => {};

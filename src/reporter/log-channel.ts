@@ -17,7 +17,7 @@ export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
   close(): Promise<unknown>;
 }
 
-/** The error of the log, if it had one. Messages are flushed or closed regardless. */
+/** The error of the log, if any. An error does not keep messages from being flushed. */
 export interface LogResult {
   readonly logError?: SecurityEventError;
 }
@@ -76,7 +76,7 @@ export class LogChannel {
     return logResult(flushHost(output.writer), limit);
   }
 
-  /** Like `flush`, and closes the reporter's own writer, which limits that time itself. */
+  /** Like `flush`, and closes the reporter's own writer, whose `close` has its own time limit. */
   close(limit: Promise<void>): Promise<LogResult> {
     const { output } = this.#parts;
     return output.isOwned ? logResult(output.writer.close()) : this.flush(limit);

@@ -28,7 +28,7 @@ export interface MessageSink {
   close(deadlineMs: number): Promise<CloseResult>;
 }
 
-/** The result without any message. */
+/** The counts of a `flush` or `close` without messages. */
 export const NO_RESULTS = { delivered: 0, dead: 0, discarded: 0 } as const;
 
 /** What `flush` resolves to without a sender. */

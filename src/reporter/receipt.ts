@@ -39,7 +39,7 @@ export type Settlement =
   | { readonly outcome: 'rejected'; readonly reason: SecurityEventErrorCode };
 
 export interface Receipt {
-  /** The written record; `undefined` if there is none, or not yet (with an asynchronous incident store). */
+  /** The written record; `undefined` if none was written during the call, as with an asynchronous incident store. */
   readonly record?: WrittenRecord<'open'>;
   /** The id of the message, if there is one. */
   readonly message_id?: string;
@@ -117,6 +117,6 @@ export function settledReceipt(result: Settlement, record?: JsonObject): EventRe
 
 const ACCEPTED = { outcome: 'accepted' } as const;
 
-/** Only an own key counts: a polluted prototype gives every object an `isAccepted`. */
+/** Only an own key counts: a polluted prototype could give every object an `isAccepted`. */
 const isAccepted = (result: Settlement | Accepted): result is Accepted =>
   Object.hasOwn(result, 'isAccepted');

@@ -18,8 +18,8 @@ export interface Related {
 }
 
 /**
- * Copies the lists of a payload, each address and account once, with normalised addresses. Default of `related_ips`:
- * the actor's address.
+ * Copies the lists of a payload, each address and account once, with normalised addresses. Without
+ * `related_ips`, the list has the actor's address.
  *
  * @throws SecurityEventError `ERR_INVALID_MESSAGE`; its `path` begins with `payload`.
  */

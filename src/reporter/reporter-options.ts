@@ -65,7 +65,7 @@ export const REPORTER_OPTIONS = {
   ),
   /** Returns the ids of the active span, for a named platform. Default the globals of the tracers. */
   activeSpan: optional<SpanReader>(A_FUNCTION, 'the globals of the tracers'),
-  /** Dialect of records. An unknown word must not lose a detected attack. Default `'open'`. */
+  /** Dialect of records. Default `'open'`, so that an unknown word does not lose a detected attack. */
   dialect: option<Dialect>(oneOf('strict', 'open'), 'open'),
   /** Called with each rejected event, which is also a diagnostics event: see `RejectedEvent`. Default none. */
   onRejected: optional<(rejected: RejectedEvent) => void>(A_FUNCTION),
@@ -85,7 +85,7 @@ export const REPORTER_OPTIONS = {
   ),
   /** Adds facts about addresses that are given as text: see `createEnrichment`. Default none. */
   enrichment: optional<Enrichment>(
-    usable('what `createEnrichment` made', (value) => hasMethods(value, 'factsOf')),
+    usable('the result of `createEnrichment`', (value) => hasMethods(value, 'factsOf')),
   ),
   /**
    * Appends the protection to the name of an exploit's record: `svc.ev0.threat.vulnerability_exploit.lfi`.
@@ -132,7 +132,7 @@ export const urlFrom = (template: string, id: string): string =>
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 type Values = OptionValues<typeof REPORTER_OPTIONS>;
-/** Options that always have a value after the check. */
+/** Options that always have a value after validation. */
 type Filled = 'service' | 'eventVocabulary' | 'incidentVocabulary';
 
 export type CheckedOptions = Omit<Values, Filled> & {

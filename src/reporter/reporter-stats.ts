@@ -17,9 +17,9 @@ export interface ReporterStats {
   readonly outsideStrict: number;
   /** Messages that were accepted on channel B. */
   readonly accepted: number;
-  /** Events without a message, by reason. */
+  /** Events without a message, by reason. `dropped` and `ownWork` have their own counts; `disabled` has none. */
   readonly skipped: Readonly<Partial<Record<SkippedReason, number>>>;
-  /** Passed to `onRejected`, by channel. */
+  /** Rejections, by channel. */
   readonly rejected: Readonly<Record<RejectedChannel, number>>;
   /** Dropped by `beforeSend`. */
   readonly dropped: number;

@@ -27,8 +27,8 @@ export interface ReporterFlushResult extends FlushResult, LogResult {}
 export interface ReporterCloseResult extends CloseResult, LogResult {}
 
 /**
- * Reports each event as a log record, written before the call returns, and, if wanted, as a webhook
- * message. No method that reports an event throws (except with `strict: true`), waits or changes its
+ * Reports each event as a log record, by default written before the call returns, and, if wanted, as a
+ * webhook message. No method that reports an event throws (except with `strict: true`), waits or changes its
  * arguments; rejected events are passed to `onRejected`.
  */
 export interface EventReporter {
@@ -78,7 +78,7 @@ export interface ReporterParts {
   readonly log: LogChannel | undefined;
   readonly webhook: WebhookChannel | undefined;
   readonly clock: Clock;
-  /** For development: a call throws the error of its event. */
+  /** For development: a method throws the error of a rejected event. */
   readonly isStrict: boolean;
 }
 
@@ -175,7 +175,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
     this.#parts = parts;
   }
 
-  /** Not async: its callers share one promise, except one with an invalid deadline. */
+  /** Not async, so that all calls return one promise. Only a call with an invalid deadline has its own. */
   close(options: { readonly deadlineMs?: number } = {}): Promise<ReporterCloseResult> {
     try {
       const { deadlineMs = DEFAULT_CLOSE_MS } = check<{ deadlineMs: number }>(options, {

@@ -2,9 +2,9 @@
  * Batches messages for a sender: messages that the host reports without an `await` between them go out in
  * one call. The fixed work of a call costs several times as much as a message.
  *
- * The call begins when its first message is reported: a `flush` or `close` from then on waits for it. It gets
- * the messages when the host's synchronous code has ended, before any timer or I/O. Each message has its own
- * result: see delivery/send-each.ts.
+ * The call begins when its first message is reported, so that a later `flush` or `close` waits for it. It
+ * receives the messages when the host's synchronous code has ended, before any timer or I/O. Each message
+ * has its own result: see delivery/send-each.ts.
  */
 
 import { refusals } from '../delivery/send-each.ts';

@@ -12,7 +12,7 @@ import { knownActor } from './event-context.ts';
 export class SharedContext {
   readonly cache: SharedContexts;
   readonly request: RequestContext;
-  /** Frozen to its leaves. */
+  /** Deeply frozen. */
   readonly value: JsonObject;
   /** As {@link knownActor} returns it. */
   readonly actor: LogActor | undefined;

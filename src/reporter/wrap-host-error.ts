@@ -1,4 +1,4 @@
-/** Wraps errors of the host's code. The message contains nothing of the original error. */
+/** Wraps errors of the host's code. The message never quotes the original error. */
 import {
   ERROR_TABLE,
   type ErrorDetails,

@@ -428,7 +428,7 @@ describe('an error of the host’s code', () => {
       ['log ERR_BEFORE_SEND_FAILED', 'webhook ERR_BEFORE_SEND_FAILED'],
     ],
     [
-      'a store of incidents',
+      'an incident store',
       { incidents: { record: fail, retract: fail } },
       ['log ERR_QUEUE_FAILED', 'webhook ERR_QUEUE_FAILED'],
     ],

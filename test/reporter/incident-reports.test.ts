@@ -144,7 +144,7 @@ describe('a synchronous store', () => {
 
 describe('a store that fails', () => {
   const cause = new Error('out of order');
-  const message = expect.stringContaining('the store of incidents');
+  const message = expect.stringContaining('the incident store failed');
   const failed = expect.objectContaining({ code: 'ERR_QUEUE_FAILED', cause, message });
   const throwing = (): never => {
     throw cause;
