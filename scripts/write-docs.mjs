@@ -10,7 +10,6 @@ import { table } from '../modules/cli/command.js';
 import { loadCommands } from '../modules/cli/command-line.js';
 import { EXIT_CODES } from '../modules/cli/errors.js';
 import { PULSE_GENRES } from '../modules/contract/vocabulary.js';
-import { EVENT_WORDS, FIELD_TABLE } from '../modules/delivery/event-words.js';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../modules/delivery/events.js';
 import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../modules/delivery/options.js';
 import { ERROR_TABLE } from '../modules/errors.js';
@@ -26,8 +25,9 @@ import { metricsPage } from './pages/metrics.mjs';
 import { optionsPage } from './pages/options.mjs';
 import { projectionPage } from './pages/projection.mjs';
 
-// bench/ is TypeScript that the build does not compile.
+// TypeScript that the build does not compile.
 const { measuredPages } = await tsImport('../bench/pages/measured-pages.ts', import.meta.url);
+const { EVENT_WORDS, FIELD_TABLE } = await tsImport('./pages/event-words.ts', import.meta.url);
 const commands = await loadCommands();
 
 const PAGES = {

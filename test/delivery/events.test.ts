@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EVENT_WORDS, FIELD_TABLE } from '../../src/delivery/event-words.ts';
+import { EVENT_WORDS, FIELD_TABLE } from '../../scripts/pages/event-words.ts';
 import { type DeliveryEventName, EVENT_TABLE } from '../../src/delivery/events.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { ClaimRequest, MessageQueue } from '../../src/queue/queue.ts';

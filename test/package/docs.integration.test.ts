@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EVENT_WORDS, FIELD_TABLE } from '../../src/delivery/event-words.ts';
+import { EVENT_WORDS, FIELD_TABLE } from '../../scripts/pages/event-words.ts';
 import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/delivery/events.ts';
 import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../../src/delivery/options.ts';
 import { ERROR_TABLE } from '../../src/errors.ts';

@@ -1,8 +1,13 @@
 /** What the fields of events and their values mean. docs/events.md is generated from it. */
-import type { DeadReason, DiscardReason } from '../queue/queue.ts';
-import type { FailureCode, Outcome } from '../webhook/outcome.ts';
-import type { DeliveryEventName, DeliveryEvents, QueueOperation } from './events.ts';
-import type { SkipReason } from './sender.ts';
+
+import type {
+  DeliveryEventName,
+  DeliveryEvents,
+  QueueOperation,
+} from '../../src/delivery/events.ts';
+import type { SkipReason } from '../../src/delivery/sender.ts';
+import type { DeadReason, DiscardReason } from '../../src/queue/queue.ts';
+import type { FailureCode, Outcome } from '../../src/webhook/outcome.ts';
 
 type FieldOf<Name extends DeliveryEventName> = keyof DeliveryEvents[Name];
 
