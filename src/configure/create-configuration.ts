@@ -7,9 +7,9 @@ import {
   ANYTHING,
   check,
   invalidOption,
+  NON_EMPTY_TEXT,
   object,
   type Rules,
-  usable,
 } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { secretAt } from '../settings/scheduled-secret.ts';
@@ -48,7 +48,7 @@ import {
 import { fileStore } from './file-store.ts';
 
 const OPTION_RULES: Rules<keyof ConfigurationOptions> = {
-  file: usable('a non-empty string', (value) => typeof value === 'string' && value !== ''),
+  file: NON_EMPTY_TEXT,
   store: object(
     'an object with read and update',
     (store) =>

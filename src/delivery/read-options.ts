@@ -7,12 +7,12 @@ import {
   invalidOption,
   listOf,
   MAX_TIMER_MS,
+  NON_EMPTY_TEXT,
   type OptionValues,
   type Rules,
   readOptions,
   SIGNAL,
   TEXT,
-  usable,
 } from '../option-rules.ts';
 import type { MemoryQueueOptions } from '../queue/memory.ts';
 import type { Format } from '../queue/queue.ts';
@@ -179,7 +179,7 @@ const ANYBODY = { id: undefined, name: '', environment: '' };
 type Application = NonNullable<OneDestination['application']>;
 
 const APPLICATION_RULES: Rules<keyof Application> = {
-  id: usable('a non-empty string', (id) => TEXT.isUsable(id) && id !== ''),
+  id: NON_EMPTY_TEXT,
   name: TEXT,
   environment: TEXT,
 };

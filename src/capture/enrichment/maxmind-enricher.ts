@@ -1,16 +1,20 @@
 /** Reads facts from a database in MaxMind's format, with the optional peer `maxmind`. */
 import { SecurityEventError } from '../../errors.ts';
-import { type OptionsOf, option, readOptions, required, usable } from '../../option-rules.ts';
+import {
+  NON_EMPTY_TEXT,
+  type OptionsOf,
+  option,
+  readOptions,
+  required,
+} from '../../option-rules.ts';
 import { optionalImport } from '../../runtime/optional-import.ts';
 import type { Enricher } from './enricher-source.ts';
 import type { AddressEnrichment, Geo } from './enrichment.ts';
 
-const TEXT = usable('a non-empty string', (value) => typeof value === 'string' && value !== '');
-
 const OPTIONS = {
-  databasePath: required<string>(TEXT),
+  databasePath: required<string>(NON_EMPTY_TEXT),
   /** The language of city names, such as `de` or `pt-BR`; English if a name is missing. Default `en`. */
-  language: option<string>(TEXT, 'en'),
+  language: option<string>(NON_EMPTY_TEXT, 'en'),
 } as const;
 
 export interface MaxmindOptions extends OptionsOf<typeof OPTIONS> {
