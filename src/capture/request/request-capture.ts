@@ -1,4 +1,5 @@
 /** Creates the context and scope of a request, for host adapters. */
+import { ownProperties } from '../../own-properties.ts';
 import {
   type CaptureOptions,
   type CaptureSettings,
@@ -55,8 +56,9 @@ interface HostFacts {
 export function scopeOf(
   request: HttpRequest,
   settings: CaptureSettings,
-  { status, parsed = request, original = request }: HostFacts,
+  facts: HostFacts,
 ): RequestScope {
+  const { status, parsed = request, original = request } = ownProperties(facts);
   const captured = new CapturedRequest(request, parsed, settings);
   return new RequestScope(() => captured.read(), {
     hasMore: () => captured.hasMore(),
