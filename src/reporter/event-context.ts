@@ -1,7 +1,7 @@
 /** Builds the context of a record: the call's, completed from the current request. */
 import { isIP } from 'node:net';
 import { normaliseAddress } from '../address/normalise.ts';
-import { describeNormal } from '../capture/enrichment/describe-address.ts';
+import { describeNormalised } from '../capture/enrichment/describe-address.ts';
 import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import type { RequestContext } from '../capture/request/request-scope.ts';
 import { isObject } from '../contract/dispatch.ts';
@@ -45,7 +45,7 @@ function merged(
   const ip =
     normal === undefined
       ? withNormalAddress(facts ?? known?.ip)
-      : describeNormal(normal, enrichment);
+      : describeNormalised(normal, enrichment);
   // Another address is another actor, not the user of this request.
   const user = ip?.address === known?.ip.address ? known : undefined;
   return {

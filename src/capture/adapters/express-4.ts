@@ -1,7 +1,7 @@
 /**
- * Blocks in async handlers of Express 4. Express 4 drops the promises that handlers return, and a
- * rejection crashes the process: an attacker whose request is blocked would stop the host. Express 5
- * passes rejections to `next`; this file makes Express 4 do the same, only for blocks.
+ * Passes blocks from async handlers of Express 4 to its error handlers. Express 4 drops the promises that
+ * handlers return, and a rejection crashes the process: an attacker whose request is blocked would stop the
+ * host. Express 5 passes rejections to `next`; this file makes Express 4 do the same, only for blocks.
  *
  * It patches Express's own classes, as tracers do. Only Express gets the promises of handlers, so the
  * alternatives are to change every handler of the application, or to listen for `unhandledRejection`,
@@ -17,9 +17,9 @@ type Next = (error?: unknown) => void;
 /** Marks a patched object, so that this copy of the package patches it once. */
 const PATCHED = Symbol('passes blocks to next');
 
-/** Position of `next` in the arguments of a handler. */
-const AFTER_RESPONSE = 2;
-const AFTER_ERROR = 3;
+/** Index of `next` in the arguments of a handler, and of an error handler. */
+const NEXT_INDEX = 2;
+const ERROR_NEXT_INDEX = 3;
 
 /** Patches the copy of Express 4 that `application` belongs to, once it has a handler. Ignores anything else. */
 export function passBlocksToNext(application: unknown): void {
@@ -30,8 +30,8 @@ export function passBlocksToNext(application: unknown): void {
   const layers: unknown = Object.getPrototypeOf(layer);
   if (!isObject(layers) || Object.hasOwn(layers, PATCHED) || !('handle_request' in layers)) return;
   Reflect.defineProperty(layers, PATCHED, { value: true });
-  patch(layers, 'handle_request', { property: 'handle', wrap: wrapHandle(AFTER_RESPONSE) });
-  patch(layers, 'handle_error', { property: 'handle', wrap: wrapHandle(AFTER_ERROR) });
+  patch(layers, 'handle_request', { property: 'handle', wrap: wrapHandle(NEXT_INDEX) });
+  patch(layers, 'handle_error', { property: 'handle', wrap: wrapHandle(ERROR_NEXT_INDEX) });
   const routers: unknown = Object.getPrototypeOf(router);
   if (!isObject(routers)) return;
   patch(routers, 'process_params', { property: 'params', wrap: wrapCallbacks });
@@ -66,7 +66,7 @@ const wrapHandle =
 function wrapCallbacks(source: object): unknown {
   const callbacks = readProperty(source, 'params') as Readonly<Record<string, readonly Handler[]>>;
   const wrapped = Object.entries(callbacks).map(
-    ([name, list]) => [name, list.map((handler) => wrapHandler(handler, AFTER_RESPONSE))] as const,
+    ([name, list]) => [name, list.map((handler) => wrapHandler(handler, NEXT_INDEX))] as const,
   );
   return Object.fromEntries(wrapped);
 }

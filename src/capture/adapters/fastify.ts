@@ -39,7 +39,7 @@ export interface FastifyLike {
 /**
  * Captures requests. Register this plugin before all others: `app.register(captureRequests, { … })`. It
  * applies to the instance that registers it, as if wrapped by `fastify-plugin`, and to its children.
- * Hooks, Fastify's parsers and those that read the whole body, handlers and error handlers find the
+ * Hooks, handlers, error handlers, and parsers that read the whole body, such as Fastify's, find the
  * request's context.
  *
  * A blocked request is answered before any error handler runs, even if a handler caught the error and
@@ -66,7 +66,7 @@ async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<voi
   };
 
   app.addHook('onRequest', (request, reply, done) => {
-    // Node's request: getters of Fastify's own keep what they have read.
+    // Reads Node's request, since the getters of Fastify's own cache their first result.
     const host = { status: statusOf(reply.raw), parsed: request, original: request.raw };
     const scope = scopeOf(request.raw, settings, host);
     scopes.set(request, scope);

@@ -10,7 +10,7 @@ import {
 } from '../../option-rules.ts';
 import { readProperty } from '../../own-properties.ts';
 import { CAPTURE_OPTIONS, readCaptureOptions } from '../request/capture-options.ts';
-import { bodyKindOf, type HttpRequest, type Parsed } from '../request/http-request.ts';
+import { bodyKindOf, type HttpRequest, type ParsedParameters } from '../request/http-request.ts';
 import {
   isRequestBlocked,
   respondToBlock,
@@ -55,7 +55,8 @@ const OPTIONS = {
   /**
    * Maximum size of forms and JSON that are read before the handlers run, since a Fetch body can only be
    * read asynchronously. They are read through `c.req`, which caches them for handlers; `c.req.raw` is
-   * consumed. 0 to 1,048,576 bytes; default 0: only values that Hono's validators have accepted.
+   * consumed. Bodies without `Content-Length` are not read. 0 to 1,048,576 bytes; default 0: only values
+   * that Hono's validators have accepted.
    */
   maxBodyBytes: option<number>(integer(0, 1024 * 1024), 0),
 } as const;
@@ -67,8 +68,8 @@ export interface HonoCaptureOptions<C extends HonoContext = HonoContext>
  * Returns middleware to use before all other. Everything after it finds the request's context, also in
  * asynchronous work.
  *
- * A blocked request gets the blocked response, even if `app.onError`, which also gets the
- * `RequestBlockedError`, or a handler that caught it has set another.
+ * A blocked request gets the blocked response. It replaces the response of a handler that caught the
+ * `RequestBlockedError`, and of `app.onError`, which also gets the error.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -78,7 +79,7 @@ export function captureRequests<C extends HonoContext = HonoContext>(
   const { connection, maxBodyBytes, ...capture } = readOptions(options, OPTIONS);
   const settings = readCaptureOptions(capture);
   return async (c, next) => {
-    // The original request of `@hono/node-server`, not the Fetch request that it makes of it.
+    // The original request of `@hono/node-server`, not the Fetch request that it creates from it.
     const incoming = incomingOf(c.env);
     const source = incoming ?? fetchRequest(c.req.raw);
     const request = connection === undefined ? source : withPeer(source, () => connection(c));
@@ -138,7 +139,7 @@ async function readBody({ req }: HonoContext, request: HttpRequest): Promise<unk
   }
 }
 
-function parsedOf({ req }: HonoContext, body: unknown): Parsed {
+function parsedOf({ req }: HonoContext, body: unknown): ParsedParameters {
   let known: { readonly routeIndex: number; readonly params: unknown } | undefined;
   return {
     get body() {
@@ -153,7 +154,7 @@ function parsedOf({ req }: HonoContext, body: unknown): Parsed {
   };
 }
 
-/** A response that a block will replace was not sent. */
+/** Undefined for a response that a block will replace: it is never sent. */
 function statusOf(c: HonoContext, scope: RequestScope): number | undefined {
   return c.finalized && scope.blockedBy === undefined ? c.res.status : undefined;
 }

@@ -11,7 +11,7 @@ import {
 import { readProperty } from '../../own-properties.ts';
 import { tryCall } from '../../runtime/host-calls.ts';
 import { CAPTURE_OPTIONS, readCaptureOptions } from '../request/capture-options.ts';
-import { bodyKindOf, type HttpRequest, type Parsed } from '../request/http-request.ts';
+import { bodyKindOf, type HttpRequest, type ParsedParameters } from '../request/http-request.ts';
 import {
   type BlockedResponse,
   respondToBlock,
@@ -58,12 +58,12 @@ const OPTIONS = {
 
 export interface LambdaCaptureOptions extends OrUndefined<OptionsOf<typeof OPTIONS>> {}
 
-/** Time that is left to the function after a flush: the result has to be returned. */
+/** Time that a flush leaves to the function for returning its result. */
 const RESERVE_MS = 250;
 
 /**
- * Makes a handler whose requests are captured. A blocked request is answered with `blockedStatus`; other
- * errors are thrown on. Waits for the flush in both cases.
+ * Wraps a handler to capture its requests. Responds to a blocked request with the error's
+ * `status`, and rethrows all other errors. Waits for the flush in both cases.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -90,18 +90,18 @@ export function captureRequests<E extends LambdaEvent, C extends LambdaContext, 
       }
       return result as R;
     } finally {
-      if (flush !== undefined) await flushed(flush, context, flushDeadlineMs);
+      if (flush !== undefined) await flushQuietly(flush, context, flushDeadlineMs);
     }
   };
 }
 
-/** Queues and schedules start functions, too: what these report has no request. */
+/** Queues and schedules invoke functions, too, without a request. */
 function isRequest({ requestContext }: Partial<LambdaEvent>): boolean {
   return Boolean(requestContext?.http);
 }
 
 /** Never rejects: the request is answered regardless. */
-async function flushed(
+async function flushQuietly(
   source: Flushable,
   context: LambdaContext,
   flushDeadlineMs: number,
@@ -110,7 +110,7 @@ async function flushed(
     const leftMs = Math.floor(context.getRemainingTimeInMillis()) - RESERVE_MS;
     await source.flush({ deadlineMs: Math.max(0, Math.min(flushDeadlineMs, leftMs)) });
   } catch {
-    // Its sender publishes what goes wrong.
+    // The sender itself publishes its failures.
   }
 }
 
@@ -121,13 +121,13 @@ function requestOf({ headers, requestContext, rawPath, rawQueryString }: LambdaE
     headers,
     method,
     url: rawQueryString === '' ? rawPath : `${rawPath}?${rawQueryString}`,
-    // Who is connected to API Gateway, which only accepts TLS.
+    // The client that is connected to API Gateway, which only accepts TLS.
     socket: { remoteAddress: sourceIp, encrypted: true },
   };
 }
 
 /** Parses the body when the first event of the request needs it. */
-function parsedOf(event: LambdaEvent, request: HttpRequest): Parsed {
+function parsedOf(event: LambdaEvent, request: HttpRequest): ParsedParameters {
   let body: { readonly value: unknown } | undefined;
   return {
     get body() {
@@ -141,7 +141,7 @@ function parsedOf(event: LambdaEvent, request: HttpRequest): Parsed {
 function parse({ body, isBase64Encoded }: LambdaEvent, kind: 'form' | 'json' | undefined): unknown {
   if (typeof body !== 'string' || kind === undefined) return undefined;
   const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
-  // Parameters are read from the text of a form as from a query.
+  // The text of a form is decoded later, like a query.
   if (kind === 'form') return text;
   return tryCall((): unknown => JSON.parse(text));
 }

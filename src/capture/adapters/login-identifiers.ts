@@ -1,4 +1,4 @@
-/** Finds the identifiers of a user who logged in, or of the name that was tried. */
+/** Finds the identifiers of a user who logged in, or the name in a failed login. */
 import { readProperty } from '../../own-properties.ts';
 import type { Redactor } from '../redaction/redactor.ts';
 import type { Identifiers } from '../request/request-scope.ts';

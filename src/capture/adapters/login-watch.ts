@@ -77,21 +77,21 @@ interface Strategy {
 
 /** Strategies that Passport tries one after the other. */
 interface Chain {
-  asked: number;
+  tried: number;
   hasFailedLogin: boolean;
   identifiers: Identifiers;
 }
 
-interface Failing {
+interface FailureSteps {
   readonly fail: () => unknown;
   readonly report: () => void;
 }
 
-/** An error here costs an event, never a login: all calls are guarded. */
+/** Guards all calls: an error here may lose an event, but never breaks a login. */
 export class LoginWatch {
   readonly #options: OptionValues<typeof OPTIONS>;
   readonly #redactor = createRedactor();
-  /** Requests whose strategy is just failing: Passport may try the next one. */
+  /** The chain of each request whose strategy is failing now: Passport may try the next strategy. */
   readonly #failing = new WeakMap<object, Chain>();
 
   constructor(options: LoginOptions) {
@@ -120,7 +120,7 @@ export class LoginWatch {
   #begin(strategy: Strategy, [request, options]: readonly unknown[]): void {
     if (typeof request !== 'object' || request === null) return;
     const chain = this.#failing.get(request) ?? newChain();
-    chain.asked += 1;
+    chain.tried += 1;
     const isLogin = this.#isLogin(strategy, request, options);
     const inScope = resumer();
     const { success, fail, pass } = strategy;
@@ -145,14 +145,14 @@ export class LoginWatch {
   }
 
   /** Passport tries the next strategy before `fail` returns; if it does not, all have failed. */
-  #failOrGoOn(chain: Chain, request: object, { fail, report }: Failing): unknown {
-    const { asked } = chain;
+  #failOrGoOn(chain: Chain, request: object, { fail, report }: FailureSteps): unknown {
+    const { tried } = chain;
     this.#failing.set(request, chain);
     try {
       return fail();
     } finally {
       this.#failing.delete(request);
-      if (chain.asked === asked && chain.hasFailedLogin) report();
+      if (chain.tried === tried && chain.hasFailedLogin) report();
     }
   }
 
@@ -177,8 +177,8 @@ export class LoginWatch {
 
   #failed({ identifiers }: Chain): void {
     const { actor, ...context } = currentContext();
-    const tried = identifiers === null ? {} : { identifiers };
-    const named = actor === undefined ? {} : { actor: { ...actor, ...tried } };
+    const attempted = identifiers === null ? {} : { identifiers };
+    const named = actor === undefined ? {} : { actor: { ...actor, ...attempted } };
     ignoreRejection(this.#options.reporter.userLogin({ success: false }, { ...context, ...named }));
   }
 
@@ -188,7 +188,7 @@ export class LoginWatch {
   }
 }
 
-const newChain = (): Chain => ({ asked: 0, hasFailedLogin: false, identifiers: null });
+const newChain = (): Chain => ({ tried: 0, hasFailedLogin: false, identifiers: null });
 
 function isStrategy(value: unknown): value is Strategy {
   return (

@@ -17,7 +17,7 @@ export type RequestListener<Q, S> = (request: Q, response: S) => unknown;
 /**
  * Wraps a listener so that its requests are captured: everything it runs, also asynchronously, finds the
  * request's context. A `RequestBlockedError` that it throws or rejects with gets a response with
- * `blockedStatus`; all other errors propagate.
+ * its `status`; all other errors propagate.
  *
  * Node emits events of the request's stream (`request.on('end', …)`) outside the request's context: wrap
  * such a listener with `AsyncResource.bind`, or read the body with `for await`.

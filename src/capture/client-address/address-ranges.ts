@@ -17,7 +17,7 @@ const numberOf = (address: Address): bigint =>
   BigInt(`0x${Buffer.from(address.toByteArray()).toString('hex')}`);
 
 /**
- * Parses a CIDR or an address. Ignores bits behind the mask. Returns the ranges of the addresses in normalised
+ * Parses a CIDR or an address. Ignores host bits. Returns the ranges of the addresses in normalised
  * form: IPv4 for mapped ones, and also 127.0.0.1 for `::1`. Returns undefined for any other text.
  */
 export function rangesOf(text: string): readonly Range[] | undefined {
@@ -62,7 +62,7 @@ function covers(ranges: readonly Range[], number: bigint): boolean {
   return candidate !== undefined && number <= candidate.last;
 }
 
-/** Returns a function that tells whether an address, in any spelling, is in one of the ranges. */
+/** Returns a function that checks whether an address, in any spelling, is in one of the ranges. */
 export function addressSet(ranges: readonly Range[]): (address: string) => boolean {
   const v4 = merged(ranges.filter(({ isIPv4 }) => isIPv4));
   const v6 = merged(ranges.filter(({ isIPv4 }) => !isIPv4));

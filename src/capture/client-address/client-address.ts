@@ -20,11 +20,11 @@ export const CLIENT_ADDRESS_OPTIONS = {
   /** Lists the proxies whose headers you trust. Default: none; the client is the direct peer. */
   trustedProxies: option<TrustedProxies>(checkedElsewhere('proxies'), [], 'none'),
   /**
-   * The only header that is read if the direct peer is trusted: `x-forwarded-for` (the default),
-   * `forwarded` (RFC 7239), or another header with an address or a list of addresses, the nearest last,
-   * such as `cf-connecting-ip`. With `forwarded`, scheme and host are its `proto` and `host`; otherwise
-   * those of `x-forwarded-proto`, `-host` and `-port`. Choose a header that your proxy sets or appends
-   * to: clients can forge a header that the proxy passes on unchanged.
+   * The only header whose addresses are read, and only if the direct peer is trusted: `x-forwarded-for`
+   * (the default), `forwarded` (RFC 7239), or another header with an address or a list of addresses, the
+   * nearest last, such as `cf-connecting-ip`. With `forwarded`, scheme and host are its `proto` and
+   * `host`; otherwise those of `x-forwarded-proto`, `-host` and `-port`. Choose a header that your proxy
+   * sets or appends to: clients can forge a header that the proxy passes on unchanged.
    */
   addressHeader: option<string>(
     usable('the name of a header', (value) => typeof value === 'string' && HEADER_NAME.test(value)),
@@ -53,7 +53,7 @@ export interface ClientAddress {
 }
 
 /**
- * - `trusted`: a trusted proxy, so the previous hop is read from its header
+ * - `trusted`: a trusted proxy, so the next hop is read from its header
  * - `untrusted`: not a trusted proxy, so it is the client
  * - `no-address`: the direct peer has no readable address and is not trusted
  * - the rest: a trusted proxy names this hop, but without an address
@@ -63,7 +63,7 @@ export type Verdict = 'trusted' | 'untrusted' | 'no-address' | Refusal;
 export interface Hop {
   readonly hop: number;
   readonly source: string;
-  /** The original text: a whole element of `Forwarded`, or the socket's address (`''` if it has none). */
+  /** The original text: a whole element of the header, or the socket's address (`''` if it has none). */
   readonly token: string;
   readonly address: string | undefined;
   readonly port: number | undefined;
@@ -77,7 +77,7 @@ export interface Walk {
 }
 
 /**
- * Ignores other keys.
+ * Validates these two options, and ignores all others.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` is `addressHeader`, or begins with
  * `trustedProxies`.

@@ -15,7 +15,7 @@ export interface ClientAddressExplanation {
   readonly header: string;
   /** From the direct peer to the left, as far as the header was read. */
   readonly hops: readonly Hop[];
-  /** Other headers of the request that contain addresses, and were ignored. */
+  /** Headers of the request that usually contain addresses, but were not read. */
   readonly ignored: readonly string[];
   /** The explanation as text. Values of headers are shortened and written as JSON. */
   readonly text: string;
@@ -62,14 +62,14 @@ const ADDRESS_HEADERS: readonly string[] = [
 const REASONS: Readonly<Record<Verdict, string>> = {
   trusted: 'a trusted proxy, so the next hop is read from its header',
   untrusted: 'not a trusted proxy, so it is the client; everything further left may be forged',
-  'no-address': 'no address, and not trusted without one',
-  unknown: 'the proxy does not know it (RFC 7239 6.2)',
-  obfuscated: 'the proxy hides it (RFC 7239 6.3)',
+  'no-address': 'no address, and only a number of proxies can trust such a peer',
+  unknown: 'the proxy does not know the address (RFC 7239 6.2)',
+  obfuscated: 'the proxy hides the address (RFC 7239 6.3)',
   'no-for': 'an element without "for"',
-  malformed: 'not in the grammar of RFC 7239, or a parameter twice',
-  'not-an-address': 'not an IP address as net.isIP knows them',
-  'too-long': 'longer than 1024 characters, and not read',
-  'too-many': 'more than 64 elements, and no more are read',
+  malformed: 'breaks the grammar of RFC 7239, or repeats a parameter',
+  'not-an-address': 'not an IP address that net.isIP accepts',
+  'too-long': 'longer than 1024 characters, so it is not read',
+  'too-many': 'more than 64 elements, so the rest is not read',
 };
 
 function textOf(explanation: Omit<ClientAddressExplanation, 'text'>): string {

@@ -1,4 +1,4 @@
-/** Finds the scheme, host and port that the client used, rather than the last proxy. */
+/** Finds the scheme, host and port of the client's own request, not those of the last proxy's. */
 import { parseAddress } from '../../address/parse.ts';
 import { headerOf, peerOf, type RequestLike, readPort } from '../request/request-like.ts';
 import type { ClientAddressPolicy, Walk } from './client-address.ts';
@@ -38,8 +38,8 @@ export function forwardedOrigin(
 ): RequestOrigin {
   const isTrusted = walk.hops[0].verdict === 'trusted';
   const forwarded = isTrusted ? readForwarded(request, policy.addressHeader, walk) : NOT_FORWARDED;
-  const scheme = forwarded.scheme ?? ownScheme(request, isTrusted);
-  const authority = forwarded.authority ?? ownAuthority(request);
+  const scheme = forwarded.scheme ?? directScheme(request, isTrusted);
+  const authority = forwarded.authority ?? directAuthority(request);
   const port = forwarded.port ?? authority?.port ?? DEFAULT_PORTS[scheme];
   return { scheme, host: authority?.host ?? '', port };
 }
@@ -79,7 +79,7 @@ function readLists(request: RequestLike, { hops }: Walk): Forwarded {
  * A TLS connection is https. Otherwise HTTP/2's `:scheme` is only a claim: it counts from a trusted proxy
  * that terminates TLS, or if there is no connection to inspect.
  */
-function ownScheme(request: RequestLike, isTrusted: boolean): RequestOrigin['scheme'] {
+function directScheme(request: RequestLike, isTrusted: boolean): RequestOrigin['scheme'] {
   const peer = peerOf(request);
   if (peer?.isEncrypted) return 'https';
   const claimed = isTrusted || peer === undefined ? headerOf(request, ':scheme') : undefined;
@@ -87,7 +87,7 @@ function ownScheme(request: RequestLike, isTrusted: boolean): RequestOrigin['sch
 }
 
 /** `:authority` takes precedence over `Host` (RFC 9113 section 8.3.1). */
-function ownAuthority(request: RequestLike): Authority | undefined {
+function directAuthority(request: RequestLike): Authority | undefined {
   return readAuthority(headerOf(request, ':authority') ?? headerOf(request, 'host'));
 }
 

@@ -7,8 +7,8 @@ import { MAX_HOPS } from './forwarded-for.ts';
 /**
  * - Text, or a list of texts: addresses (`10.1.2.3`, `2001:db8::7`), CIDRs (`10.0.0.0/8`) and the
  *   names `loopback` (127.0.0.0/8, ::1), `linklocal` (169.254.0.0/16, fe80::/10) and `uniquelocal`
- *   (RFC 1918, fc00::/7). One text may contain several, separated by commas. Refused are a prefix of 0,
- *   since clients could then forge their address, netmasks and zone ids.
+ *   (RFC 1918, fc00::/7). One text may contain several, separated by commas. Netmasks and
+ *   zone ids are refused, and so is a prefix of 0, with which clients could forge their address.
  * - The number of proxies that every request passes, 0 to 64. Only this form can trust the peer of a
  *   Unix socket, which has no address.
  * - A function of a hop's address and number (0 is the direct peer). Only `true` trusts: a promise or
@@ -48,7 +48,7 @@ export function compileTrust(given: unknown): Trust {
 const NAME = 'trustedProxies';
 const COUNT = integer(0, MAX_HOPS);
 const RANGE = { expected: 'an address, a CIDR, loopback, linklocal or uniquelocal' };
-const PART_OF_ALL = { expected: 'networks with a prefix of at least 1' };
+const PREFIX_FROM_1 = { expected: 'networks with a prefix of at least 1' };
 
 function trustCount(count: number): Trust {
   if (!COUNT.isUsable(count)) throw unusableOption(COUNT, [NAME]);
@@ -76,7 +76,7 @@ function readRanges(text: string, path: readonly PropertyKey[]): readonly Range[
   return entries.flatMap((entry) => {
     const ranges = rangesOf(entry);
     if (ranges === undefined) throw unusableOption(RANGE, path);
-    if (ranges.some(isEverything)) throw unusableOption(PART_OF_ALL, path);
+    if (ranges.some(isEverything)) throw unusableOption(PREFIX_FROM_1, path);
     return ranges;
   });
 }

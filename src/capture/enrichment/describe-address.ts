@@ -27,11 +27,11 @@ export function describeAddress(
 ): ActorIp | undefined {
   const { enrichment } = ownProperties(options);
   const normal = normaliseAddress(address);
-  return normal === undefined ? undefined : describeNormal(normal, enrichment);
+  return normal === undefined ? undefined : describeNormalised(normal, enrichment);
 }
 
 /** Describes a normalised address. */
-export function describeNormal(address: string, enrichment: Enrichment | undefined): ActorIp {
+export function describeNormalised(address: string, enrichment: Enrichment | undefined): ActorIp {
   // Enrichers keep addresses for hours: do not keep the header that this was cut from.
   const normal = ownText(address);
   const { metadata } = classifyAddress(parseAddress(normal) as Address);

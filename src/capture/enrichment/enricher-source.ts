@@ -5,7 +5,7 @@ import { untraced } from '../../runtime/untraced.ts';
 import { type AddressEnrichment, noFacts, readEnrichment } from './enrichment.ts';
 
 /**
- * Returns facts of a normalised address (`203.0.113.9`, `2001:db8::1`), or `undefined` if it knows none.
+ * Returns facts of a normalised address (`203.0.113.9`, `2001:db8::1`), or `undefined` if there are none.
  * A promise is not awaited: the event is written without its facts, which are cached for later events of
  * the same address. Slow synchronous code blocks the host.
  *
@@ -19,7 +19,7 @@ export type Enricher = (
 export type EnricherFault =
   /** It threw or rejected. */
   | 'failed'
-  /** It returned an invalid fact, such as half a `geo`; its other facts count. */
+  /** It returned an invalid fact, such as half a `geo`; its other facts are used. */
   | 'nonsense'
   /** A promise did not settle within 30 s; the address may be looked up again. */
   | 'slow'
@@ -120,8 +120,8 @@ export class EnricherSource {
   }
 
   #dropSlow(now: number): void {
-    for (const [address, askedAt] of this.#pending) {
-      if (now - askedAt < SLOW_AFTER_MS) return;
+    for (const [address, startedAt] of this.#pending) {
+      if (now - startedAt < SLOW_AFTER_MS) return;
       this.#pending.delete(address);
       this.#report('slow');
     }

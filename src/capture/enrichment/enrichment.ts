@@ -73,7 +73,7 @@ const READERS = {
 const ownOf = (given: unknown): Record<string, unknown> =>
   ownProperties(given as Record<string, unknown>);
 
-/** Throws what a getter of `given` throws. */
+/** Copies the valid facts, and drops the others. Throws what a getter of `given` throws. */
 export function readEnrichment(given: unknown): ReadEnrichment {
   if (given === undefined || given === null) return { facts: noFacts(), isSound: true };
   const own = ownOf(given);

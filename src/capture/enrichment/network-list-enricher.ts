@@ -8,8 +8,8 @@ import type { AddressEnrichment } from './enrichment.ts';
 
 export interface NetworkListOptions {
   /**
-   * A file with a CIDR or an address at the start of each line (text after a space, comma, semicolon or
-   * `#` is ignored), or a list of them. The file is read once: create a new enricher when it has changed.
+   * A list of CIDRs and addresses; or a file with one at the start of each line (text after a space, comma,
+   * semicolon or `#` is ignored). The file is read once: create a new enricher when it has changed.
    */
   readonly networks: string | URL | readonly string[];
   /** The fact about these addresses: a flag, or their datacenter. */

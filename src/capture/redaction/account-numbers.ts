@@ -22,7 +22,7 @@ function luhnSum(digits: string): number {
   return sum;
 }
 
-/** One word, fours with a shorter end, or 4-6-5 and 4-6-4. The longest is tried first. */
+/** Groups of four digits, groups of 4-6-5 or 4-6-4, or no groups. Longer forms are tried first. */
 const PRINTED = [
   '[0-9]{4}([ -])(?:[0-9]{4}\\1){3}[0-9]{1,4}',
   '[0-9]{4}([ -])(?:[0-9]{4}\\1){2}[0-9]{1,4}',
@@ -36,12 +36,12 @@ const CUT_DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[2-6](?:[ -]?[0-9]){5,18}$/;
 /** Not inside a word, and not the decimals of a number. */
 const DIGITS = /(?<![A-Za-z0-9_])(?<![0-9]\.)[0-9]+(?![A-Za-z0-9_])/g;
 
-/** Every card number matches, printed or not; most texts do not, which saves the search. */
+/** A fast check: every card number matches, with or without groups, and most texts do not. */
 const ENOUGH_DIGITS = /(?:[0-9][ -]?){13}/;
 
 /**
- * Yields the card numbers in a text, in order and in linear time. A number that the cut may have
- * shortened counts if it may be a card.
+ * Yields the card numbers in a text, in order and in linear time. Digits at a cut are assumed to be a card
+ * number if they could begin one.
  */
 function* cardNumbers(text: string, isCut: boolean): Generator<Span> {
   let end = 0;
@@ -65,7 +65,7 @@ function cardLength(text: string, start: number): number {
   return 0;
 }
 
-/** In one word, or printed in groups of four. */
+/** Without spaces, or in groups of four. */
 const IBAN =
   /(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[A-Za-z0-9]{11,30}|(?: [A-Za-z0-9]{4}){2,7}(?: [A-Za-z0-9]{1,3})?)(?![A-Za-z0-9])/g;
 

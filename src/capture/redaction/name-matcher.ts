@@ -1,4 +1,4 @@
-/** Judges names of parameters, in any spelling, and the values of ambiguous names. Linear in the text. */
+/** Classifies names of parameters, in any spelling, and the values of ambiguous names. Linear in the text. */
 import { ownText } from '../request/clean-text.ts';
 
 const PATTERN = /^\*?[a-z0-9]+\*?$/;
@@ -15,7 +15,7 @@ const MAX_CACHED_LENGTH = 64;
 /** Splits at other characters, at capitals, and between letters and digits. */
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
 
-/** Last words of names that describe a secret: `token_type`, `password_length`, `expires_in`. */
+/** Last words of names whose value is only a fact about a secret: `token_type`, `password_length`. */
 const ABOUT =
   /^(?:type|method|mode|policy|scanning|protection|count|length|lifetime|expiry|expires|enabled|required|strength|status|format|alg|algorithm|in|at)$/i;
 
@@ -29,7 +29,7 @@ const LATIN: ReadonlyMap<string, string> = new Map(
   LOOK_ALIKES.flatMap(([latin = '', ...others]) => others.map((letter) => [letter, latin])),
 );
 
-/** For `contraseña`, `pаssword` with a Cyrillic letter, full-width letters and invisible characters. */
+/** Normalises `contraseña`, `pаssword` with a Cyrillic letter, full-width letters and invisible characters. */
 function inLatinLetters(name: string): string {
   if (!NOT_ASCII.test(name)) return name;
   const letters = name.normalize('NFKD').replace(MARKS, '');
@@ -37,8 +37,8 @@ function inLatinLetters(name: string): string {
 }
 
 interface Words {
-  readonly squashed: string;
-  /** Offsets in `squashed` where words begin and end. */
+  readonly joined: string;
+  /** Offsets in `joined` where words begin and end. */
   readonly bounds: ReadonlySet<number>;
   readonly last: string;
 }
@@ -46,12 +46,12 @@ interface Words {
 function wordsOf(name: string): Words {
   const bounds = new Set<number>([0]);
   const words = inLatinLetters(name.slice(0, MAX_JUDGED_LENGTH)).match(WORD) ?? [];
-  let squashed = '';
+  let joined = '';
   for (const word of words) {
-    squashed += word.toLowerCase();
-    bounds.add(squashed.length);
+    joined += word.toLowerCase();
+    bounds.add(joined.length);
   }
-  return { squashed, bounds, last: words.length > 1 ? (words.at(-1) as string) : '' };
+  return { joined, bounds, last: words.length > 1 ? (words.at(-1) as string) : '' };
 }
 
 interface Pattern {
@@ -68,13 +68,13 @@ const patternOf = (pattern: string): Pattern => ({
 
 function matches(
   { text, opensAnywhere, endsAnywhere }: Pattern,
-  { squashed, bounds }: Words,
+  { joined, bounds }: Words,
 ): boolean {
-  let at = squashed.indexOf(text);
+  let at = joined.indexOf(text);
   while (at !== -1) {
     const opens = opensAnywhere || bounds.has(at);
     if (opens && (endsAnywhere || bounds.has(at + text.length))) return true;
-    at = squashed.indexOf(text, at + 1);
+    at = joined.indexOf(text, at + 1);
   }
   return false;
 }
@@ -96,11 +96,11 @@ export function nameMatcher({
   kept,
 }: NamePatterns): (name: string) => NameVerdict {
   const [secret, unclear] = [sensitive.map(patternOf), ambiguous.map(patternOf)];
-  const exempt = new Set(kept.map((name) => wordsOf(name).squashed));
+  const exempt = new Set(kept.map((name) => wordsOf(name).joined));
   const judge = (name: string): NameVerdict => {
     const words = wordsOf(name);
-    if (words.squashed === '') return 'ambiguous';
-    if (exempt.has(words.squashed) || ABOUT.test(words.last)) return 'harmless';
+    if (words.joined === '') return 'ambiguous';
+    if (exempt.has(words.joined) || ABOUT.test(words.last)) return 'harmless';
     if (secret.some((pattern) => matches(pattern, words))) return 'sensitive';
     return unclear.some((pattern) => matches(pattern, words)) ? 'ambiguous' : 'harmless';
   };
@@ -131,7 +131,7 @@ const NO_TOKEN =
 const PIECE = /[A-Za-z0-9]{6,}/g;
 const CHANGE = /[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])/g;
 
-/** False for the pieces of a slug, such as `summer-sale-2026` or `iphone-15-256gb`. */
+/** Returns false for the pieces of a slug, such as `summer-sale-2026` or `iphone-15-256gb`. */
 const isMixed = (piece: string): boolean => (piece.match(CHANGE)?.length ?? 0) >= 2;
 
 /** Recognises values that a program has generated: codes, nonces, sessions, opaque tokens. */

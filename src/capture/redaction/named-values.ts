@@ -7,10 +7,7 @@ type VerdictOf = (name: string) => NameVerdict;
 
 type EndOf = (text: string, from: number) => number;
 
-/**
- * So many characters of the value of an ambiguous name, and of the text before a name, are judged: the work
- * stays linear.
- */
+/** Maximum characters to examine of an ambiguous name's value, and before a name. Keeps the work linear. */
 const JUDGED_LENGTH = 128;
 
 /** Returns the end of a secret value that begins at `start`, or undefined if it is harmless or empty. */
@@ -44,7 +41,7 @@ const PAIR_START = /(?:[&?#]|&amp;|(?<!=)"|(?<!set-)cookie:\s{0,8})$/i;
 
 const LINE_BREAK = /[\r\n␍␊]/;
 
-/** Before the `set` of SQL, which Windows has too: a `;`, or a table. */
+/** Precedes `set` in SQL (a `;`, or a table), but not the `set` of a Windows shell. */
 const BEFORE_SQL_SET = /;[\s␍␊]*|(?:update|into)\s+\S+[\s␍␊]+(?:\S+[\s␍␊]+)?/;
 
 /**
@@ -56,7 +53,7 @@ const SEPARATOR = new RegExp(
   'i',
 );
 
-/** In a list of pairs, the value before and a separator: in cookies, lines and connection strings. */
+/** The previous value of a list of pairs, and a separator: in cookies, lines and connection strings. */
 const VALUE_AND_SEPARATOR = /^(?:[^\s'␍␊]*[;,\s␍␊]|'[^'␍␊]*'[;\s␍␊])[\s␍␊]*$/;
 
 /** On the line before a pair: an SQL injection, an open string of SQL, or a header that sets cookies. */
@@ -71,7 +68,7 @@ const INJECTION = new RegExp(
   'i',
 );
 
-/** The end of lines that the next one continues in SQL: an operator, and perhaps comments. */
+/** The end of a line of SQL that goes on in the next line: an operator, and perhaps comments. */
 const OPEN_EXPRESSION =
   /(?:\b(?:or|and|xor|where|having|when|(?<!not )(?:set|not))|[(|]|&&|['")\d],)(?:[\s␍␊]|(?:--|#)[^\r\n␍␊]*[\r\n␍␊]|\/\*[^*]*\*\/)*$/i;
 
@@ -94,7 +91,7 @@ function pairReader(text: string): (at: number, from: number) => Pair {
   let isInjection = false;
   return (at, from) => {
     const written = nameBefore(text, at, from);
-    // Also the separator before a name may be percent-encoded.
+    // The separator before a name may be percent-encoded, too.
     const decoded = written.includes('%')
       ? (tryCall(() => decodeURIComponent(written)) ?? written)
       : written;

@@ -22,7 +22,7 @@ const CHANGES = {
     ),
     [],
   ),
-  /** Whole names, in any spelling, to show although a pattern matches: `max_tokens`. */
+  /** Whole names, in any spelling, whose values are shown although a pattern matches: `max_tokens`. */
   keep: option<readonly string[]>(
     listOf('names', (value) => typeof value === 'string' && value !== ''),
     [],
@@ -86,7 +86,7 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
     const verdict = verdictOf(name);
     return verdict === 'sensitive' || (verdict === 'ambiguous' && looksRandom(value));
   };
-  // In this order: each finds in what the ones before have masked.
+  // In this order: each searches the text as the earlier ones have masked it.
   const finders = [
     SHAPE_FINDER,
     ...namedValueFinders(verdictOf),

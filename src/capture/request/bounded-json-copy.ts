@@ -25,17 +25,17 @@ const UNREADABLE = '[unreadable]';
 const COLON = 1;
 const COMMA = 1;
 
-/** Values that reveal nothing, even of a sensitive key. */
+/** Values that are no secret, even under a sensitive key. */
 const HARMLESS_VALUES: ReadonlySet<unknown> = new Set<unknown>([
   null,
   true,
   false,
-  // The first is the empty text.
+  // The leading space yields the empty string.
   ...' true false null undefined none enabled disabled not_set'.split(' '),
   ...'required optional read write on off yes no'.split(' '),
 ]);
 
-/** In `{ name, value }`, the key that has the name of the value. */
+/** Keys whose value is the name in a `{ name, value }` pair. */
 const LABELS = ['name', 'key', 'field', 'id'] as const;
 
 /** A value that exceeds the budget. */
@@ -54,7 +54,7 @@ export class BoundedJsonCopier {
     this.#budget = new ByteBudget(limits.maxBytes);
   }
 
-  /** Returns the copy, or `undefined` if there is nothing or nothing of it fits. */
+  /** Returns the copy; `undefined` for null and undefined, or if no part of the value fits. */
   copy(value: unknown): JsonValue | undefined {
     const copied = value === undefined || value === null ? TOO_LARGE : this.#value(value);
     return copied === TOO_LARGE ? undefined : copied;
@@ -149,12 +149,12 @@ export class BoundedJsonCopier {
     // Without a prototype `__proto__` is an ordinary key.
     const copy = Object.create(null) as JsonObject;
     const keys = Object.keys(source);
-    let looked = 0;
+    let copiedKeys = 0;
     for (const key of keys.slice(0, this.#limits.maxKeys)) {
       if (!this.#member(copy, source, key)) break;
-      looked += 1;
+      copiedKeys += 1;
     }
-    const left = keys.length - looked + more;
+    const left = keys.length - copiedKeys + more;
     this.#budget.close(left > 0);
     if (left > 0) copy[MARK_KEY] = `${left} keys`;
     return copy;

@@ -4,7 +4,7 @@
 const MARK_BYTES = 64;
 const BRACKETS = 2;
 
-/** The most that a UTF-16 code unit takes in JSON, without control characters and lone surrogates. */
+/** Maximum bytes of a UTF-16 code unit in JSON, except control characters and lone surrogates. */
 const MAX_BYTES_PER_UNIT = 3;
 const QUOTES_AND_COMMA = 3;
 
@@ -39,7 +39,7 @@ export class ByteBudget {
     if (!isMarked) this.#left += MARK_BYTES;
   }
 
-  /** Returns the length of a text that fits in any case, with a mark; below 1 if none does. */
+  /** Returns a length of text that always fits, with a mark; below 1 if not even one character does. */
   textLength(): number {
     return Math.floor((this.#left - QUOTES_AND_COMMA - MARK_BYTES) / MAX_BYTES_PER_UNIT);
   }

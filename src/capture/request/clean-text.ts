@@ -27,7 +27,7 @@ export function cutText(text: string, length: number): string {
 
 /**
  * Returns a copy with its own memory. In V8 a slice of 13 or more characters keeps the whole text in
- * memory: an address its header, a name the body.
+ * memory: a short name would keep the whole body.
  */
 export const ownText = (text: string): string =>
   // UTF-8 would lose lone surrogates.

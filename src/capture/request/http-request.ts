@@ -3,7 +3,7 @@ import { types } from 'node:util';
 import type { LogHttp } from '../../contract/index.ts';
 import { walkHops } from '../client-address/client-address.ts';
 import { forwardedOrigin } from '../client-address/forwarded-origin.ts';
-import { type ActorIp, describeNormal } from '../enrichment/describe-address.ts';
+import { type ActorIp, describeNormalised } from '../enrichment/describe-address.ts';
 import { REDACTED, type Redactor } from '../redaction/redactor.ts';
 import type { CaptureSettings } from './capture-options.ts';
 import { cleanText, cutText } from './clean-text.ts';
@@ -25,15 +25,15 @@ export interface HttpRequest extends RequestLike {
   readonly params?: unknown;
 }
 
-/** The parameters that may be parsed later than the head. */
-export type Parsed = Pick<HttpRequest, 'body' | 'params'>;
+/** Parameters that the host may parse after the head was read. */
+export type ParsedParameters = Pick<HttpRequest, 'body' | 'params'>;
 
-/** Not the `{}` of events outside a request. */
+/** The contract's request. Its other form, `{}`, is for events outside a request. */
 export type RequestFacts = Extract<LogHttp['request'], { readonly host: string }>;
 
 const MAX_VERB_LENGTH = 32;
 
-/** If not even the direct peer is known. No client has it, and `metadata.unspecified` marks it. */
+/** For requests without a known peer. No client has this address; `metadata.unspecified` is true for it. */
 const UNKNOWN_ADDRESS = '0.0.0.0';
 /** The contract requires a port; a Unix socket has none. Clients do not use port 1. */
 const UNKNOWN_PORT = '1';
@@ -48,11 +48,11 @@ export function readHead(request: HttpRequest, settings: CaptureSettings): Reque
   const { addresses, enrichment, redactor } = settings;
   const walk = walkHops(request, addresses);
   const { scheme, host, port } = forwardedOrigin(request, addresses, walk);
-  const ip = describeNormal(walk.client?.address ?? UNKNOWN_ADDRESS, enrichment);
+  const ip = describeNormalised(walk.client?.address ?? UNKNOWN_ADDRESS, enrichment);
   const verb = cleanText(cutText(textOf(request, 'method') || 'GET', MAX_VERB_LENGTH));
   return {
     ip,
-    // Listed one by one: see `describeNormal`.
+    // Listed one by one: see `describeNormalised`.
     request: {
       scheme,
       host,
@@ -91,7 +91,7 @@ export function redactedPath(
   }
 }
 
-/** A parameter of several segments is a list, or one text. */
+/** A parameter that spans several segments is an array or one string, depending on the router. */
 function secretsIn(params: unknown, { isSensitiveKey }: Redactor): readonly string[] {
   if (typeof params !== 'object' || params === null) return [];
   return Object.keys(params)
@@ -104,7 +104,7 @@ function secretsIn(params: unknown, { isSensitiveKey }: Redactor): readonly stri
 const FORMS = ['application/x-www-form-urlencoded', 'multipart/form-data'];
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
 
-/** Returns the contract's group of a body by its media type; undefined for any other, or without a type. */
+/** Returns the contract's key for a body of this media type; undefined for other types, or without one. */
 export function bodyKindOf(request: RequestLike): 'form' | 'json' | undefined {
   // `application/JSON; charset=utf-8` is `application/json` (RFC 9110 section 8.3.1).
   const [mediaType = ''] = (headerOf(request, 'content-type') ?? '').split(';', 1);
@@ -115,16 +115,16 @@ export function bodyKindOf(request: RequestLike): 'form' | 'json' | undefined {
 
 export function readParameters(
   request: HttpRequest,
-  { body, params }: Parsed,
+  { body, params }: ParsedParameters,
   { copyParameters }: CaptureSettings,
 ): RequestParameters | undefined {
   if (copyParameters === undefined) return undefined;
   const kind = bodyKindOf(request);
-  const hasRest = kind === undefined && !isAbsent(body);
+  const hasOtherBody = kind === undefined && !isAbsent(body);
   const parameters = copyParameters({
     query: queryTextOf(targetOf(request)),
     ...(kind === undefined ? {} : { [kind]: body }),
-    other: { ...(isAbsent(params) ? {} : { params }), ...(hasRest ? { body } : {}) },
+    other: { ...(isAbsent(params) ? {} : { params }), ...(hasOtherBody ? { body } : {}) },
   });
   return Object.keys(parameters).length === 0 ? undefined : parameters;
 }

@@ -45,8 +45,8 @@ type Source = (typeof SOURCES)[number];
 /** For the braces, and the four names with quotes, colons and commas. */
 const FRAME_BYTES = 128;
 
-/** A percent-encoded byte takes three characters: text after this factor could not fit. */
-const ENCODED_LENGTH = 4;
+/** Characters of encoded text that are read for each byte of the limit. A percent-encoded byte takes three. */
+const ENCODED_CHARS_PER_BYTE = 4;
 
 /**
  * Returns a function that copies parameters into plain JSON: cut to the limits, with secrets redacted, and
@@ -86,7 +86,7 @@ export function parameterCopier(
 
 function decoded(name: Source, value: unknown, maxBytes: number): unknown {
   const isEncoded = typeof value === 'string' && (name === 'query' || name === 'form');
-  return isEncoded ? new URLSearchParams(cutText(value, maxBytes * ENCODED_LENGTH)) : value;
+  return isEncoded ? new URLSearchParams(cutText(value, maxBytes * ENCODED_CHARS_PER_BYTE)) : value;
 }
 
 /** Parsers return an empty object if there is nothing to parse. */

@@ -21,8 +21,8 @@ const blockedResponse = (statusCode: number): BlockedResponse => ({
 });
 
 /**
- * Ends the request during which it is thrown: the host adapter responds with its `blockedStatus` (default
- * 403) and nothing of this error. Has `status` and `statusCode` for the error handlers of frameworks.
+ * Ends the request during which it is thrown: the host adapter responds with `status`, and reveals nothing
+ * else of this error. Has `status` and `statusCode` for the error handlers of frameworks.
  */
 export class RequestBlockedError extends Error {
   override readonly name = 'RequestBlockedError';

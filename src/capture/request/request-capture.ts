@@ -7,7 +7,7 @@ import {
 } from './capture-options.ts';
 import {
   type HttpRequest,
-  type Parsed,
+  type ParsedParameters,
   type RequestHead,
   readHead,
   readParameters,
@@ -47,7 +47,7 @@ interface HostFacts {
   /** Returns the status of a response that has begun. */
   readonly status?: (() => number | undefined) | undefined;
   /** Has the parsed body and the route's parameters. Default: the request. */
-  readonly parsed?: Parsed;
+  readonly parsed?: ParsedParameters;
   /** The host's own request: nested adapters recognise it. Default: the request. */
   readonly original?: object;
 }
@@ -72,12 +72,12 @@ export function scopeOf(
 /** Reads the head once, and the parameters again when a parser has changed them. */
 class CapturedRequest {
   readonly #request: HttpRequest;
-  readonly #parsed: Parsed;
+  readonly #parsed: ParsedParameters;
   readonly #settings: CaptureSettings;
   #head: RequestHead | undefined;
-  #seen: Parsed | undefined;
+  #seen: ParsedParameters | undefined;
 
-  constructor(request: HttpRequest, parsed: Parsed, settings: CaptureSettings) {
+  constructor(request: HttpRequest, parsed: ParsedParameters, settings: CaptureSettings) {
     this.#request = request;
     this.#parsed = parsed;
     this.#settings = settings;
@@ -107,7 +107,7 @@ class CapturedRequest {
     };
   }
 
-  #readParsed(): Parsed {
+  #readParsed(): ParsedParameters {
     return { body: readQuietly(this.#parsed, 'body'), params: readQuietly(this.#parsed, 'params') };
   }
 }

@@ -60,7 +60,7 @@ export class RequestScope {
   readonly blockedStatus: number;
   readonly request: object | undefined;
   /**
-   * What a reporter derived from the context. Not in a WeakMap, whose entries V8 keeps until the next full
+   * Data that a reporter derived from the context. Not in a WeakMap, whose entries V8 keeps until the next full
    * collection. Two reporters in the same request replace each other's.
    */
   cached: object | undefined;
@@ -87,8 +87,8 @@ export class RequestScope {
   context(): RequestContext {
     const { hasMore, status } = this.#options;
     const now = status && tryCall(status);
-    // The host's actual status counts more than the one of a block.
-    if (isStatus(now) && now !== this.#state.response?.status) this.answered({ status: now });
+    // The status that the host sent replaces the status of a block.
+    if (isStatus(now) && now !== this.#state.response?.status) this.addResponse({ status: now });
     if (this.#captured !== undefined && hasMore?.() === true) {
       this.#captured = undefined;
       this.#current = undefined;
@@ -109,7 +109,7 @@ export class RequestScope {
   }
 
   /** Adds facts about the response. */
-  answered(response: NonNullable<RequestState['response']>): void {
+  addResponse(response: NonNullable<RequestState['response']>): void {
     this.#state.response = { ...this.#state.response, ...response };
     this.#state.changes += 1;
   }
@@ -117,7 +117,7 @@ export class RequestScope {
   /** Marks the request as blocked by the agent. */
   block(block: Block): void {
     this.#state.block = block;
-    this.answered({ blocked: true, status: block.status });
+    this.addResponse({ blocked: true, status: block.status });
   }
 
   /** The error that blocked the request, even if the application caught it. */
@@ -140,7 +140,7 @@ export class RequestScope {
 
   /** Usually there is no user and no response; then the captured objects are used without a copy. */
   #build(): RequestContext {
-    // A request that cannot be read costs its context, never the event or the host.
+    // If the request cannot be read, only the context is lost, not the event.
     this.#captured ??= deepFreeze(tryCall(this.#read) ?? {});
     const { actor, http } = this.#captured;
     const { user, response } = this.#state;
@@ -151,7 +151,7 @@ export class RequestScope {
   }
 }
 
-/** As the contract has it. */
+/** The range of the contract. */
 const isStatus = (status: unknown): status is number =>
   Number.isInteger(status) && (status as number) >= 100 && (status as number) <= 599;
 

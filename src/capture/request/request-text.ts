@@ -45,15 +45,15 @@ export function pathOf(
   if (target === undefined || target === '') return '';
   const local = target.replace(ORIGIN, '');
   const end = local.search(/[?#]/);
-  const path = withoutSegments(end === -1 ? local : local.slice(0, end), secrets);
+  const path = redactSegments(end === -1 ? local : local.slice(0, end), secrets);
   if (path === '') return '/';
-  return fitText(withoutTokens(path, redactor), MAX_PATH_LENGTH, redactor).text;
+  return fitText(redactTokens(path, redactor), MAX_PATH_LENGTH, redactor).text;
 }
 
 /** Bounds the work, segments times secrets, since clients control both. */
 const MAX_SECRETS = 16;
 
-function withoutSegments(path: string, secrets: readonly string[]): string {
+function redactSegments(path: string, secrets: readonly string[]): string {
   if (secrets.length === 0) return path;
   if (secrets.length > MAX_SECRETS) return `/${REDACTED}`;
   const redacted = (segment: string): string => {
@@ -65,7 +65,7 @@ function withoutSegments(path: string, secrets: readonly string[]): string {
   return path.split('/').map(redacted).join('/');
 }
 
-function withoutTokens(path: string, redactor: Redactor): string {
+function redactTokens(path: string, redactor: Redactor): string {
   if (path.length < SHORTEST_TOKEN) return path;
   // Text after the limit is not shown.
   const segments = path.slice(0, MAX_PATH_LENGTH + SECRET_WINDOW).split('/');

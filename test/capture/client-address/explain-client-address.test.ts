@@ -40,11 +40,11 @@ describe('explainClientAddress', () => {
   });
 
   test.each<[string, string]>([
-    ['unknown', '"unknown": the proxy does not know it (RFC 7239 6.2)'],
-    ['_hidden', '"_hidden": the proxy hides it (RFC 7239 6.3)'],
-    ['0300.0250.1.1', '"0300.0250.1.1": not an IP address as net.isIP knows them'],
-    ['a'.repeat(1025), '"": longer than 1024 characters, and not read'],
-    [','.repeat(64), '"": more than 64 elements, and no more are read'],
+    ['unknown', '"unknown": the proxy does not know the address (RFC 7239 6.2)'],
+    ['_hidden', '"_hidden": the proxy hides the address (RFC 7239 6.3)'],
+    ['0300.0250.1.1', '"0300.0250.1.1": not an IP address that net.isIP accepts'],
+    ['a'.repeat(1025), '"": longer than 1024 characters, so it is not read'],
+    [','.repeat(64), '"": more than 64 elements, so the rest is not read'],
   ])('explains a refused hop and its effect (%#)', (token, why) => {
     expect(textOf(request({ 'x-forwarded-for': token }), TEN).split('\n')).toEqual([
       'The client address is 10.0.0.1 (hop 0, socket).',
@@ -56,7 +56,7 @@ describe('explainClientAddress', () => {
 
   test.each<[string, string]>([
     ['proto=https', '"proto=https": an element without "for"'],
-    ['for=a;for=b', '"for=a;for=b": not in the grammar of RFC 7239, or a parameter twice'],
+    ['for=a;for=b', '"for=a;for=b": breaks the grammar of RFC 7239, or repeats a parameter'],
   ])('explains hops of Forwarded: %s', (forwarded, why) => {
     const options = { ...TEN, addressHeader: 'forwarded' };
     expect(textOf(request({ forwarded }), options).split('\n')[2]).toBe(
@@ -86,7 +86,7 @@ describe('explainClientAddress', () => {
   test('says if the client is not known', () => {
     expect(textOf({ headers: {} }).split('\n')).toEqual([
       'The client address is not known.',
-      '- hop 0, socket: "": no address, and not trusted without one',
+      '- hop 0, socket: "": no address, and only a number of proxies can trust such a peer',
     ]);
   });
 
@@ -98,7 +98,7 @@ describe('explainClientAddress', () => {
     };
     const text = textOf(request(headers), TEN);
     expect(text.split('\n')[2]).toBe(
-      `- hop 1, x-forwarded-for: "\\n\\u001b[31m\\u00e9\\ud800${'x'.repeat(72)}…": not an IP address as net.isIP knows them`,
+      `- hop 1, x-forwarded-for: "\\n\\u001b[31m\\u00e9\\ud800${'x'.repeat(72)}…": not an IP address that net.isIP accepts`,
     );
     expect(text).not.toContain('secret');
   });

@@ -91,7 +91,7 @@ describe('a scope', () => {
     });
     for (const scope of [unreadable, new RequestScope(() => ({}))]) {
       scope.identify({ uid: 7 });
-      scope.answered({ status: 500 });
+      scope.addResponse({ status: 500 });
       expect(scope.context()).toEqual({});
     }
   });
