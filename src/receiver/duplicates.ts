@@ -30,7 +30,7 @@ export interface MemoryDuplicatesOptions extends OptionsOf<typeof OPTIONS> {}
 /** A longer id is stored as its digest, since senders control the length. */
 const MAX_KEPT_LENGTH = 64;
 
-const kept = (id: string): string =>
+const storedKey = (id: string): string =>
   id.length <= MAX_KEPT_LENGTH ? id : createHash('sha256').update(id).digest('base64');
 
 /**
@@ -55,11 +55,11 @@ export function createMemoryDuplicates(
   return {
     has: (ids) => {
       forget(clock.monotonicMs());
-      return new Set(ids.filter((id) => addedAtMs.has(kept(id))));
+      return new Set(ids.filter((id) => addedAtMs.has(storedKey(id))));
     },
     add: (ids) => {
       const now = clock.monotonicMs();
-      for (const id of ids.map(kept)) {
+      for (const id of ids.map(storedKey)) {
         addedAtMs.delete(id);
         addedAtMs.set(id, now);
       }
@@ -79,8 +79,8 @@ export class Deduplicator {
   }
 
   /**
-   * Resolves to the number of duplicates. Rejects if `handle` or the store fails; then the messages are new
-   * the next time.
+   * Resolves to the number of duplicates. Rejects if `handle` or the store fails; then the sender's
+   * retry counts as new.
    */
   async run(
     messages: readonly ReceivedMessage[],
@@ -88,8 +88,12 @@ export class Deduplicator {
   ): Promise<number> {
     const ids = [...new Set(messages.flatMap(({ id }) => id ?? []))];
     // A message that is sent again while it is being handled is a duplicate only if that succeeds.
-    for (let others = this.#others(ids); others.length > 0; others = this.#others(ids)) {
-      await Promise.all(others);
+    for (
+      let running = this.#overlapping(ids);
+      running.length > 0;
+      running = this.#overlapping(ids)
+    ) {
+      await Promise.all(running);
     }
     // Synchronously after the check, so that no other call can begin with the same ids.
     return await this.#mark(ids, async () => {
@@ -104,7 +108,7 @@ export class Deduplicator {
     });
   }
 
-  #others(ids: readonly string[]): Promise<void>[] {
+  #overlapping(ids: readonly string[]): Promise<void>[] {
     return ids.flatMap((id) => this.#inProgress.get(id) ?? []);
   }
 

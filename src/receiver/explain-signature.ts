@@ -30,7 +30,7 @@ const valid: SignatureExplanation = {
   isValid: true,
   faults: [],
   isProven: true,
-  text: 'The signature fits the body.',
+  text: 'The signature matches the body.',
 };
 
 /**
@@ -58,7 +58,7 @@ export function explainSignature(
   const bodies = variantsOf(bodyAsIs, BODY_MISTAKES);
   const found = search(bodies, variantsOf(key, KEY_MISTAKES), signature.value);
   if (found === undefined) {
-    // JSON that this library would write differently was changed.
+    // JSON that this library would spell differently was changed on the way.
     const isRespelled = bodies.some(({ faults }) => faults.includes('body-reserialised'));
     return guess(!isRespelled && isJson(bodyAsIs.value) ? 'other-secret' : 'body-changed');
   }

@@ -6,7 +6,7 @@ import {
   nodeRequest,
   writeAnswer,
 } from './node-handler.ts';
-import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
+import { checkReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** The used part of Express's request. */
 export interface ExpressRequestLike extends NodeRequestLike {
@@ -31,7 +31,7 @@ export function expressHandler(
   response: NodeResponseLike,
   next: (error?: unknown) => void,
 ) => void {
-  const checked = checkedReceiver(receiver);
+  const checked = checkReceiver(receiver);
   return (request, response, next) => {
     if (!isResponse(response)) {
       const error = invalidOption('expected the response of Express or node:http', ['response']);

@@ -6,7 +6,7 @@ import {
   nodeRequest,
   writeAnswer,
 } from './node-handler.ts';
-import { checkedReceiver, type WebhookReceiver } from './webhook-receiver.ts';
+import { checkReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** The used part of Fastify's request. */
 export interface FastifyRequestLike {
@@ -49,7 +49,7 @@ export interface FastifyPluginOptions {
 export function fastifyPlugin(
   receiver: WebhookReceiver,
 ): (app: FastifyLike, options?: FastifyPluginOptions) => Promise<void> {
-  const checked = checkedReceiver(receiver);
+  const checked = checkReceiver(receiver);
   return async (app, options = {}) => {
     const { path = '/' } = ownProperties(options);
     app.removeAllContentTypeParsers();

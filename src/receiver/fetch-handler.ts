@@ -3,13 +3,13 @@ import { ownProperties } from '../own-properties.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
-import { checkedReceiver, type WebhookReceiver, type WebhookRequest } from './webhook-receiver.ts';
+import { checkReceiver, type WebhookReceiver, type WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {
   /**
    * Keeps the process alive until a promise resolves, on platforms that stop it after the response
-   * (`context.waitUntil`, Next's `after`). If the platform has one for each request, create a handler for
-   * each, or use `answer: 'handled'`. If it throws, the response waits for the messages instead.
+   * (`context.waitUntil`, Next's `after`). If each request has its own `waitUntil`, create a handler
+   * for each request, or use `answer: 'handled'`. If it throws, the response waits for the messages instead.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }
@@ -22,7 +22,7 @@ export function fetchHandler(
   receiver: WebhookReceiver,
   options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
-  const checked = checkedReceiver(receiver);
+  const checked = checkReceiver(receiver);
   const { waitUntil } = ownProperties(options);
   return async (request) => {
     const { status, headers, text, handle } = await checked.receive(fetchRequest(request));
@@ -35,7 +35,7 @@ export function fetchHandler(
   };
 }
 
-/** Detached from its context it throws ("Illegal invocation"), which must not lose the messages. */
+/** Without its context `waitUntil` throws ("Illegal invocation"). The messages must not be lost then. */
 function isKept(work: Promise<unknown>, waitUntil: FetchHandlerOptions['waitUntil']): boolean {
   try {
     ignoreRejection(waitUntil?.(work));

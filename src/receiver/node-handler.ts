@@ -4,7 +4,7 @@ import { readProperty } from '../own-properties.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
 import {
-  checkedReceiver,
+  checkReceiver,
   type WebhookAnswer,
   type WebhookReceiver,
   type WebhookRequest,
@@ -162,11 +162,11 @@ export function writeAnswer(
 export function nodeHandler(
   receiver: WebhookReceiver,
 ): (request: NodeRequestLike, response: NodeResponseLike) => void {
-  const checked = checkedReceiver(receiver);
+  const checked = checkReceiver(receiver);
   return (request, response) => {
     checked.receive(nodeRequest(request, request)).then(
       (answer) => writeAnswer(response, answer, request),
-      // ERR_RAW_BODY_GONE, which `onError` has got.
+      // ERR_RAW_BODY_GONE, which was passed to `onError`.
       () =>
         writeAnswer(response, { status: 500, headers: {}, text: '', handle: undefined }, request),
     );

@@ -25,7 +25,7 @@ type OfKnownType<M extends { readonly message_type: string }> = M extends unknow
 /** An element of format v1 in the received reading. */
 export type ReceivedV1 = ReturnType<typeof WebhookMessageV1.parse>;
 
-/** A field whose value may be a word that this version of the library does not know. */
+/** A field whose value may be unknown to this version of the library. */
 export type UnknownField = 'message_type' | 'event_category' | 'event_kind' | 'pulse_genre';
 
 interface Common {
@@ -36,7 +36,7 @@ interface Common {
    * response. `null` if it has none.
    */
   readonly id: string | null;
-  /** Fields with words that were added later: handle what you know, skip what you do not. */
+  /** Fields whose values were added to the contract later. Skip messages that you cannot handle. */
   readonly unknown: readonly UnknownField[];
 }
 
@@ -61,8 +61,8 @@ export interface ParsedBody {
 
 /**
  * Parses the body of a request: a JSON array of 1 to 1000 messages of format v2 or v1, recognised by the
- * elements. Invalid elements are in `refused`, so that the others can be handled; unknown words are no
- * error and are listed in `unknown`.
+ * elements. Invalid elements are in `refused`, so that the others can be handled; fields with unknown
+ * values are listed in `unknown`, and are no error.
  *
  * Call it only after `verify` has returned true.
  *
@@ -146,12 +146,12 @@ const isOfKnownType = (found: ReceivedV2): found is KnownV2 =>
 
 function unknownOfV2(found: ReceivedV2): UnknownField[] {
   if (!isOfKnownType(found)) return ['message_type'];
-  return found.message_type === 'security_event' ? unknownWords(found.message) : [];
+  return found.message_type === 'security_event' ? unknownValues(found.message) : [];
 }
 
 function unknownOfV1(element: ReceivedV1): UnknownField[] {
   return ['security_event', 'pulse'].includes(element.svc_payload_type)
-    ? unknownWords(element)
+    ? unknownValues(element)
     : [];
 }
 
@@ -161,9 +161,9 @@ const VOCABULARIES: readonly (readonly [UnknownField, readonly string[]])[] = [
   ['pulse_genre', PULSE_GENRES],
 ];
 
-function unknownWords(fields: object): UnknownField[] {
-  return VOCABULARIES.flatMap(([field, words]) => {
-    const word: unknown = Object.hasOwn(fields, field) ? Reflect.get(fields, field) : undefined;
-    return typeof word === 'string' && !words.includes(word) ? [field] : [];
+function unknownValues(fields: object): UnknownField[] {
+  return VOCABULARIES.flatMap(([field, known]) => {
+    const value: unknown = Object.hasOwn(fields, field) ? Reflect.get(fields, field) : undefined;
+    return typeof value === 'string' && !known.includes(value) ? [field] : [];
   });
 }

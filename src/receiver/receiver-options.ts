@@ -70,8 +70,8 @@ const OPTIONS = {
    */
   maxHandlingBytes: option<number>(integer(1, 100_000_000_000), 2 ** 26),
   /**
-   * Refuses requests of format v2 whose time of sending differs more from now: see `isFresh`. 0 to
-   * 2,147,483,647 milliseconds; default: no limit.
+   * Maximum distance between now and the time of sending in format v2, in milliseconds; other requests are
+   * refused with 401: see `isFresh`. 0 to 2,147,483,647; default: no limit.
    */
   toleranceMs: optional<number>(integer(0, MAX_TIMER_MS)),
   /** Remembers handled messages. Default: 100,000 ids in memory; `false`: duplicates are passed on. */
@@ -79,7 +79,7 @@ const OPTIONS = {
     usable('a store of duplicates or false', (value) => value === false || isStore(value)),
   ),
   /**
-   * Handles invalid elements, so that the others of their request are handled. Without it such a request is
+   * Handles invalid elements; the valid ones of the request go to `onMessages`. Without it such a request is
    * refused with 400, and a sender of this library bisects it until the invalid message is alone.
    */
   onInvalid: optional<(elements: readonly RefusedElement[]) => unknown>(A_FUNCTION),
@@ -133,7 +133,7 @@ function listOf(secret: ReceiverSecret): readonly string[] {
     if (one.trim() !== '') return one;
     // From an empty environment variable or file: anyone could guess it.
     throw new SecurityEventError('ERR_INVALID_SECRET', {
-      detail: 'it must have more than white space',
+      detail: 'it consists of white space',
       path: ['secret'],
     });
   });

@@ -30,7 +30,7 @@ export const REFUSALS = {
   stale: refusal(401),
   /** `maxHandlingBytes` or `maxUnverifiedBytes` is exceeded. */
   busy: refusal(503, { 'retry-after': '5' }),
-  /** `onMessages`, `secret` or the store of duplicates failed; `onError` has the error. */
+  /** `onMessages`, `onInvalid`, `secret` or the store of duplicates failed; `onError` gets the error. */
   failed: refusal(500),
 } as const;
 

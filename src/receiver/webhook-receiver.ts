@@ -47,14 +47,14 @@ export interface WebhookReceiver {
 }
 
 /**
- * Returns the receiver. Throws `ERR_INVALID_OPTION` for anything else, such as options, when the adapter is
- * created rather than at its first request.
+ * Returns the receiver. Throws `ERR_INVALID_OPTION` for anything else, such as options: a mistake shows when
+ * the adapter is created, not at its first request.
  */
-export function checkedReceiver(receiver: WebhookReceiver): WebhookReceiver {
+export function checkReceiver(receiver: WebhookReceiver): WebhookReceiver {
   const given: unknown = receiver;
   const isObject = typeof given === 'object' && given !== null;
   if (isObject && typeof readProperty(given, 'receive') === 'function') return receiver;
-  throw invalidOption('expected what `createWebhookReceiver` made', ['receiver']);
+  throw invalidOption('expected the result of `createWebhookReceiver`', ['receiver']);
 }
 
 /**

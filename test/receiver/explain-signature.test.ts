@@ -140,7 +140,7 @@ describe('why a signature does not match', () => {
       isValid: true,
       faults: [],
       isProven: true,
-      text: 'The signature fits the body.',
+      text: 'The signature matches the body.',
     });
   });
 
