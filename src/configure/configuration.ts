@@ -105,10 +105,10 @@ export interface DescribedSettings {
  * Every method except `describe`, `secretOf` and `test` writes, atomically: concurrent changes, also of
  * other processes, are not lost.
  *
- * They reject with `ERR_UNKNOWN_APPLICATION` for an id that was not saved, `ERR_SETTINGS_FAILED` if the
- * stored text is invalid, `ERR_CONFIGURATION_FAILED` if reading or writing failed, and
- * `ERR_INVALID_OPTION`, `ERR_INVALID_URL` or `ERR_INVALID_SECRET` for invalid arguments. No error contains
- * a secret or a URL.
+ * Methods that need a saved application, or its URL and secret, reject with `ERR_UNKNOWN_APPLICATION`;
+ * `save`, `discard` and `remove` return false instead. All reject with `ERR_SETTINGS_FAILED` if the stored
+ * text is invalid, `ERR_CONFIGURATION_FAILED` if reading or writing failed, and `ERR_INVALID_OPTION`,
+ * `ERR_INVALID_URL` or `ERR_INVALID_SECRET` for invalid arguments. No error contains a secret or a URL.
  */
 export interface Configuration {
   /** Creates or replaces the draft. Delivery uses the saved settings until `save`. */

@@ -16,7 +16,7 @@ export interface Draft {
   readonly secret: string;
 }
 
-/** Read for each call, so a change may set its keys. */
+/** A copy for one call, which may modify it. */
 export interface ConfiguredSettings {
   format: OrganisationFormat;
   /** By id, as saved. */

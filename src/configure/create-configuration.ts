@@ -248,7 +248,9 @@ export class StoredConfiguration implements Configuration {
       }),
     );
     if (isChanged !== undefined) return isChanged;
-    throw new SecurityEventError('ERR_CONFIGURATION_FAILED', { detail: 'nothing was changed' });
+    throw new SecurityEventError('ERR_CONFIGURATION_FAILED', {
+      detail: 'the store did not call change',
+    });
   }
 }
 

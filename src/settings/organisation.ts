@@ -27,7 +27,7 @@ export interface OrganisationSchemas<Application, Drafts = unknown> {
   readonly drafts: SettingsSchema<Drafts>;
 }
 
-/** Settings whose applications and drafts are not validated. */
+/** The top level. Applications, and drafts (webhooks that are not saved yet), are validated later. */
 interface Envelope {
   readonly format: OrganisationFormat;
   readonly applications: Readonly<Record<string, unknown>>;

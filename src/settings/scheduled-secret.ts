@@ -24,9 +24,9 @@ export type StoredSecret = string | ScheduledSecret;
 export const storedSecretSchema = (): z.ZodType<StoredSecret> =>
   z.union([z.string().min(1), scheduledSecretSchema()], {
     error: (issue) =>
-      expecting(
-        'a non-empty string or { current, next, nextFrom }, nextFrom being a time of ISO 8601',
-      )(issue),
+      expecting('a non-empty string or { current, next, nextFrom }, with nextFrom in ISO 8601')(
+        issue,
+      ),
   });
 
 const scheduledSecretSchema = (): z.ZodType<ScheduledSecret> =>

@@ -18,9 +18,9 @@ export interface ApplicationTls {
 
 /** One application. Has both `url` and `secret`, or neither: an agent that only enqueues needs none. */
 export interface ApplicationSettings {
-  /** Required for format 1, whose incidents have both. Default in test messages: the application's id. */
+  /** Required for format 1, whose incidents contain it. Default in test messages: the application's id. */
   readonly name?: string | undefined;
-  /** Likewise. Default in test messages: the empty string. */
+  /** Required for format 1, too. Default in test messages: the empty string. */
   readonly environment?: string | undefined;
   /** Absolute, http or https, without credentials. */
   readonly url?: string | undefined;
@@ -36,8 +36,8 @@ export interface ApplicationSettings {
   /** Maximum number of requests per second, for all processes that share a queue. 0.001 to 1000000; default no limit. */
   readonly maxRequestsPerSecond?: number | undefined;
   /**
-   * Maximum number of messages per second, for all processes that share a queue. A request has at most those of one
-   * second. 0.001 to 1000000; default no limit.
+   * Maximum number of messages per second, for all processes that share a queue. A request contains at most
+   * the messages of one second. 0.001 to 1000000; default no limit.
    */
   readonly maxMessagesPerSecond?: number | undefined;
 }
@@ -131,7 +131,7 @@ const checked = <T>(isUsable: (value: unknown) => boolean, expected: string) =>
 const secret = () =>
   checked<NonNullable<ApplicationSettings['secret']>>(
     (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
-    'a non-empty string or a function that gives one',
+    'a non-empty string or a function that returns one',
   );
 
 const notARate = ({ input }: z.core.$ZodRawIssue): string =>
@@ -145,14 +145,14 @@ const selection = (what: string) =>
     error: expecting(`an object of ${what}, each true or false`),
   });
 
-/** Returns why a playbook cannot be selected by this slug, besides the `others`. */
+/** Returns why a slug cannot select a playbook: it is empty, or one of the `others`. */
 export function playbookFault(
   slug: string,
   others: { readonly has: (slug: string) => boolean },
 ): string | undefined {
   if (slug === '') return 'expected the name of a playbook to have a letter or a digit';
   if (!others.has(slug)) return undefined;
-  return 'expected each playbook once, found another name of the same slug';
+  return 'expected each playbook once, found another name with the same slug';
 }
 
 /** Converts names to slugs. */

@@ -25,8 +25,8 @@ import {
 } from './source.ts';
 
 /**
- * Retries begin after 5 s, 30 s and 2 min, so with the default `maxAgeMs` an outdated URL or secret costs a
- * message two attempts. And an application in use is looked up at most twice a minute.
+ * The first retries wait 5 s, 30 s and 2 min, so with the default `maxAgeMs` an outdated URL or secret costs
+ * a message two attempts. An application in use is looked up at most twice a minute.
  */
 const OPTIONS = {
   /**

@@ -43,8 +43,8 @@ const OPTIONS = {
    */
   secretOf: optional<(applicationId: string) => string | Promise<string>>(A_FUNCTION),
   /**
-   * Called with the error of `reload`, once for each fault: an invalid change, a missing file. Its errors
-   * and rejections are ignored. Default: none.
+   * Called once for each fault, such as an invalid change or a missing file, with the error with which
+   * `reload` rejects. Its errors and rejections are ignored. Default: none.
    */
   onFailed: optional<(error: SecurityEventError) => void>(A_FUNCTION),
 } as const;

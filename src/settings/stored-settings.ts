@@ -53,7 +53,7 @@ export function* readStored<Drafts>(
 
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
-/** Its error has not the parser's as cause: that quotes the text around the fault, which may be a secret. */
+/** Does not set the parser's error as `cause`: it quotes the text at the fault, which may be a secret. */
 function parseJson(text: string): unknown {
   const json = text.replace(BYTE_ORDER_MARK, '');
   try {
@@ -67,11 +67,11 @@ function parseJson(text: string): unknown {
 /** Takes only the position from the parser's message, if it has one. */
 function placeOf(error: unknown, json: string): string {
   const { message } = error as Error;
-  if (message.includes(' end of JSON')) return ', which ends too early';
+  if (message.includes(' end of JSON')) return '; the text ends too early';
   const position = / at position (\d+)/.exec(message)?.[1];
   if (position === undefined) return '';
   const lines = json.slice(0, Number(position)).split('\n');
-  return `, which ends in line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
+  return `; the error is in line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
 }
 
 /**

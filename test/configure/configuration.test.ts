@@ -576,7 +576,7 @@ describe('stored settings', () => {
     const store: SettingsStore = { read: async () => undefined, update: async () => {} };
     await expect(createConfiguration({ store }).upgradeFormat()).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_FAILED',
-      message: expect.stringContaining('nothing was changed') as string,
+      message: expect.stringContaining('the store did not call change') as string,
     });
   });
 

@@ -132,13 +132,18 @@ describe('a settings file', () => {
 
   test.each<[string, string, string, readonly PropertyKey[]]>([
     ['no JSON', '{ "applications": hunter2 }', 'expected JSON. ', []],
-    ['a fault', '{\n "hunter2": 1 "b" }', 'expected JSON, which ends in line 2, column 15. ', []],
-    ['half of JSON', '{ "applications": 1', 'expected JSON, which ends in line 1, column 20. ', []],
-    ['nothing', '', 'expected JSON, which ends too early. ', []],
+    ['a fault', '{\n "hunter2": 1 "b" }', 'expected JSON; the error is in line 2, column 15. ', []],
+    [
+      'half of JSON',
+      '{ "applications": 1',
+      'expected JSON; the error is in line 1, column 20. ',
+      [],
+    ],
+    ['nothing', '', 'expected JSON; the text ends too early. ', []],
     [
       'a secret of another kind',
       JSON.stringify({ applications: { shop: { ...SHOP, secret: ['hunter2'] } } }),
-      'expected a non-empty string or { current, next, nextFrom }, nextFrom being a time of ISO 8601, found an array',
+      'expected a non-empty string or { current, next, nextFrom }, with nextFrom in ISO 8601, found an array',
       ['applications', 'shop', 'secret'],
     ],
     [

@@ -17,7 +17,7 @@ const FULL = {
   tls: { ca: ['ca-1', Buffer.from('ca-2')], cert: 'cert', key: Buffer.from('key') },
 };
 
-const A_SECRET = 'expected a non-empty string or a function that gives one';
+const A_SECRET = 'expected a non-empty string or a function that returns one';
 const MODULES = 'expected an object of modules, each true or false';
 const A_PEM = 'expected PEM as a string or a Buffer';
 const PEMS = `${A_PEM}, or a non-empty array of them`;
@@ -120,7 +120,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
     [
       'playbooks.block_ips',
       { playbooks: { 'Block IPs': true, block_ips: false } },
-      'expected each playbook once, found another name of the same slug',
+      'expected each playbook once, found another name with the same slug',
     ],
     ['tls.key', { tls: { cert: 'c' } }, 'expected key beside cert, found nothing'],
     ['tls.cert', { tls: { cert: '', key: 'k' } }, `${A_PEM}, found an empty string`],
