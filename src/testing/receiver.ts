@@ -17,8 +17,8 @@ export interface ReceiverOptions {
   readonly secret?: string | readonly string[];
   /**
    * One step for each request, in the order in which their headers arrive; or a function that returns the
-   * step of a request that was read. Connection faults apply to the next connection, and only work in a
-   * list. A reading fault that a function returns applies after the request was read.
+   * step of a request that was read. Connection faults apply to the next connection, and only work in
+   * a list or as `otherwise`. A reading fault that a function returns applies after the request was read.
    */
   readonly script?: Script;
   /** The step of requests after the end of the script. Default `{ status: 200 }`. */

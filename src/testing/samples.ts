@@ -36,7 +36,7 @@ function merged(base: unknown, over: unknown): unknown {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The message types, including `injection_` and a word. */
+/** The message types, including those that begin with `injection_`. */
 export type SampleMessageType = WebhookMessageV2['message_type'];
 export type SamplePayloadType = WebhookMessageV1['svc_payload_type'];
 

@@ -34,7 +34,8 @@ function checkStep(given: Step, path: readonly PropertyKey[]): Step {
 
 function mistakeIn(step: Step): string | undefined {
   if (!isObject(step)) return 'expected an object';
-  if ('fault' in step && !FAULTS.includes(step.fault)) return 'an unknown fault';
+  if ('fault' in step && !FAULTS.includes(step.fault))
+    return `fault: expected one of ${FAULTS.join(', ')}`;
   for (const [name, max] of Object.entries(MAXIMA)) {
     if (!isWithin(Reflect.get(step, name), max)) return `${name}: expected 0 to ${max}`;
   }
@@ -52,7 +53,7 @@ function mistakeInReply(reply: Reply): string | undefined {
       validateHeaderValue(name, value);
     }
   } catch {
-    return 'a header that cannot be sent';
+    return 'headers: expected valid names and values';
   }
   return undefined;
 }

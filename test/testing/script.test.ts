@@ -31,8 +31,8 @@ describe('a function', () => {
 
 describe('refuses an invalid step:', () => {
   test.each<[string, unknown]>([
-    ['an unknown fault', { fault: 'explode' }],
-    ['an unknown fault', { fault: 'toString' }],
+    ['fault: expected one of reset-on-connect, ', { fault: 'explode' }],
+    ['fault: expected one of reset-on-connect, ', { fault: 'toString' }],
     ['status: expected 200 to 599', { status: 199 }],
     ['status: expected 200 to 599', { status: 600 }],
     ['status: expected 200 to 599', { status: 200.5 }],
@@ -45,9 +45,9 @@ describe('refuses an invalid step:', () => {
     ['afterBytes: expected 0 to 9007199254740991', { fault: 'reset-during-body', afterBytes: '1' }],
     ['inflatedBytes: expected 0 to 9007199254740991', { fault: 'gzip-bomb', inflatedBytes: -1 }],
     ['body: expected text or bytes', { status: 200, body: { ok: true } }],
-    ['a header that cannot be sent', { status: 200, headers: { 'x-a': 'a\nb' } }],
-    ['a header that cannot be sent', { status: 200, headers: { 'x a': 'b' } }],
-    ['a header that cannot be sent', { status: 503, retryAfter: '1\r\n' }],
+    ['headers: expected valid names and values', { status: 200, headers: { 'x-a': 'a\nb' } }],
+    ['headers: expected valid names and values', { status: 200, headers: { 'x a': 'b' } }],
+    ['headers: expected valid names and values', { status: 503, retryAfter: '1\r\n' }],
   ])('%s, of %j', (detail, step) => {
     const fault = (path: unknown[]) =>
       expect.objectContaining({
