@@ -34,7 +34,7 @@ export const usageError = (message: string, hint?: string): CommandError =>
 export const environmentError = (message: string, hint?: string): CommandError =>
   new CommandError(3, message, hint);
 
-/** Plain words for Node's error codes. Other codes are printed as they are. */
+/** Texts for Node's error codes. Other codes are printed as they are. */
 const SYSTEM_MESSAGES = new Map([
   ...getSystemErrorMap().values(),
   ['EISDIR', 'is a directory'],

@@ -12,8 +12,8 @@ export const V1_ALIASES_OPTION = {
 } as const;
 
 const SECRET =
-  'Use the same secret at both ends, and verify the raw body. `security-events listen` in place of ' +
-  'the receiver shows the cause.';
+  'Use the same secret at both ends, and verify the raw body. ' +
+  'Run `security-events listen` in place of the receiver to see the cause.';
 const GATEWAY = 'A proxy got no answer from the receiver. Is it running, and fast enough?';
 const CONTENT =
   'must accept a JSON array and ignore unknown message types such as `test`. A receiver of the ' +
@@ -36,7 +36,7 @@ const BY_STATUS: Readonly<Record<string, string>> = {
   429: 'The receiver limits its requests. A sender waits as long as Retry-After says.',
   '4xx': `The receiver ${CONTENT}`,
   502: GATEWAY,
-  503: GATEWAY,
+  503: 'The receiver is overloaded, or a proxy cannot reach it. Is it running?',
   504: GATEWAY,
   '5xx': 'The receiver failed. See its log.',
 };

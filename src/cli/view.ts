@@ -90,7 +90,7 @@ const command = defineCommand({
     const port = integerOf('--port', options.port ?? '0', [0, 65_535]);
     const url = await openServer(server, '127.0.0.1', port);
     try {
-      const page = inspector.urlAt(url, { source: name, hint: 'The file has no JSON values yet.' });
+      const page = inspector.urlAt(url, { source: name, hint: 'There are no JSON values yet.' });
       await output.write(`Inspect ${name} at ${page}\n`);
       if (name === path) {
         let file: FileHandle | undefined = await open(path);

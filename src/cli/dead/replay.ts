@@ -161,7 +161,10 @@ function changingCommand<const T extends OptionTable>({
         const what = `${wholeNumber(left)} of ${printable(id)} not ${done}`;
         await errors.write(`${what}: the destination answered 410 and is closed. Use --reopen.\n`);
       }
-      if (isFull) await errors.write('The queue is full. Replay the rest after deliveries.\n');
+      if (isFull)
+        await errors.write(
+          'The queue is full. Replay the rest once messages have been delivered.\n',
+        );
       return isFull || Object.keys(closed).length > 0 ? 1 : exitCode;
     },
   });

@@ -120,7 +120,7 @@ export function messageRows(found: ReceivedMessage, now: number): MessageRow[] {
   ];
 }
 
-/** The type, and which of its words this version does not know. */
+/** The type, and the fields whose values this version does not know. */
 export function messageTitle(found: ReceivedMessage): string {
   const type = found.format === 2 ? found.message.message_type : found.message.svc_payload_type;
   const unknown = found.unknown.length === 0 ? '' : ` (unknown: ${found.unknown.join(', ')})`;

@@ -171,8 +171,8 @@ const command = defineCommand({
     ui: flag('Also serve a page that shows requests as they arrive, to this machine only.'),
   },
   notes: [
-    'Without a secret, generates one for this run and prints the command that sends a test message ' +
-      'with it. Only you can read its file, which is removed at the end.',
+    'Without a secret, generates one for this run, in a file that only you can read, and prints the ' +
+      'command that sends a test message with it. The file is removed at the end.',
     'With --ui, open the printed address in a browser. The random part of it keeps others out, so do ' +
       'not share it. The page shows the last 1,000 requests and can send them to --forward again.',
     'With --json, each line has an event: listening (url, page), message (request, status, format, id, ' +

@@ -47,7 +47,7 @@ const placeText = ({ line, index }: Place): string =>
 
 const REASONS: Readonly<Record<Cause['reason'], string>> = {
   'attempts-exhausted': 'after all attempts',
-  'horizon-passed': 'within the time of the schedule',
+  'horizon-passed': 'the time for retries is over',
   'wait-too-long': 'the receiver asked for a longer wait',
   'too-large': 'too large for a request',
   aborted: 'interrupted',
@@ -57,7 +57,7 @@ const REASONS: Readonly<Record<Cause['reason'], string>> = {
 const WHY_NOT_SENT: Readonly<Record<SendEnd, string>> = {
   complete: '',
   'invalid-input': 'the input is invalid',
-  'receiver-down': 'the receiver accepted none of the messages before',
+  'receiver-down': 'the receiver accepted none of the earlier messages',
   interrupted: 'interrupted',
   'input-failed': 'the input could not be read',
 };
@@ -102,7 +102,7 @@ const send = defineCommand({
   options: {
     ...SECRET_OPTIONS,
     format: option('2|1', 'Format of the messages; they are not converted. Default 2.'),
-    dialect: option('strict|open', 'open accepts words outside the vocabularies. Default strict.'),
+    dialect: option('strict|open', 'open accepts values outside the vocabularies. Default strict.'),
     retries: option(
       'TIME,…',
       'Waits between attempts; none disables retries. Default 500ms,2s,5s.',

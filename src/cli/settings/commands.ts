@@ -174,7 +174,9 @@ const select = settingsCommand({
     'all-modules': flag('Let all modules send.'),
     'all-playbooks': flag('Let all playbooks send.'),
   },
-  notes: ['As soon as one is named, only those that are on send.'],
+  notes: [
+    'Once a module is named, only the modules that are on send messages; likewise playbooks.',
+  ],
   examples: [
     "select settings.json --application shop-1 --module waf=on --playbook 'Block IPs=off'",
   ],

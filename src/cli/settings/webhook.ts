@@ -81,7 +81,7 @@ export const set = settingsCommand({
     ...NO_TEST_OPTION,
   },
   notes: [
-    "By default uses the application's saved secret, or else SECURITY_EVENTS_SECRET. " +
+    "By default uses the secret of the application's draft or saved URL, or else SECURITY_EVENTS_SECRET. " +
       'Use --draft if the receiver does not have the secret yet.',
     'Creates FILE if necessary (mode 0600). If the test fails, exits with 1 and changes nothing.',
   ],
@@ -174,8 +174,8 @@ export const rotate = settingsCommand({
     in: option('TIME', 'When the new secret takes over, such as 12h; 0 means now. Default 24h.'),
   },
   notes: [
-    'Attempts are signed with the old secret before that time and with the new one afterwards. Until ' +
-      'then, give the receiver the new secret, so that it accepts both. Run the command again to ' +
+    'Attempts are signed with the old secret before that time and with the new one afterwards. Give ' +
+      'the receiver the new secret before, so that it accepts both. Run the command again to ' +
       'choose another new secret.',
   ],
   examples: ['rotate settings.json --application shop-1 --secret-file next.secret --in 48h'],

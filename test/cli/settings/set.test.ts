@@ -91,7 +91,7 @@ describe('settings set', () => {
         status: 503,
         durationMs: expect.any(Number) as number,
         bytes: receiver.requests[0]?.body.length,
-        advice: expect.stringContaining('A proxy got no answer') as string,
+        advice: expect.stringContaining('The receiver is overloaded') as string,
       },
     });
   });
