@@ -1,7 +1,7 @@
 /** Deeply frozen plain data, and its type. */
 import type { JsonValue } from './json-value.ts';
 
-/** Types that are not changed. */
+/** Types that {@link Frozen} leaves unchanged. */
 type Opaque = Date | ((...given: never) => unknown);
 
 // Named types, since the compiler cannot expand an infinite type.

@@ -11,8 +11,8 @@ const words = lazyValue(() => new RegExp(WORD, 'gu'));
 /**
  * Returns the slug of a playbook's name (D16): lowercase words joined by underscores; a dot between two words
  * is kept. `slugify('Block IPs v2.1 - Account Takeover')` is `block_ips_v2.1_account_takeover`. Keeps letters
- * and digits of every script, folds compatibility forms (NFKC), and drops combining marks. Returns `''` if
- * the name has no letters or digits.
+ * and digits of every script, folds compatibility forms (NFKC), and drops combining marks (such as the vowel
+ * signs of Hindi) and modifier letters (such as `ー`). Returns `''` if the name has no letters or digits.
  */
 export function slugify(name: string): string {
   const folded = name

@@ -55,7 +55,7 @@ class MemoryIncidents implements IncidentStore {
   }
 
   record(report: IncidentReport): IncidentChanges {
-    const incident = this.#see(report);
+    const incident = this.#touch(report);
     const reported = incident.channels[report.channel];
     const changes = {
       isFirst: !reported.isCreated,
@@ -64,7 +64,7 @@ class MemoryIncidents implements IncidentStore {
       newAccounts: this.#addNew(reported, 'account', report.accounts),
     };
     reported.isCreated = true;
-    this.#forgetBeyond(incident);
+    this.#forgetOverLimits(incident);
     return changes;
   }
 
@@ -76,9 +76,9 @@ class MemoryIncidents implements IncidentStore {
     this.#remove(reported, 'account', newAccounts);
   }
 
-  #see(report: IncidentReport): KnownIncident {
+  #touch(report: IncidentReport): KnownIncident {
     const nowMs = this.#clock.monotonicMs();
-    this.#forgetBefore(nowMs - this.#limits.retentionMs);
+    this.#forgetSeenBefore(nowMs - this.#limits.retentionMs);
     const key = keyOf(report);
     const known = this.#known.get(key);
     const incident = known ?? unseen(report.at);
@@ -89,7 +89,7 @@ class MemoryIncidents implements IncidentStore {
     return incident;
   }
 
-  #forgetBefore(seenAtMs: number): void {
+  #forgetSeenBefore(seenAtMs: number): void {
     for (const [key, incident] of this.#known) {
       if (incident.seenAtMs >= seenAtMs) return;
       this.#forget(key, incident);
@@ -113,7 +113,7 @@ class MemoryIncidents implements IncidentStore {
     }
   }
 
-  #forgetBeyond(current: KnownIncident): void {
+  #forgetOverLimits(current: KnownIncident): void {
     const { maxIncidents, maxAddressesAndAccounts } = this.#limits;
     for (const [key, incident] of this.#known) {
       if (this.#known.size <= maxIncidents && this.#keyCount <= maxAddressesAndAccounts) return;

@@ -33,8 +33,8 @@ export interface LineSink {
   /** Resolves when every line accepted before the call is written or lost, and files are synced. */
   flush(): Promise<void>;
   /**
-   * Closes our descriptors and drops pending lines, at once. Returns the number of dropped lines; a stream may
-   * still write its own. Our listeners are removed when these settle. Never closes the caller's descriptors or streams.
+   * Closes our descriptors and gives up the pending lines, at once. Returns their number. The caller's stream
+   * may still write them; our listeners stay until it has. Never closes the caller's descriptors or streams.
    */
   close(): number;
 }

@@ -26,8 +26,8 @@ export type SkippedReason =
  *
  * - `delivered`: the receiver accepted it.
  * - `dead`: no attempts are left; it is a dead letter. `reason` says why.
- * - `discarded`: it was given up, or returned when the sender was closed. `reason` says why.
- * - `accepted`: it waits in a queue from which another or a later process delivers it.
+ * - `discarded`: the sender was closed first, and returned it. `reason` says why.
+ * - `accepted`: its result is unknown. Another or a later process delivers it, or the caller's own sender.
  * - `skipped`: it is not sent; `reason` says why.
  * - `rejected`: it could not be sent, and `onRejected` was called; `reason` is the error code.
  */

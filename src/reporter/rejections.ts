@@ -41,7 +41,10 @@ export class Rejections {
     this.#onRejected = onRejected;
   }
 
-  /** Counts and reports the first rejection of an event on a channel; ignores later ones. Returns the error. Never throws. */
+  /**
+   * Counts and reports the first rejection of an event on a channel; ignores later ones. Returns the error.
+   * Never throws.
+   */
   add(by: RejectedChannel, call: EventCall, error: SecurityEventError): SecurityEventError {
     // A rejected incident is added again if the store then fails to retract it.
     if (this.#rejected[by].has(call)) return error;
