@@ -42,7 +42,7 @@ export const FIELD_TABLE: Readonly<Partial<Record<EventField, string>>> = {
 const OUTCOMES: Readonly<Record<Outcome | 'aborted', string>> = {
   delivered: 'answered with 200 to 299',
   later: 'failed; retried by the schedule',
-  smaller: 'too large; sent again at once in smaller requests',
+  smaller: 'too large; sent again in smaller requests',
   pause: 'like `later`; nothing goes to the destination before its Retry-After',
   close: 'answered with 410; a second one closes the destination',
   dead: 'one message alone is too large',

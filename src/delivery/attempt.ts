@@ -7,6 +7,7 @@ import { SIGNATURE_HEADER } from '../webhook/request-headers.ts';
 import { parseRetryAfter } from '../webhook/retry.ts';
 import { sign } from '../webhook/signature.ts';
 
+/** What all attempts of a sender, or of a call of `sendWebhook`, share. */
 export interface Sending extends Omit<TimeLimit, 'ms'> {
   readonly poster: Poster;
   /** All headers but the signature. */

@@ -23,13 +23,13 @@ export function startBudget(max: number): Budget {
   return { max, passed: 0, successes: 0 };
 }
 
-/** Returns half of what was refused, or the largest size that is known to pass. */
+/** Lowers the budget to half of the refused size, or to the largest size that passed if that is more. */
 export function afterTooLarge({ passed }: Budget, size: number): Budget {
   const known = passed < size ? passed : 0;
   return { max: Math.max(1, Math.floor(size / 2), known), passed: known, successes: 0 };
 }
 
-/** A request that leaves most of the budget unused says nothing about it. */
+/** Raises the budget after enough successes. Those of requests below half of it do not count. */
 export function afterPassed(budget: Budget, size: number, limits: BudgetLimits): Budget {
   const { max, growAfterSuccesses, growth } = limits;
   const passed = Math.max(budget.passed, size);

@@ -8,7 +8,7 @@ import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import type { Outcome } from '../webhook/outcome.ts';
 import { jittered } from '../webhook/retry.ts';
 import { afterPassed, afterTooLarge, type Budget, startBudget } from './budget.ts';
-import type { DeliveryPolicy, PolicyAndRandom } from './retry-policy.ts';
+import type { DeliveryPolicy, RetryContext } from './retry-policy.ts';
 
 /** How a destination behaves. Stored as JSON in the state of its application. */
 export type CircuitBreaker = {
@@ -19,7 +19,7 @@ export type CircuitBreaker = {
   readonly failures: number;
   /** While open, the destination is only probed: one message at a time, with long pauses. */
   readonly isOpen: boolean;
-  /** Failed probes since it opened. */
+  /** Failed requests since it opened, including the one that opened it. */
   readonly probes: number;
   /** Requests of bisections that failed in a row, without a success of any kind (D74). */
   readonly bisectionFailures: number;
@@ -92,8 +92,8 @@ export interface BreakerInput {
   readonly messageCount: number;
   /** Whether the request timed out; with fewer messages it might not. */
   readonly isTimeout: boolean;
-  /** Whether a failure counts towards those that open the destination (D75). */
-  readonly counts: boolean;
+  /** Whether a failure may be the fault of the destination: then it counts towards opening (D75). */
+  readonly blamesDestination: boolean;
   /** Whether it was a request of a bisection (D74). */
   readonly isBisection: boolean;
   readonly retryAfterMs: number | undefined;
@@ -103,6 +103,7 @@ export interface BreakerInput {
 
 export type BreakerChange = 'paused' | 'opened' | 'recovered' | 'closed';
 
+/** The transition of a circuit breaker after a request. */
 export interface BreakerStep {
   readonly breaker: CircuitBreaker;
   /** Time for which nothing goes to the destination. */
@@ -113,20 +114,20 @@ export interface BreakerStep {
 export function afterAttempt(
   breaker: CircuitBreaker,
   attempt: BreakerInput,
-  decision: PolicyAndRandom,
+  context: RetryContext,
 ): BreakerStep {
-  const { policy } = decision;
+  const { policy } = context;
   const { outcome, bodyBytes } = attempt;
   if (outcome === 'delivered') return afterSuccess(breaker, attempt, policy);
   if (outcome === 'smaller' || outcome === 'dead') {
-    // A receiver that answers 413 works, but has not recovered.
+    // The receiver answers, but only a success ends probing or slow start.
     const bytes = afterTooLarge(breaker.bytes, bodyBytes);
     const probes = breaker.isOpen ? breaker.probes + 1 : 0;
-    const probeMs = breaker.isOpen ? jittered(probeWait(probes, policy), decision.random) : 0;
+    const probeMs = breaker.isOpen ? jittered(probeWait(probes, policy), context.random) : 0;
     const pauseMs = Math.max(probeMs, slowStartWait(breaker.recoveredAt, attempt.now, policy));
     return { breaker: { ...breaker, missing: 0, probes, bytes }, pauseMs, changes: [] };
   }
-  return afterFailure(breaker, attempt, decision);
+  return afterFailure(breaker, attempt, context);
 }
 
 function afterSuccess(
@@ -178,7 +179,7 @@ function messagesAfterFailure(
     : afterTooLarge(messages, messageCount);
 }
 
-/** Slow start ends when its requests would be closer than this. */
+/** Slow start ends when the wait between its requests falls below this. */
 const MIN_SPACING_MS = 2;
 
 /** Allows one request in the first step after a recovery, two in the second, four in the third, and so on (D75). */
@@ -196,9 +197,9 @@ function slowStartWait(
 function afterFailure(
   breaker: CircuitBreaker,
   attempt: BreakerInput,
-  { policy, random }: PolicyAndRandom,
+  { policy, random }: RetryContext,
 ): BreakerStep {
-  const { outcome, counts, isBisection, retryAfterMs = 0, now } = attempt;
+  const { outcome, blamesDestination, isBisection, retryAfterMs = 0, now } = attempt;
   const goneAt = outcome === 'close' ? (breaker.goneAt ?? now) : breaker.goneAt;
   if (outcome === 'close' && now - (goneAt ?? now) >= policy.goneConfirmMs) {
     return {
@@ -207,7 +208,7 @@ function afterFailure(
       changes: ['closed'],
     };
   }
-  const failures = breaker.failures + (counts ? 1 : 0);
+  const failures = breaker.failures + (blamesDestination ? 1 : 0);
   const isOpen = breaker.isOpen || failures >= policy.openAfterFailures;
   const probes = isOpen ? breaker.probes + 1 : 0;
   const askedMs = outcome === 'pause' ? retryAfterMs : 0;
@@ -220,7 +221,7 @@ function afterFailure(
   return {
     breaker: {
       ...breaker,
-      // Even if the failure does not count: until the next success, requests have at most `cautiousMaxMessages`.
+      // Even if the destination is not to blame: until the next success, requests have at most `cautiousMaxMessages`.
       health: 'failing',
       failures,
       isOpen,

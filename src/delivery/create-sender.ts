@@ -164,7 +164,7 @@ function makeDispatch(core: Core) {
     onSlotFree: wake,
     onClosed: (applicationId) => maintenance.deadLetterClosed(applicationId),
   });
-  const stopListening = isDelivering ? queue.onDue(wake) : nothing;
+  const stopListening = isDelivering ? queue.onDue(wake) : doNothing;
   return {
     start: () => {
       scheduler.start();
@@ -186,7 +186,7 @@ function makeDispatch(core: Core) {
   };
 }
 
-const nothing = (): void => {};
+const doNothing = (): void => {};
 
 /**
  * Returns a function that opens the queue on its first call. It returns `undefined` when the queue is open. Its promise

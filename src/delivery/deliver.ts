@@ -19,7 +19,7 @@ import { maxMessagesAtOnce, RateLimits } from './rate-limit.ts';
 import { type ReportParts, reportAttempt } from './report-attempt.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { HeldClaim } from './scheduler.ts';
-import { type Attempted, settlementOf } from './settlement.ts';
+import { type FinishedAttempt, settlementOf } from './settlement.ts';
 import type { Slot } from './slots.ts';
 
 export interface DeliveryParts extends Sending, ReportParts, ClaimCallParts {
@@ -118,7 +118,7 @@ export class Delivery {
     const result = await poster.post({ url, body, headers, tls });
     // Not before the end of the response: its body may hang too.
     stopLateTimer();
-    const made: Attempted = {
+    const finished: FinishedAttempt = {
       messages,
       claimedAtMs: claim.nowMs,
       breaker,
@@ -127,8 +127,10 @@ export class Delivery {
       retryAfterMs: retryAfterOf(result, clock.now()),
       now: this.#queueTime(input),
     };
-    const mayBeReopened = breaker.health === 'failing' && !isAccepted(result);
-    const attempted = mayBeReopened ? await this.#unlessReopened(applicationId, made) : made;
+    const mayHaveReopened = breaker.health === 'failing' && !isSuccess(result);
+    const attempted = mayHaveReopened
+      ? await this.#unlessReopened(applicationId, finished)
+      : finished;
     const settlement = settlementOf(attempted, policy, random);
     const sent = { applicationId, sentAt, limit: application };
     const state = this.#rateLimits.afterRequest(sent, settlement.state, {
@@ -147,7 +149,10 @@ export class Delivery {
   }
 
   /** Uses a new circuit breaker if the destination was reopened meanwhile: the old one could close it again. */
-  async #unlessReopened(applicationId: string, attempted: Attempted): Promise<Attempted> {
+  async #unlessReopened(
+    applicationId: string,
+    attempted: FinishedAttempt,
+  ): Promise<FinishedAttempt> {
     const { queue, policy } = this.#parts;
     const { breaker } = attempted;
     const state = await queue.applicationState(applicationId).catch(() => undefined);
@@ -160,6 +165,7 @@ export class Delivery {
     return claim.nowMs + (this.#parts.clock.monotonicMs() - answeredAt);
   }
 
+  /** Awaits `work`. Gives up the active slot if that takes long, and takes one again afterwards. */
   async #inSlot<T>(slot: Slot, work: Promise<T>): Promise<T> {
     const stopLateTimer = this.#waitWhenLate(slot);
     try {
@@ -201,7 +207,7 @@ export class Delivery {
   }
 }
 
-/** Returns the state to release a claim with if it has too many messages; `undefined` if it has not. */
+/** Returns the state with which a claim of too many messages is released; `undefined` if it has few enough. */
 function stateForFewer(
   { messages, state }: Claim,
   { application, urlHash }: Destination,
@@ -216,5 +222,5 @@ function stateForFewer(
   return messages.length > maxMessages ? { ...state, maxMessages, pauseMs: 0 } : undefined;
 }
 
-const isAccepted = (result: AttemptResult): boolean =>
+const isSuccess = (result: AttemptResult): boolean =>
   result.kind === 'response' && result.status < 300;

@@ -54,10 +54,10 @@ export class Destinations {
       if (found.enabled === false) return 'disabled';
       if (typeof found.secret !== 'function') return this.#read(found);
     }
-    return this.#asked(found);
+    return this.#askInTime(found);
   }
 
-  async #asked(found: ReturnType<SettingsReader['find']>): Promise<Destination | Unresolved> {
+  async #askInTime(found: ReturnType<SettingsReader['find']>): Promise<Destination | Unresolved> {
     const answer = await withTimeout(this.#ask(found), this.#parts);
     return answer?.value ?? 'failed';
   }

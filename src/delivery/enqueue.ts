@@ -54,7 +54,7 @@ export class Enqueuer {
     const { clock, yieldToEventLoop } = this.#parts;
     const call = { messages, selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await takeIn(call, this.#rules);
-    // Mostly there is nothing to wait for, and to await `undefined` takes longer than to check for it.
+    // Usually there is nothing to wait for, and a check for that is faster than an `await`.
     let pause = yieldToEventLoop();
     if (pause !== undefined) await pause;
     const closed = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, followed);
@@ -131,7 +131,7 @@ export class Enqueuer {
       return await queue.enqueue(entries, delayMs);
     } catch (error) {
       // A queue may reject all calls that it wrote together with the same error.
-      if (error instanceof SecurityEventError) throw error.copy(placeIn(entries, error));
+      if (error instanceof SecurityEventError) throw error.copy(pathInCall(entries, error));
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: error });
     }
   }
@@ -156,20 +156,23 @@ export class Enqueuer {
   }
 }
 
-interface Tally<T> {
+interface KeyCount<T> {
   readonly first: T;
   count: number;
 }
 
 /** Counts the items of each key, in the order in which the keys come. */
-function countBy<T>(list: readonly T[], keyOf: (one: T) => string): Iterable<Readonly<Tally<T>>> {
+function countBy<T>(
+  list: readonly T[],
+  keyOf: (one: T) => string,
+): Iterable<Readonly<KeyCount<T>>> {
   if (list.length === 0) return [];
-  const found = new Map<string, Tally<T>>();
-  let last: Tally<T> | undefined;
+  const found = new Map<string, KeyCount<T>>();
+  let last: KeyCount<T> | undefined;
   let lastKey: string | undefined;
   for (const one of list) {
     const key = keyOf(one);
-    // Mostly consecutive items have the same key, which saves the look-up.
+    // Consecutive items usually have the same key, which saves the lookup.
     if (last === undefined || key !== lastKey) {
       last = found.get(key);
       lastKey = key;
@@ -198,7 +201,7 @@ function applicationIdOf({ applicationId }: { readonly applicationId: string }):
 }
 
 /** Replaces the index of an entry in the path by the index of its message in the call. */
-function placeIn(accepted: readonly AcceptedEntry[], { code, path }: SecurityEventError) {
+function pathInCall(accepted: readonly AcceptedEntry[], { code, path }: SecurityEventError) {
   const index = code === 'ERR_MESSAGE_TOO_LARGE' ? accepted[Number(path[0])]?.index : undefined;
   return index === undefined ? path : [index];
 }

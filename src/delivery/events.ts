@@ -1,7 +1,7 @@
 /**
  * The events of senders: one table, published on `node:diagnostics_channel` under
- * `security-event-delivery:<name>`. They hold ids, counts, times and words of closed vocabularies; never
- * a secret, a URL, a payload or received text.
+ * `security-event-delivery:<name>`. They hold ids, counts, times and values of fixed lists; never a
+ * secret, a URL, a payload or received text.
  */
 
 import { channel } from 'node:diagnostics_channel';
@@ -12,7 +12,7 @@ import type { FailureCode, Outcome, PhaseTimings } from '../webhook/outcome.ts';
 import type { MissingDestination } from './destination.ts';
 import type { SkipReason } from './sender.ts';
 
-interface OfApplication {
+interface ApplicationEvent {
   readonly applicationId: string;
 }
 
@@ -22,7 +22,7 @@ export interface DeliveryEvent {
   readonly senderId: string;
 }
 
-interface AttemptStarted extends OfApplication {
+interface AttemptStarted extends ApplicationEvent {
   /** Counts the attempts of this sender. */
   readonly attempt: number;
   readonly format: Format;
@@ -45,7 +45,7 @@ interface AttemptSettled extends AttemptStarted {
   readonly isLost?: true;
 }
 
-interface Paused extends OfApplication {
+interface Paused extends ApplicationEvent {
   readonly waitMs: number;
 }
 
@@ -65,26 +65,26 @@ interface SentMessageFields {
 }
 
 /** The message fields are of the oldest message in the last request. */
-interface FailingDestination extends OfApplication, SentMessageFields {
+interface FailingDestination extends ApplicationEvent, SentMessageFields {
   /** Failed requests in a row. */
   readonly failures: number;
 }
 
 /** The fields of an attempt are absent if the message died without one. */
-interface DeadMessageEvent extends OfApplication, LastAttempt, Partial<SentMessageFields> {
+interface DeadMessageEvent extends ApplicationEvent, LastAttempt, Partial<SentMessageFields> {
   readonly message_id: string;
   readonly reason: DeadReason;
 }
 
 export interface DeliveryEvents {
-  readonly accepted: OfApplication & { readonly format: Format; readonly count: number };
-  readonly skipped: OfApplication & { readonly reason: SkipReason; readonly count: number };
+  readonly accepted: ApplicationEvent & { readonly format: Format; readonly count: number };
+  readonly skipped: ApplicationEvent & { readonly reason: SkipReason; readonly count: number };
   readonly 'attempt-started': AttemptStarted;
   readonly 'attempt-settled': AttemptSettled;
   readonly 'destination-paused': Paused;
   readonly 'destination-opened': Paused & FailingDestination & LastAttempt;
-  readonly 'destination-probing': OfApplication;
-  readonly 'destination-recovered': OfApplication;
+  readonly 'destination-probing': ApplicationEvent;
+  readonly 'destination-recovered': ApplicationEvent;
   readonly 'destination-closed': FailingDestination & Pick<LastAttempt, 'status'>;
   readonly 'destination-missing': Paused & { readonly because: MissingDestination };
   readonly dead: DeadMessageEvent;

@@ -1,4 +1,4 @@
-/** `flush`: waits for messages, and asks the queue now and then which of them another process has settled. */
+/** `flush`: waits for messages, and polls the queue for those that another process has settled. */
 import type { MessageQueue } from '../queue/queue.ts';
 import type { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -22,10 +22,10 @@ export interface FlushParts {
   readonly isInFlight: () => boolean;
 }
 
-/** Time between two questions about messages that another process has settled, in ms. */
-const QUESTION_INTERVAL_MS = 1000;
+/** Time between two polls, in ms. */
+const POLL_INTERVAL_MS = 1000;
 
-/** While requests are in flight here the queue is asked only every tenth time. */
+/** Number of intervals between two polls while requests of this sender are in flight. */
 const INTERVALS_IN_FLIGHT = 10;
 
 const NONE_SETTLED = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
@@ -37,7 +37,7 @@ export class Flushes {
   readonly #ends = new Set<() => void>();
   /** Shared by calls that have no limit and the same `callCount`. */
   #latest: { readonly callCount: number; readonly result: Promise<FlushResult> } | undefined;
-  #asking: AbortController | undefined;
+  #polling: AbortController | undefined;
   #isClosed = false;
 
   /** `calls` are those that may put messages into the queue. */
@@ -73,7 +73,7 @@ export class Flushes {
     if (deadlineMs !== undefined) void clock.sleep(deadlineMs, over.signal).then(end);
     if (this.#isClosed) end();
     this.#ends.add(end);
-    this.#startAsking();
+    this.#startPolling();
     const release = keepProcessAlive(clock);
     try {
       const counts = await this.#wait(ended);
@@ -84,7 +84,7 @@ export class Flushes {
       stopListening?.();
       cancelWait(over);
       this.#ends.delete(end);
-      if (this.#ends.size === 0) this.#stopAsking();
+      if (this.#ends.size === 0) this.#stopPolling();
     }
   }
 
@@ -93,7 +93,7 @@ export class Flushes {
     const { tracker } = this.#parts;
     const accepted = Promise.all([tracker.opened, this.#calls.over()]);
     const isAccepted = await Promise.race([accepted.then(() => true), ended]);
-    // Calls that did not end are pending, too.
+    // The messages of `enqueue` calls in progress count as pending.
     if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaited };
     const watch = tracker.watch();
     await Promise.race([watch.done, ended]);
@@ -101,28 +101,28 @@ export class Flushes {
     return { ...watch.counts };
   }
 
-  #startAsking(): void {
-    if (this.#asking !== undefined) return;
-    this.#asking = new AbortController();
-    void this.#askUntil(this.#asking.signal);
+  #startPolling(): void {
+    if (this.#polling !== undefined) return;
+    this.#polling = new AbortController();
+    void this.#pollUntil(this.#polling.signal);
   }
 
-  #stopAsking(): void {
-    if (this.#asking !== undefined) cancelWait(this.#asking);
-    this.#asking = undefined;
+  #stopPolling(): void {
+    if (this.#polling !== undefined) cancelWait(this.#polling);
+    this.#polling = undefined;
   }
 
-  async #askUntil(over: AbortSignal): Promise<void> {
+  async #pollUntil(over: AbortSignal): Promise<void> {
     const { queue, tracker, clock, observe, isInFlight } = this.#parts;
     for (let intervals = 1; ; intervals += 1) {
-      await clock.idle(QUESTION_INTERVAL_MS, over);
+      await clock.idle(POLL_INTERVAL_MS, over);
       if (over.aborted) return;
       if (isInFlight() && intervals % INTERVALS_IN_FLIGHT !== 0) continue;
       try {
         await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges));
       } catch (error) {
         if (over.aborted) return;
-        const retryInMs = QUESTION_INTERVAL_MS;
+        const retryInMs = POLL_INTERVAL_MS;
         observe('queue-failed', () => ({ operation: 'count', retryInMs, ...errorCodeOf(error) }));
       }
     }

@@ -36,7 +36,7 @@ export interface Intake {
   readonly skipped: readonly SkippedMessage[];
 }
 
-type Read = AcceptedEntry | SkippedMessage;
+type IntakeResult = AcceptedEntry | SkippedMessage;
 
 /** One call of `send`. */
 export interface IntakeCall {
@@ -111,10 +111,13 @@ interface Projection {
   readonly toBytes: BytesOf;
 }
 
-function project(routed: Routed, { selection, acceptedAtMs, rules, toBytes }: Projection): Read {
+function project(
+  routed: Routed,
+  { selection, acceptedAtMs, rules, toBytes }: Projection,
+): IntakeResult {
   const { application, messageId, draft } = routed;
-  const way = route(application, routingOf(selection, draft));
-  if (way.kind === 'skip') return skip(routed, way.reason);
+  const decision = route(application, routingOf(selection, draft));
+  if (decision.kind === 'skip') return skip(routed, decision.reason);
   const { messageType, message } = draft;
   if (application.format !== 1) {
     const text = { message_id: messageId, message_type: messageType, message };

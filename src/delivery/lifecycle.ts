@@ -14,7 +14,7 @@ export interface LifecycleParts extends FlushParts {
   readonly queue: MessageQueue;
   /** Resolves when nothing is in flight or due before that time, or at the latest when aborted. */
   readonly drain: (untilMs: number, signal: AbortSignal) => Promise<void>;
-  /** Starts nothing more and ends what is in flight; resolves when that is over. */
+  /** Stops claiming, and aborts the requests in flight. Resolves when none is left. */
   readonly stop: () => Promise<void>;
   /** Ends all connections. */
   readonly disconnect: () => Promise<void>;
@@ -50,7 +50,7 @@ export class Lifecycle {
     }
   }
 
-  /** Begins such a call. Returns the function that ends it. Throws `ERR_SENDER_CLOSED` after `close`. */
+  /** Begins a call that `flush` and `close` wait for. Returns the function that ends it. Throws `ERR_SENDER_CLOSED` after `close`. */
   begin(): () => void {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
     this.#callCount += 1;

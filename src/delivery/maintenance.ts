@@ -23,12 +23,12 @@ export interface MaintenanceParts {
   readonly reopenIfMoved: ReopenIfMoved;
   /** Awaited between two pages. */
   readonly yieldToEventLoop: YieldToEventLoop;
-  /** Makes the scheduler look again. */
+  /** Makes the scheduler poll the queue. */
   readonly wake: () => void;
 }
 
 /** Messages in one call, so that thousands of dead letters do not hold the event loop. */
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 
 /** Destinations looked up at a time. One by one, a settings function that hangs would hold up the round. */
 const LOOKED_UP_AT_ONCE = 100;
@@ -78,7 +78,7 @@ export class Maintenance {
     const { queue, policy, stalledAfterMs, observe, tracker, wake } = this.#parts;
     const { horizonMs } = policy.schedule;
     await this.#inPages('horizon-passed', () =>
-      queue.deadLetterOlderThan(horizonMs + GRACE_MS, PAGE),
+      queue.deadLetterOlderThan(horizonMs + GRACE_MS, PAGE_SIZE),
     );
     tracker.startEpoch();
     await tracker.findSettledElsewhere((ranges) => queue.countPending(ranges));
@@ -119,7 +119,9 @@ export class Maintenance {
     const { queue, reopenIfMoved } = this.#parts;
     // Without settings it is unknown whether the destination has a new URL: its messages wait.
     if ((await reopenIfMoved(applicationId)) !== 'same') return;
-    await this.#inPages('destination-closed', () => queue.deadLetterClosed(applicationId, PAGE));
+    await this.#inPages('destination-closed', () =>
+      queue.deadLetterClosed(applicationId, PAGE_SIZE),
+    );
   }
 
   async #inPages(
@@ -139,7 +141,7 @@ export class Maintenance {
       } finally {
         endSettling();
       }
-      if (page.length < PAGE || this.#stop.signal.aborted) return;
+      if (page.length < PAGE_SIZE || this.#stop.signal.aborted) return;
       await yieldToEventLoop();
     }
   }

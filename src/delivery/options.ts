@@ -249,13 +249,13 @@ export const SEND_OPTIONS = {
   format: option<Format>(oneOf(2, 1), 2),
   ...DIALECT,
   /**
-   * When a message that failed is sent again (D71). What is left out has these defaults: `delaysMs` 500, 2000 and 5000,
+   * When a message that failed is sent again (D71). Omitted fields have these defaults: `delaysMs` 500, 2000 and 5000,
    * `maxWaitMs` 30000 (at most 2147483647), no repetition and no horizon. Default 0.5 s, 2 s and 5 s.
    */
   schedule: optional<Partial<RetrySchedule>>(SCHEDULE, '0.5 s, 2 s and 5 s'),
   ...REQUEST_LIMITS,
   ...REQUEST_OPTIONS,
-  /** Ends the call: what is not delivered by then is reported as `aborted`. Default none. */
+  /** Ends the call: messages not delivered by then are reported as `aborted`. Default none. */
   signal: optional<AbortSignal>(SIGNAL),
 };
 

@@ -12,8 +12,8 @@ export function maxMessagesAtOnce({ maxMessagesPerSecond }: RateLimit): number {
 }
 
 /**
- * Settling and claiming take time. A claim is therefore made early: by this time, plus twice the round trip of the last
- * claim. Its request then waits in this process until it may begin.
+ * Settling and claiming take time. So a claim is made early: by `LEAD_MS` and twice the round trip of the last claim. Its
+ * request then waits in this process until the limit allows it.
  */
 const LEAD_MS = 10;
 const MAX_LEAD_MS = 1000;

@@ -1,10 +1,10 @@
-/** What is reported about an attempt once the queue was given its result. */
+/** Reports of attempts: events, counts and last failures. */
 import type { Claim, ClaimedMessage } from '../queue/queue.ts';
 import type { BreakerChange, CircuitBreaker } from './circuit-breaker.ts';
 import type { DeliveryEvents, Observe } from './events.ts';
 import { attemptEnd, type LastFailures } from './report.ts';
 import { KeptMessage } from './sender.ts';
-import { type Attempted, lastAttemptOf, type Settlement } from './settlement.ts';
+import { type FinishedAttempt, lastAttemptOf, type Settlement } from './settlement.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface ReportParts {
@@ -17,14 +17,14 @@ export interface ReportParts {
 
 export interface AttemptReport {
   readonly claim: Claim;
-  readonly attempted: Attempted;
+  readonly attempted: FinishedAttempt;
   readonly settlement: Settlement;
   readonly started: DeliveryEvents['attempt-started'];
   /** Whether the lease expired: then another process has the messages. */
   readonly isLost: boolean;
 }
 
-/** Reports an attempt after its claim was settled: to events, to the tracker and to the last failures. */
+/** Reports an attempt after the queue was asked to settle its claim. */
 export function reportAttempt(report: AttemptReport, parts: ReportParts): void {
   const { claim, attempted, settlement, started, isLost } = report;
   const { observe, lastFailures, tracker, onClosed } = parts;
@@ -71,7 +71,7 @@ function reportChange(
   const failing = () => {
     const { failures } = circuitBreaker as CircuitBreaker;
     const oldest = messages.reduce((one, other) => (other.ageMs > one.ageMs ? other : one));
-    return { applicationId, failures, ...afterAttempt(oldest, report) };
+    return { applicationId, failures, ...sentMessageFields(oldest, report) };
   };
   if (change === 'opened') observe('destination-opened', () => ({ waitMs, ...failing() }));
   else if (change === 'closed') observe('destination-closed', failing);
@@ -91,13 +91,13 @@ function reportDead(report: AttemptReport, { observe }: ReportParts): void {
       applicationId,
       message_id,
       reason,
-      ...afterAttempt(message, report),
+      ...sentMessageFields(message, report),
     }));
   }
 }
 
-/** Returns what events show of a message and its last attempt. */
-function afterAttempt(message: ClaimedMessage, { claim, attempted }: AttemptReport) {
+/** Returns the fields of events about a message and its last attempt. */
+function sentMessageFields(message: ClaimedMessage, { claim, attempted }: AttemptReport) {
   const { stored, retryCount, ageMs } = message;
   const { content } = new KeptMessage({
     applicationId: claim.applicationId,

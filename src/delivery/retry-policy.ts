@@ -34,8 +34,8 @@ export interface DeliveryPolicy extends PolicyNumbers {
   readonly schedule: CompleteSchedule;
 }
 
-/** Arguments of every decision about a retry or a pause. */
-export interface PolicyAndRandom {
+/** What every decision about a retry or a pause needs besides the attempt. */
+export interface RetryContext {
   readonly policy: DeliveryPolicy;
   readonly random: Random;
 }

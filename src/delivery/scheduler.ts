@@ -46,7 +46,7 @@ const QUEUE_DELAYS_MS = [100, 500, 2000, 10_000, 30_000] as const;
 
 const MAX_CLAIMS_AT_ONCE = 16;
 
-/** Longest time between two looks into the queue, in ms: a notification may get lost. */
+/** Longest time between two polls of the queue, in ms: a notification may get lost. */
 const MAX_WAIT_MS = 30_000;
 
 export class Scheduler {
@@ -75,7 +75,7 @@ export class Scheduler {
     return this.#claims.count > 0;
   }
 
-  /** Makes it look into the queue now: a message may be due, or a slot is free. */
+  /** Makes it poll the queue now: a message may be due, or a slot is free. */
   wake(): void {
     this.#nextDueAt = undefined;
     this.#timer.wake();
@@ -134,7 +134,7 @@ export class Scheduler {
     this.#timer.end();
   }
 
-  /** Claims until no message is due or no slot is free. Resolves to the time until it should look again, in ms. */
+  /** Claims until no message is due or no slot is free. Resolves to the time until the next poll, in ms. */
   async #claimAll(): Promise<number> {
     const { slots, clock } = this.#parts;
     // A message may be due until the queue has answered.

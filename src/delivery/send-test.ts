@@ -1,4 +1,4 @@
-/** `sendTest`: one `test` message, really sent, once and past the queue (D30, D61). */
+/** `sendTest`: sends one `test` message to the receiver, once and without the queue (D30, D61). */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { downgrade } from '../projection/downgrade.ts';

@@ -1,4 +1,4 @@
-/** What became of messages, for those who wait for it: receipts, `flush` and `close`. */
+/** The final states of messages, which `flush`, `close` and receipts of the reporter wait for. */
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
 
 /** The state in which a message ends. */

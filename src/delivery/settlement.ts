@@ -17,9 +17,10 @@ import {
   type CircuitBreaker,
   updateOf,
 } from './circuit-breaker.ts';
-import type { DeliveryPolicy, PolicyAndRandom } from './retry-policy.ts';
+import type { DeliveryPolicy, RetryContext } from './retry-policy.ts';
 
-export interface Attempted {
+/** One request and its result, with what decided about it. */
+export interface FinishedAttempt {
   /** One history for each message of the request. Ages are measured at `claimedAtMs`. */
   readonly messages: readonly MessageHistory[];
   /** In the queue's time. */
@@ -41,7 +42,7 @@ export interface Settlement {
 }
 
 export function settlementOf(
-  attempted: Attempted,
+  attempted: FinishedAttempt,
   policy: DeliveryPolicy,
   random: Random,
 ): Settlement {
@@ -72,7 +73,7 @@ export function settlementOf(
       bodyBytes: attempted.bodyBytes,
       messageCount,
       isTimeout: isTimeout(result),
-      counts: !failedAlone && !(isBisection && isContent),
+      blamesDestination: !failedAlone && !(isBisection && isContent),
       isBisection: isBisection && isContent,
       retryAfterMs: attempted.retryAfterMs,
       now: attempted.now,
@@ -112,7 +113,7 @@ const isWithinBisection = (message: MessageHistory): boolean =>
  * still count as sent, since the receiver may have read them (D24).
  */
 function settleInconclusive(
-  { messages }: Attempted,
+  { messages }: FinishedAttempt,
   step: Pick<BreakerStep, 'breaker' | 'pauseMs'>,
   policy: DeliveryPolicy,
 ): Settlement {
@@ -183,23 +184,23 @@ const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
 function resultsOf(
   messages: readonly MessageHistory[],
   end: RequestEnd,
-  { policy, random }: PolicyAndRandom,
+  { policy, random }: RetryContext,
 ): Verdict[] {
   const { outcome, messageCount } = end;
   if (outcome === 'delivered') return messages.map(() => DELIVERED);
   const jitter = random();
-  const decision = { policy, random: () => jitter };
+  const context = { policy, random: () => jitter };
   const mayBeAnothersFault = end.blamesContent && messageCount > 1 && !end.isBisectionOver;
   return messages.map((message) => {
-    if (outcome === 'dead') return dead({ reason: 'too-large', waitMs: undefined }, end);
+    if (outcome === 'dead') return giveUp({ reason: 'too-large', waitMs: undefined }, end);
     const retryState = retryStateOf(message);
     const failed = { ageMs: message.ageMs + end.elapsedMs, retryState };
-    if (outcome === 'smaller') return smaller(failed, end, decision);
+    if (outcome === 'smaller') return retrySmaller(failed, end, context);
     if (mayBeAnothersFault && (retryState.isBisecting || retryState.failures > 0)) {
       const bisecting = { ...failed, retryState: { ...retryState, isBisecting: true } };
-      return smaller(bisecting, end, decision);
+      return retrySmaller(bisecting, end, context);
     }
-    return later(failed, { ...end, mayBeAnothersFault }, decision);
+    return retryLater(failed, { ...end, mayBeAnothersFault }, context);
   });
 }
 
@@ -209,32 +210,32 @@ interface FailedMessage {
 }
 
 /** Retries the message in a request of half the size, at once or after the receiver's Retry-After (D73, D74). */
-function smaller(
+function retrySmaller(
   { ageMs, retryState }: FailedMessage,
   end: RequestEnd,
-  { policy, random }: PolicyAndRandom,
+  { policy, random }: RetryContext,
 ): Verdict {
   const maxMessages = Math.max(1, Math.floor(end.messageCount / 2));
   const { retryAfterMs } = end;
   if (retryAfterMs === undefined) return { kind: 'retry', afterMs: 0, maxMessages, retryState };
   const wait = { waitMs: retryAfterMs, acceptedAt: -ageMs, now: 0 };
   const next = nextTime(policy.schedule, wait, random);
-  if (next.kind === 'dead') return dead(next, end);
+  if (next.kind === 'dead') return giveUp(next, end);
   return { kind: 'retry', afterMs: next.at, maxMessages, retryState };
 }
 
 /** Retries the message by the schedule (D71), as often as the status allows (D72). */
-function later(
+function retryLater(
   { ageMs, retryState }: FailedMessage,
   end: RequestEnd & { readonly mayBeAnothersFault: boolean },
-  { policy, random }: PolicyAndRandom,
+  { policy, random }: RetryContext,
 ): Verdict {
   const { messageCount } = end;
   // A refusal that another message of the request may have caused does not count (D74).
   const isRefusal = end.maxAttempts !== undefined && !end.mayBeAnothersFault;
   const refusals = retryState.refusals + (isRefusal ? 1 : 0);
   if (isRefusal && refusals >= policy.refusedMaxAttempts)
-    return dead({ reason: 'attempts-exhausted', waitMs: undefined }, end);
+    return giveUp({ reason: 'attempts-exhausted', waitMs: undefined }, end);
   const failed = {
     step: retryState.failures,
     maxAttempts: undefined,
@@ -244,7 +245,7 @@ function later(
     now: 0,
   };
   const next = nextAttempt(policy.schedule, failed, random);
-  if (next.kind === 'dead') return dead(next, end);
+  if (next.kind === 'dead') return giveUp(next, end);
   const failedAlone = retryState.failedAlone || (messageCount === 1 && end.blamesContent);
   const isBisecting = retryState.isBisecting && !end.blamesContent;
   const bisectionLimit = isBisecting ? messageCount : undefined;
@@ -258,7 +259,8 @@ function later(
   };
 }
 
-function dead({ reason, waitMs }: GiveUp, { lastAttempt, retryAfterMs }: RequestEnd): Verdict {
+/** Ends the attempts of a message: it becomes a dead letter. */
+function giveUp({ reason, waitMs }: GiveUp, { lastAttempt, retryAfterMs }: RequestEnd): Verdict {
   return {
     kind: 'dead',
     reason: reason === 'wait-too-long' ? 'horizon-passed' : reason,

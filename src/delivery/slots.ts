@@ -73,17 +73,17 @@ export class Slots {
    */
   reserve(max: number): Reservation {
     const places = this.#places();
-    const isForAll = places > 0;
-    const count = Math.max(0, Math.min(max, this.#free(), isForAll ? places : max));
+    const hasPlaces = places > 0;
+    const count = Math.max(0, Math.min(max, this.#free(), hasPlaces ? places : max));
     let left = 0;
     const addReserved = (slots: number): void => {
       left += slots;
       this.#reserved += slots;
-      if (isForAll) this.#keptPlaces += slots;
+      if (hasPlaces) this.#keptPlaces += slots;
     };
     addReserved(count);
     return {
-      ofHealth: isForAll ? ALL : PROVEN,
+      ofHealth: hasPlaces ? ALL : PROVEN,
       count,
       take: (health) => {
         addReserved(-1);
@@ -91,7 +91,7 @@ export class Slots {
       },
       end: () => {
         addReserved(-left);
-        this.#moveOn();
+        this.#moveRequests();
       },
     };
   }
@@ -117,7 +117,7 @@ export class Slots {
         const hasPlace = keepsPlace || this.#places() > 0;
         if (hasPlace) wait();
         else this.#lateMoves.add(wait);
-        if (hasPlace) this.#moveOn();
+        if (hasPlace) this.#moveRequests();
         return hasPlace;
       },
       resume: () => {
@@ -129,14 +129,14 @@ export class Slots {
           resumed.resolve();
         };
         this.#resuming.add(resume);
-        this.#moveOn();
+        this.#moveRequests();
         return resumed.promise;
       },
       release: () => {
         if (state !== 'released') change('released');
         this.#lateMoves.delete(wait);
         if (resume !== undefined) this.#resuming.delete(resume);
-        this.#moveOn();
+        this.#moveRequests();
       },
     };
   }
@@ -148,7 +148,7 @@ export class Slots {
   }
 
   /** Lets late requests wait and waiting ones resume, as far as there is room. */
-  #moveOn(): void {
+  #moveRequests(): void {
     for (;;) {
       const [move] = this.#places() > 0 ? this.#lateMoves : [];
       const [resume] = this.#free() > 0 ? this.#resuming : [];

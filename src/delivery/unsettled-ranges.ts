@@ -120,7 +120,7 @@ export class UnsettledRanges {
   }
 }
 
-/** Tells whether a message of the epoch may be added to the range. */
+/** Returns whether a message of the epoch may be added to the range. */
 const isOpen = (range: Range | undefined, epoch: number): range is Range =>
   range !== undefined && range.epoch === epoch && range.unsettled > 0;
 

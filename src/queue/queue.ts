@@ -141,14 +141,14 @@ export interface Claim {
 }
 
 export interface NothingDue {
-  /** Time until a message of this health is due, as far as the queue knows. Absent if none waits. */
+  /** Time until a message of an application in `ofHealth` is due, as far as the queue knows. Absent if none waits. */
   readonly dueInMs?: number;
 }
 
 /** The result of one message of a claim. */
 export type MessageResult =
   | { readonly kind: 'delivered' }
-  /** `lastAttempt` is the engine's own, as JSON. */
+  /** `lastAttempt`: how the last attempt ended, as JSON. No queue reads it. */
   | { readonly kind: 'dead'; readonly reason: DeadReason; readonly lastAttempt: Json }
   | {
       readonly kind: 'retry';

@@ -3,7 +3,7 @@
  * exports them.
  */
 
-/** The webhook format. 1 is deprecated, and its messages have no slots. */
+/** The webhook format. 1 is deprecated, and its messages are stored complete. */
 export type Format = 1 | 2;
 
 export type Json =
@@ -40,7 +40,7 @@ export type DeadReason =
   | 'horizon-passed'
   /** The receiver refused it with 413 although it was alone in its request. */
   | 'too-large'
-  /** The receiver answered 410, or a call closed the application. */
+  /** The receiver answered 410, which closed the application. */
   | 'destination-closed';
 
 export interface DeadLetter {

@@ -57,16 +57,16 @@ export class WakeableTimer {
   #setAlarm(atMs: number, ms: number): void {
     if (this.#alarm !== undefined && this.#alarm.atMs <= atMs) return;
     this.end();
-    const ring = (): void => {
+    const expire = (): void => {
       this.#alarm = undefined;
       this.#endWait?.();
     };
-    this.#alarm = { atMs, cancel: this.#clock.startTimer(ms, ring, 'let-end') };
+    this.#alarm = { atMs, cancel: this.#clock.startTimer(ms, expire, 'let-end') };
   }
 }
 
 /** For calls that may never settle: the host's own code, or a queue whose server is unreachable. */
-const MAX_MS = 10_000;
+const DEFAULT_LIMIT_MS = 10_000;
 
 export interface TimeLimit {
   readonly clock: Clock;
@@ -83,7 +83,12 @@ export async function withTimeout<T>(
   work: Promise<T>,
   limit: TimeLimit,
 ): Promise<{ readonly value: T } | undefined> {
-  const { clock, signal, ms = MAX_MS, listen = (listener) => onAbort(signal, listener) } = limit;
+  const {
+    clock,
+    signal,
+    ms = DEFAULT_LIMIT_MS,
+    listen = (listener) => onAbort(signal, listener),
+  } = limit;
   const late = deferred();
   const stopListening = listen(late.resolve);
   const cancel = clock.startTimer(ms, late.resolve, 'let-end');
@@ -101,7 +106,8 @@ export async function withTimeout<T>(
 type Ask<T> = (applicationId: string) => T | Promise<T>;
 
 /** The cause of the error for a call that took too long. */
-export const noAnswerError = (ms = MAX_MS): Error => new Error(`no answer within ${ms / 1000} s`);
+export const noAnswerError = (ms = DEFAULT_LIMIT_MS): Error =>
+  new Error(`no answer within ${ms / 1000} s`);
 
 /**
  * Returns `ask` with a time limit: messages that wait for the host's answer are in memory, and no quota

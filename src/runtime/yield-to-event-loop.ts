@@ -6,7 +6,7 @@ const SLICE_MS = 4;
 /** Number of waiters resumed between two checks of the time. */
 const WAITERS_PER_CHECK = 16;
 
-/** Pieces of one work per turn while the queue behind it falls behind. */
+/** Maximum number of pieces in a turn while the consumer is behind. */
 const PIECES_PER_TURN = 128;
 
 /** Must be called between two pieces of long work, and its promise awaited. Usually returns undefined. */
@@ -27,18 +27,18 @@ export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop
     sliceStartedAt = undefined;
     if (waiting.length === 0) return;
     startSlice();
-    goOn();
+    resumeWaiters();
   };
   const isSliceOver = (): boolean =>
     sliceStartedAt === undefined || clock.monotonicMs() - sliceStartedAt >= SLICE_MS;
-  const goOn = (): void => {
+  const resumeWaiters = (): void => {
     for (const resolve of waiting.splice(0, WAITERS_PER_CHECK)) resolve();
     // Resumes more in the same turn: otherwise a host with more new works per turn would pile them up. The tick
     // is scheduled from a microtask, so that it runs after the resumed works and the promises that they await.
-    if (waiting.length > 0) queueMicrotask(() => process.nextTick(goOnInTime));
+    if (waiting.length > 0) queueMicrotask(() => process.nextTick(resumeInTime));
   };
-  const goOnInTime = (): void => {
-    if (!isSliceOver()) goOn();
+  const resumeInTime = (): void => {
+    if (!isSliceOver()) resumeWaiters();
   };
   // Not async: a promise for each small piece would cost more than the piece.
   return () => {

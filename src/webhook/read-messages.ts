@@ -64,7 +64,7 @@ export async function readMessages<D extends object>(
     }
     if (!parsed.success) {
       const reported = parsed.error.issues.slice(0, MAX_ISSUES - issues.length);
-      issues.push(...reported.map((issue) => within(index, issue)));
+      issues.push(...reported.map((issue) => inMessage(index, issue)));
     } else if (issues.length === 0) {
       // Most are stored synchronously: awaiting would cost each a turn of the microtask queue.
       const storing = store(parsed.data, index);
@@ -86,7 +86,7 @@ function readingThrew(index: number, cause: unknown): SecurityEventError {
   });
 }
 
-function within(index: number, { path, message }: InputIssue): InputIssue {
+function inMessage(index: number, { path, message }: InputIssue): InputIssue {
   return { path: [index, ...path], message };
 }
 
@@ -94,7 +94,7 @@ function invalidMessage(issues: readonly InputIssue[]): SecurityEventError {
   return new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
 }
 
-/** A validated message: an own copy, so the host can no longer change it. */
+/** A copy of a validated message, which the host can no longer change. */
 export interface ReadDraft {
   /** The caller's id, if there is one. */
   readonly messageId: string | undefined;

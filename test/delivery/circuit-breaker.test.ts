@@ -25,7 +25,7 @@ const FAILURE: BreakerInput = {
   bodyBytes: 500,
   messageCount: 40,
   isTimeout: false,
-  counts: true,
+  blamesDestination: true,
   isBisection: false,
   retryAfterMs: undefined,
   now: NOW,
@@ -163,13 +163,13 @@ describe('a failure', () => {
   });
 
   test('does not open it if the message is at fault (D74, D75)', () => {
-    const { breaker, pauseMs, changes } = follow({ failures: 4 }, { counts: false });
+    const { breaker, pauseMs, changes } = follow({ failures: 4 }, { blamesDestination: false });
     expect(breaker).toMatchObject({ failures: 4, isOpen: false, health: 'failing' });
     expect([pauseMs, changes]).toEqual([0, []]);
   });
 
   test('leaves it open after any failure', () => {
-    expect(follow(OPEN, { counts: false })).toMatchObject({
+    expect(follow(OPEN, { blamesDestination: false })).toMatchObject({
       breaker: { isOpen: true, probes: 2, failures: 5 },
       pauseMs: 30 * SECOND_MS,
       changes: [],
@@ -209,7 +209,7 @@ describe('a failure', () => {
     expect(follow({ ...OPEN, probes: 3 }, {}, own).pauseMs).toBe(pauseMs);
   });
 
-  test('counts as one of a bisection if it was one', () => {
+  test('blamesDestination as one of a bisection if it was one', () => {
     expect(follow({ bisectionFailures: 3 }, { isBisection: true }).breaker.bisectionFailures).toBe(
       4,
     );
@@ -366,7 +366,7 @@ describe('the update of a state', () => {
   const anyAttempt: fc.Arbitrary<Partial<BreakerInput>> = fc.record({
     outcome: fc.constantFrom('delivered', 'later', 'smaller', 'pause', 'close', 'dead'),
     bodyBytes: fc.integer({ min: 2, max: DEFAULT_POLICY.maxBodyBytes }),
-    counts: fc.boolean(),
+    blamesDestination: fc.boolean(),
     isBisection: fc.boolean(),
     retryAfterMs: fc.option(fc.nat({ max: 86_400_000 }), { nil: undefined }),
   });

@@ -1,7 +1,11 @@
 /** Settles attempts, for tests of the resulting settlement. */
 import type { CircuitBreaker } from '../../src/delivery/circuit-breaker.ts';
 import type { DeliveryPolicy } from '../../src/delivery/retry-policy.ts';
-import { type Attempted, type Settlement, settlementOf } from '../../src/delivery/settlement.ts';
+import {
+  type FinishedAttempt,
+  type Settlement,
+  settlementOf,
+} from '../../src/delivery/settlement.ts';
 import type { Json } from '../../src/queue/queue.ts';
 import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
 import { BREAKER, claimOf, POLICY } from './queues.ts';
@@ -20,7 +24,7 @@ export const failed = (code: FailureCode): AttemptResult => ({
   timings: { totalMs: 1 },
 });
 
-export interface SettledCase extends Partial<Omit<Attempted, 'messages' | 'breaker'>> {
+export interface SettledCase extends Partial<Omit<FinishedAttempt, 'messages' | 'breaker'>> {
   /** The retry state of each message. */
   readonly messages?: readonly (Json | null)[];
   /** Age of the messages when they were claimed. Default 0. */
@@ -36,7 +40,7 @@ export function settleAfter(settled: SettledCase): Settlement {
   const { messages: retryStates = [null], ageMs = 0, breaker, policy, ...rest } = settled;
   const { random = () => 0, ...attempt } = rest;
   const { messages, nowMs } = claimOf(retryStates);
-  const attempted: Attempted = {
+  const attempted: FinishedAttempt = {
     messages: messages.map((message) => ({ ...message, ageMs })),
     claimedAtMs: nowMs,
     breaker: { ...BREAKER, ...breaker },

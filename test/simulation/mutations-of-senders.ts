@@ -31,8 +31,8 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'waiting for a retry keeps the process alive',
     file: 'runtime/timers.ts',
-    from: "startTimer(ms, ring, 'let-end')",
-    to: "startTimer(ms, ring, 'keep-alive')",
+    from: "startTimer(ms, expire, 'let-end')",
+    to: "startTimer(ms, expire, 'keep-alive')",
     invariant: 'process-can-exit',
     withinSeeds: 20,
   },
@@ -47,8 +47,8 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a timer outlives its attempt',
     file: `${FOLDER}/deliver.ts`,
-    from: 'stopLateTimer();\n    const made',
-    to: 'const made',
+    from: 'stopLateTimer();\n    const finished',
+    to: 'const finished',
     invariant: 'nothing-after-close',
     withinSeeds: 50,
   },

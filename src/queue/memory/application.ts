@@ -95,7 +95,7 @@ export class Application implements Scheduled {
     this.rescueClaim();
   }
 
-  /** Returns when a message can be claimed or the lease ends; `undefined` if nothing waits for a time. */
+  /** Returns when a message can be claimed or the lease ends; `undefined` if no time is known. */
   claimableAtMs(): number | undefined {
     if (this.claim !== undefined) return this.claim.endsAtMs;
     const first = this.waiting.first();

@@ -32,7 +32,7 @@ export interface PageRequest extends DeadLetterFilter {
 /** Dead letters in the order of their deaths, bounded in bytes: the oldest are evicted. */
 export class DeadLetters {
   readonly #letters = new Map<number, Kept>();
-  /** Goes on behind the last one that was evicted: a new iterator would visit the gaps of all of them. */
+  /** Continues after the last evicted letter: a new iterator would first skip the gaps of all evicted ones. */
   #oldest = this.#letters.values();
   readonly #maxBytes: number;
   #bytes = 0;

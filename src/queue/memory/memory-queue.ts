@@ -29,8 +29,7 @@ const SLICE_MESSAGES = 100;
 
 /**
  * Every method except `enqueue` and `close` does its work synchronously, so that no call sees half of
- * another. There are no timers: each call first applies what time has changed. The contract declares the
- * parameters of most methods.
+ * another. There are no timers: each call first applies what time has changed.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';

@@ -72,7 +72,7 @@ export class WaitingMessage {
   }
 }
 
-/** Shows messages whose `sends` a claim has raised. */
+/** Returns the messages of a claim, which has raised their `sends`. */
 export function claimedMessages(
   messages: readonly WaitingMessage[],
   nowMs: number,
@@ -92,7 +92,7 @@ export function claimedMessages(
   });
 }
 
-/** Shows messages with their bytes. Strings are written into one buffer. */
+/** Returns messages with their bytes. Strings are written into one buffer. */
 export function storedMessages(messages: readonly WaitingMessage[]): StoredMessage[] {
   let length = 0;
   for (const { content } of messages) length += typeof content === 'string' ? content.length : 0;

@@ -171,7 +171,7 @@ export class MemoryStore {
   /** Applies one result to each message of a claim. */
   settle(claim: LiveClaim, results: readonly MessageResult[], at: QueueTime): void {
     const { application, messages, sizeBytes } = claim;
-    // `findIndex` visits holes too. They are no results.
+    // Unlike `every`, `findIndex` also visits the holes of a sparse array, which are no results.
     if (results.findIndex((result) => result.kind !== 'delivered') === -1) {
       this.#addPending(-messages.length, -sizeBytes);
       application.counts.delivered += messages.length;

@@ -29,7 +29,7 @@ export class WaitingMessages {
   /** Index of the first message of the list; those before it were taken. `Array.shift` would move the others. */
   #head = 0;
   readonly #heap = new Heap<WaitingMessage>(isDueBefore);
-  /** No message waits for the end of its delay after this time. */
+  /** The latest end of a delay. */
   #delayedUntilMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {

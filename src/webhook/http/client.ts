@@ -22,7 +22,7 @@ export interface PosterOptions
     Partial<Omit<PosterSettings, 'network' | 'clock' | 'deadlines'>> {
   /** Default: 5 s to connect, 15 s to the response headers, 20 s in total. */
   readonly deadlines?: Partial<Deadlines>;
-  /** Aborts attempts that are waiting for response headers, and all later ones. */
+  /** Ends the attempts in flight, and all later ones. Those that have response headers keep their status. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -44,7 +44,7 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
     systemCodes: ['ECONNREFUSED'],
   },
   'network-unreachable': {
-    what: 'There was no way to the receiver while connecting',
+    what: 'There was no route to the receiver while connecting',
     advice: 'check the route and the firewall between this machine and the receiver',
     systemCodes: ['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EADDRNOTAVAIL'],
   },
@@ -83,7 +83,7 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
     systemCodes: ['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_SOCKET'],
   },
   protocol: {
-    what: 'What came back is not HTTP or breaks its limits in the response headers',
+    what: 'The answer is not HTTP, or exceeds the limits of response headers',
     advice: 'check that the webhook URL names an HTTP receiver and the right port',
     // undici 7 does not always set a code on its parser's error; then the name is used.
     systemCodes: [

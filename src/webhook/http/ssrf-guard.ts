@@ -18,7 +18,7 @@ import { SecurityEventError } from '../../errors.ts';
  */
 export type NetworkPolicy = 'public' | 'allow-private' | 'delegated';
 
-/** The kind of the refused address, as a stable word. */
+/** The kind of the refused address, as a stable code. */
 export type RefusalRule = Exclude<AddressKind, 'global'> | 'metadata-service' | 'not-an-address';
 
 export interface Refusal {
@@ -36,7 +36,8 @@ const OPENED_BY_ALLOW_PRIVATE: ReadonlySet<string> = new Set(['private', 'loopba
 export function judgeAddress(text: string, network: NetworkPolicy): Refusal | undefined {
   if (network === 'delegated') return undefined;
   const address = parseAddress(text);
-  if (address === undefined) return refusal('not-an-address', 'what is no IP address', network);
+  if (address === undefined)
+    return refusal('not-an-address', 'a text that is no IP address', network);
 
   const { kind, block, embedded } = classifyAddress(address);
   // Checked first: these may be private or public, and only `delegated` allows them.
