@@ -123,7 +123,10 @@ export async function runCommandLine(
     const end = endReasonOf(signal);
     if (end === 'output-closed') return 0;
     if (end === 'interrupted') return 130;
-    const { exitCode, message, hint } = describeError(error);
+    // What the command was reading ends with an error of its own, which is not the cause.
+    const { exitCode, message, hint } = describeError(
+      end === 'output-failed' ? signal.reason : error,
+    );
     const line = `${paint(errors, 'red', `${PROGRAM}:`)} ${message}\n`;
     await errors.write(hint === undefined ? line : `${line}${hint}\n`);
     return exitCode;

@@ -65,6 +65,14 @@ export async function readSecrets(
   return secrets.length > 0 || usual === undefined || usual === '' ? secrets : [usual];
 }
 
+/** Returns the arguments that give another command the first secret; none if it is in the default variable. */
+export function wordsOfFirstSecret(options: SecretOptions): readonly string[] {
+  const [variable] = [options['secret-env'] ?? []].flat();
+  if (variable !== undefined) return ['--secret-env', variable];
+  const [file] = [options['secret-file'] ?? []].flat();
+  return file === undefined ? [] : ['--secret-file', file];
+}
+
 /** @throws CommandError with exit code 2 if there is none. */
 export async function requireSecrets(
   options: SecretOptions,

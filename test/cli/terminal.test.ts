@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { processTerminal } from '../../src/cli/process-terminal.ts';
 import { endReasonOf, jsonLine, printable } from '../../src/cli/terminal.ts';
+import { temporaryFile } from '../helpers/temporary-files.ts';
 
 describe('printable', () => {
   it.each([
@@ -99,13 +100,18 @@ describe('the terminal of a process', () => {
     expect(endReasonOf(terminal.signal)).toBe('output-closed');
   });
 
-  it('reports why its output could not be written', async () => {
+  it.each([
+    ['', ['secret']],
+    [', while it reads a file', ['validate', '{file}']],
+  ])('reports why its output could not be written%s', async (_when, given) => {
+    const file = temporaryFile('null\n'.repeat(100_000));
+    const words = given.map((word) => word.replace('{file}', file));
     const { fake } = hostWithTerminal();
     const full = Object.assign(new Error('write'), { code: 'ENOSPC', syscall: 'write' });
     const stdout = new Writable({ write: (_chunk, _encoding, done) => done(full) });
     const host = Object.assign(fake, { stdout });
     const terminal = processTerminal(host as unknown as NodeJS.Process);
-    expect(await runCommandLine(['secret'], terminal)).toBe(3);
+    expect(await runCommandLine(words, terminal)).toBe(3);
     expect(endReasonOf(terminal.signal)).toBe('output-failed');
     expect(String(fake.stderr.read())).toBe(
       'security-events: standard output: no space left on device\n',

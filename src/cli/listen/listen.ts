@@ -11,7 +11,7 @@ import { defineCommand, flag, option } from '../command.ts';
 import { describeError, environmentError, usageError } from '../errors.ts';
 import { requestEntry } from '../inspector/entries.ts';
 import { Inspector } from '../inspector.ts';
-import { readSecrets, SECRETS_OPTIONS } from '../secrets.ts';
+import { readSecrets, SECRETS_OPTIONS, wordsOfFirstSecret } from '../secrets.ts';
 import { jsonLine, paint, printable, type Terminal } from '../terminal.ts';
 import { durationOf, integerOf } from '../values.ts';
 import { deliveryJson, deliveryText } from './delivery-text.ts';
@@ -85,8 +85,8 @@ interface Listening {
   readonly port: number;
   readonly settings: Pick<ListenerOptions, 'statuses' | 'delayMs' | 'forwardTo'>;
   readonly secrets: readonly string[];
-  /** The file with a generated secret. */
-  readonly secretFile?: string;
+  /** The options that name a secret, for the printed command. */
+  readonly secretWords: readonly string[];
   /** Number of requests after which it ends; 0 for no end. */
   readonly count: number;
   readonly isJson: boolean;
@@ -94,11 +94,11 @@ interface Listening {
   readonly hasPage: boolean;
 }
 
-function hintOf(url: string, { secretFile }: Listening, { environment }: Terminal): string {
+function hintOf(url: string, { secretWords }: Listening, { environment }: Terminal): string {
   // npx finds the program where a shell does not.
   const program = environment['npm_command'] === 'exec' ? 'npx security-events' : 'security-events';
-  const secret = secretFile === undefined ? '' : ` --secret-file ${shellWord(secretFile)}`;
-  return `Send a test message from another terminal:\n  ${program} test ${shellWord(url)}${secret}`;
+  const words = [url, ...secretWords].map(shellWord).join(' ');
+  return `Send a test message from another terminal:\n  ${program} test ${words}`;
 }
 
 async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> {
@@ -217,10 +217,12 @@ const command = defineCommand({
       hasPage: options.ui === true,
     };
     const secrets = await readSecrets(options, terminal);
-    if (secrets.length > 0) return listen({ ...listening, secrets }, terminal);
-    return withTemporarySecret(terminal, (secret, secretFile) =>
-      listen({ ...listening, secrets: [secret], secretFile }, terminal),
-    );
+    const secretWords = wordsOfFirstSecret(options);
+    if (secrets.length > 0) return listen({ ...listening, secrets, secretWords }, terminal);
+    return withTemporarySecret(terminal, (secret, secretFile) => {
+      const words = ['--secret-file', secretFile];
+      return listen({ ...listening, secrets: [secret], secretWords: words }, terminal);
+    });
   },
 });
 

@@ -10,6 +10,7 @@ import { sign } from '../../../src/webhook/signature.ts';
 import { type Posted, post, postSigned } from '../../helpers/http.ts';
 import { deferred } from '../../helpers/promises.ts';
 import { respond, startReceiver } from '../../helpers/receiver.ts';
+import { temporaryFile } from '../../helpers/temporary-files.ts';
 import {
   type FakeTerminalOptions,
   outcome,
@@ -455,6 +456,16 @@ describe('the secret of listen', () => {
       `Send a test message from another terminal:\n  security-events test ${command.url}\n\n`,
     );
     expect(command.terminal.stdout()).not.toContain(SECRET);
+  });
+
+  it('is named as it was given, for the sender to use the same', async () => {
+    const named = ['--secret-env', 'HOOK_SECRET', '--secret-env', 'OLD_SECRET'];
+    const environment = { HOOK_SECRET: SECRET, OLD_SECRET: 'old' };
+    const byVariable = await listen(named, { environment });
+    expect((await byVariable.errors(/test http\S+(.*)\n/))[1]).toBe(' --secret-env HOOK_SECRET');
+    const file = temporaryFile(SECRET, 'the secret');
+    const byFile = await listen(['--secret-file', file], { environment: {} });
+    expect((await byFile.errors(/test http\S+(.*)\n/))[1]).toBe(` --secret-file '${file}'`);
   });
 
   it('is named with npx when npx started the program', async () => {
