@@ -84,7 +84,7 @@ export function buildRecord({ call, context, service, payload, now }: RecordPart
         ? context.value
         : copied('context', { ...context, service }, call),
     detected_at:
-      detected_at === undefined ? now() : copied('detected_at', textOf(detected_at), call),
+      detected_at === undefined ? now() : copied('detected_at', textOf(detected_at, call), call),
     event_name: EVENT_NAME[call.kind],
     event_version: EVENT_VERSION,
     // Validation reports a missing payload.
@@ -103,11 +103,15 @@ function copied(field: keyof RecordDraft, value: unknown, input: EventCall): Jso
   });
 }
 
-/** Keeps an invalid date, so that validation reports it: its `toISOString` would throw. */
-const textOf = (detectedAt: string | Date): unknown =>
-  detectedAt instanceof Date && !Number.isNaN(detectedAt.getTime())
-    ? detectedAt.toISOString()
-    : detectedAt;
+/** Converts a Date. Validation reports a text that is no time. */
+function textOf(detectedAt: string | Date, input: EventCall): unknown {
+  if (!(detectedAt instanceof Date)) return detectedAt;
+  if (!Number.isNaN(detectedAt.getTime())) return detectedAt.toISOString();
+  const issues = [
+    { path: ['detected_at'], message: 'expected a valid Date, found an invalid one' },
+  ];
+  throw new SecurityEventError('ERR_INVALID_RECORD', { issues, input });
+}
 
 /** Returns the payload of the record. Runs getters, which may throw. */
 export function recordPayload({ kind, payload }: EventCall): unknown {

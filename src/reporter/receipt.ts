@@ -25,7 +25,7 @@ export type SkippedReason =
  * How an event ended on channel B:
  *
  * - `delivered`: the receiver accepted it.
- * - `dead`: no attempts are left; it is a dead letter. `reason` says why.
+ * - `dead`: it was given up, and is a dead letter. `reason` says why.
  * - `discarded`: the sender was closed first, and returned it. `reason` says why.
  * - `accepted`: its result is unknown. Another or a later process delivers it, or the caller's own sender.
  * - `skipped`: it is not sent; `reason` says why.

@@ -276,6 +276,14 @@ test.each([
   expect(messages()).toMatchObject([{ message: { event_kind: 'xss', ips: [] } }]);
 });
 
+test('an invalid Date rejects record and message, with an error that names it', async () => {
+  const { reporter, rejected, rejections } = await openSendingReporter();
+  reporter.attack({ ruleset: 'xss' }, { detected_at: new Date(Number.NaN) });
+  expect(rejections()).toEqual(['log ERR_INVALID_RECORD', 'webhook ERR_INVALID_RECORD']);
+  expect(rejected[0]?.error).toMatchObject({ path: ['detected_at'] });
+  expect(rejected[0]?.error.message).toContain('expected a valid Date, found an invalid one');
+});
+
 const getter = Object.defineProperty({}, 'message', { enumerable: true, get: throwing });
 
 test.each<[string, unknown, readonly PropertyKey[]]>([
