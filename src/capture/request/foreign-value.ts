@@ -10,16 +10,28 @@ export function describePrimitive(value: unknown): string {
   return BigInt.asIntN(MAX_BIGINT_BITS, value) === value ? String(value) : '[bigint]';
 }
 
+/** The built-in prototypes with `byteLength`: a subclass of the host may have its own getter. */
+const BINARY_TYPES: readonly (readonly [(value: object) => boolean, object])[] = [
+  [types.isTypedArray, Object.getPrototypeOf(Uint8Array.prototype) as object],
+  [types.isDataView, DataView.prototype],
+  [types.isSharedArrayBuffer, SharedArrayBuffer.prototype],
+  [types.isAnyArrayBuffer, ArrayBuffer.prototype],
+];
+
 /** Returns the text for an object that is a single value, or `undefined` if it has elements. */
 export function describeSingleValue(value: object): string | undefined {
   if (types.isDate(value)) return describeDate(value);
-  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
-    return `[binary: ${value.byteLength} bytes]`;
-  }
+  const binary = BINARY_TYPES.find(([isType]) => isType(value))?.[1];
+  if (binary !== undefined) return `[binary: ${Reflect.get(binary, 'byteLength', value)} bytes]`;
   if (types.isRegExp(value)) return '[regular expression]';
-  if (types.isMap(value) || types.isSet(value)) return `[collection: ${value.size} elements]`;
+  if (types.isMap(value))
+    return `[collection: ${Reflect.get(Map.prototype, 'size', value)} elements]`;
+  if (types.isSet(value))
+    return `[collection: ${Reflect.get(Set.prototype, 'size', value)} elements]`;
   if (types.isProxy(value)) return undefined;
-  return value instanceof Blob ? `[file: ${value.size} bytes]` : undefined;
+  return value instanceof Blob
+    ? `[file: ${Reflect.get(Blob.prototype, 'size', value)} bytes]`
+    : undefined;
 }
 
 /** Does not call the host's own `toJSON` or `toISOString`. */
@@ -37,11 +49,8 @@ export interface Elements {
 
 /** Converts lists of pairs to an object of at most `limit` keys. A repeated name gets a list of its values. */
 export function elementsOf(value: object, limit: number): Elements {
-  // A proxy first: its traps are the host's code.
-  const isPairs =
-    !types.isProxy(value) && (value instanceof URLSearchParams || value instanceof FormData);
-  if (!isPairs) return { source: value, more: 0 };
-  const pairs: readonly (readonly [string, unknown])[] = [...value.entries()];
+  const pairs = pairsOf(value);
+  if (pairs === undefined) return { source: value, more: 0 };
   const lists = new Map<string, unknown[]>();
   for (const [name, element] of pairs.slice(0, limit)) {
     const list = lists.get(name) ?? [];
@@ -51,6 +60,13 @@ export function elementsOf(value: object, limit: number): Elements {
   const source = Object.create(null) as Record<string, unknown>;
   for (const [name, list] of lists) source[name] = list.length === 1 ? list[0] : list;
   return { source, more: Math.max(0, pairs.length - limit) };
+}
+
+function pairsOf(value: object): readonly (readonly [string, unknown])[] | undefined {
+  // Traps of a proxy, and methods of a subclass, are the host's code.
+  if (types.isProxy(value)) return undefined;
+  if (value instanceof URLSearchParams) return [...URLSearchParams.prototype.entries.call(value)];
+  return value instanceof FormData ? [...FormData.prototype.entries.call(value)] : undefined;
 }
 
 /** Returns an own property without running a getter. */
