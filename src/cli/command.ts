@@ -1,4 +1,4 @@
-/** What a command is: a table of options that its arguments are read by and its help is made from. */
+/** Defines commands. One table of options parses the arguments and creates the help. */
 import { parseArgs } from 'node:util';
 import { type CommandError, usageError } from './errors.ts';
 import type { Terminal } from './terminal.ts';
@@ -53,13 +53,13 @@ export interface Command<T extends OptionTable = OptionTable> {
   readonly notes?: readonly string[];
   /** Lines for a shell; those that start with `#` explain the next one. */
   readonly examples: readonly string[];
-  /** Returns the exit code: 1 means that the answer is no. Failures are thrown (`errors.ts`). */
+  /** Returns the exit code: 1 means a negative result. Failures are thrown (`errors.ts`). */
   readonly run: (call: CommandCall<T>) => Promise<0 | 1>;
 }
 
-/** Ties the options that `run` receives to the table they are read by. */
+/** Types the options that `run` receives by the command's table. */
 export function defineCommand<const T extends OptionTable>(command: Command<T>): Command {
-  // Sound: a command only runs with what `readArguments` read by this table.
+  // Sound: a command only runs with options that `readArguments` read by this table.
   return command as unknown as Command;
 }
 
@@ -69,7 +69,7 @@ const NO_SECRET_ARGUMENTS =
   'Other users can see arguments in the process list, and shells keep them in their history. ' +
   'Set SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH.';
 
-/** Describes an error of `parseArgs`, without more of an unknown option than a name has: it may be a secret. */
+/** Describes an error of `parseArgs`. Shortens an unknown option, which may be a secret. */
 function describeParseError(error: unknown, options: OptionTable): CommandError {
   const { message, code } = error as NodeJS.ErrnoException;
   const [, dashes = '--', name = ''] = /'(-+)([^']*)'/.exec(message) ?? [];

@@ -53,7 +53,7 @@ export type JsonItem =
   | { readonly line: number; readonly value: unknown; readonly text: string }
   | { readonly line: number; readonly fault: string; readonly text: string };
 
-/** A chunk that says: the input pauses, as a file does that may grow. */
+/** A chunk that marks a pause: the end of a file that may still grow. */
 export const PAUSE = Buffer.alloc(0);
 
 /** A first line that cannot stand alone: an array that stays open, or a value that continues. */
@@ -73,7 +73,7 @@ class JsonReader {
     return this.#heldBytes > MAX_JSON_BYTES;
   }
 
-  /** A document never ends by itself. */
+  /** Whether a document exceeds the limit. Only the end of the input ends a document, so reading stops. */
   get isStuck(): boolean {
     return this.#isDocument && this.isTooLong;
   }
@@ -99,12 +99,12 @@ class JsonReader {
     return items;
   }
 
-  /** Returns the value that the held bytes are at the end of the input, or at a pause of it. */
+  /** Returns the value in the held bytes, at the end of the input or at a pause. */
   rest(at: 'end' | 'pause'): JsonItem[] {
     const item = this.#parse();
     if (item === undefined) return [];
     const isCutOff = 'fault' in item && at === 'pause';
-    // A file that begins with half a value may stay so. Half a line after others is being written.
+    // Half a value at the start of a file is a fault; after other lines it is still being written.
     const items = isCutOff && !this.#isStart ? [] : [item];
     this.#isStart = this.#isDocument && !isCutOff;
     if (!isCutOff) this.#release(item.text.split('\n').length - 1);

@@ -12,7 +12,7 @@ const PATH = /^\/(_inspector)(?:\/([^/?]*)(?:\/([^?]*))?)?(?:\?|$)/;
 const MAX_ENTRIES = 1000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** What the page says about itself. */
+/** The heading of the page. */
 export interface PageHeading {
   /** The URL of the webhook endpoint, or the name of the file. */
   readonly source: string;
@@ -79,7 +79,7 @@ const MIN_SECRET_LENGTH = 8;
 const NO_CURL =
   'The body contains the secret, which is hidden here. So the request cannot be copied as curl.';
 
-/** Hides secrets, in case a sender wrote one into a request. A short one would hide half a body. */
+/** Hides secrets that a sender wrote into a request. Ignores short ones, which could hide half a body. */
 class SecretFilter {
   readonly #secrets: readonly string[];
 
@@ -97,7 +97,7 @@ class SecretFilter {
     return this.#secrets.reduce((safe, secret) => safe.replaceAll(secret, '(secret)'), text);
   }
 
-  /** Without its secrets, a body has another signature. */
+  /** Removes the curl command if the body has secrets: without them its signature would not match. */
   withoutCurl(entry: Entry): Entry {
     const isText = entry.encoding === 'text';
     const text = isText ? entry.body : Buffer.from(entry.body, 'base64').toString('latin1');

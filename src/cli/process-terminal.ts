@@ -41,7 +41,7 @@ function outputOf(
   const isTerminal = Boolean(stream.isTTY);
   return {
     isTerminal,
-    // A terminal that does not know its size reports 0 or nothing.
+    // A terminal that does not know its size reports 0 or undefined.
     columns: isTerminal && stream.columns > 0 ? stream.columns : DEFAULT_COLUMNS,
     // Respects NO_COLOR, FORCE_COLOR and TERM.
     hasColours: isTerminal && stream.hasColors(env),

@@ -35,7 +35,7 @@ const signing = defineCommand({
   },
 });
 
-/** With several secrets: the explanation that is certain, or else that for the first secret. */
+/** Returns the proven explanation, or else the one for the first secret. */
 export function explainBest(
   body: string | Uint8Array | undefined,
   signature: string | undefined,

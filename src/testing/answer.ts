@@ -33,7 +33,7 @@ const CHUNK = Buffer.alloc(16 * 1024, 'x');
 const HEADER_LINE = Buffer.from(`x-endless: ${'x'.repeat(1000)}\r\n`);
 
 const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly fault: F }>> } = {
-  // If the connection is already open.
+  // Only for a request on a connection that was open before.
   'reset-on-connect': (_, { connection }) => connection.reset(),
   'slow-tls': (_, exchange) => reply(OK, exchange),
   'reset-during-body': (_, { connection }) => connection.reset(),

@@ -41,7 +41,7 @@ export class Connections {
   readonly #open = new Set<Socket>();
   readonly #byHttpSocket = new WeakMap<Socket, Connection>();
   readonly #server: Server = createServer((raw) => void this.#accept(raw));
-  /** Does not listen itself: it gets connections after their fault. Without timeouts, so it never closes one. */
+  /** Does not listen: connections are passed to it. Has no timeouts, so it never closes a connection. */
   readonly #http: HttpServer = createHttpServer({
     keepAliveTimeout: 0,
     requestTimeout: 0,

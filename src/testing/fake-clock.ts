@@ -9,10 +9,10 @@ import { nextTurn } from '../runtime/yield-to-event-loop.ts';
  * A `Clock` for tests. Waits end in the order of their due times, and equal ones in the order of their start.
  * Like real timers, a wait takes at least 1 ms, and one above 2^31 - 1 ms (24.8 days) takes 1 ms.
  *
- * Moving the clock first lets everything settle that needs no time, and again after each wait that ends:
- * promises, `process.nextTick`, `queueMicrotask` and `setImmediate`, in chains of any length (endless
- * immediates: 100 turns of the event loop). It does not wait for the network, files, other threads and
- * real timers: await those yourself, then move on.
+ * Before the clock moves, and after each wait that ends, everything settles that needs no time: promises,
+ * `process.nextTick`, `queueMicrotask` and `setImmediate`, in chains of any length (endless immediates: 100
+ * turns of the event loop). It does not wait for the network, files, other threads and real timers: await
+ * those yourself, then move on.
  */
 export interface FakeClock extends Clock {
   /** Number of waits that have not ended. */

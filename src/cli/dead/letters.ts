@@ -162,7 +162,7 @@ export function selectionOf(
   };
 }
 
-/** Kept in memory at a time; even messages of 1 MiB are bearable. */
+/** Dead letters in memory at a time; acceptable even if each has 1 MiB. */
 const PAGE = 200;
 
 /** Yields the selected letters page by page, oldest first. Reads at most `most` letters of the queue. */

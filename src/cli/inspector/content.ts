@@ -1,4 +1,4 @@
-/** What the inspector's page shows of messages and log records. */
+/** The content of the inspector's page: messages and log records. */
 import { contract } from '../../contract/index.ts';
 import { type ParsedBody, parseBody, type ReceivedMessage } from '../../receiver/index.ts';
 import { type MessageRow, messageRows, shown, valueAt } from '../listen/delivery-text.ts';

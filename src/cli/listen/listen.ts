@@ -58,7 +58,7 @@ async function withTemporarySecret<T>(
   }
 }
 
-/** Addresses that stand for all addresses are reachable at the loopback address. */
+/** Servers that listen on all addresses are reachable at the loopback address. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Returns the URL. @throws CommandError with exit code 3 */
@@ -118,7 +118,7 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
     clock,
     ...(inspector && { intercept: inspector.handle.bind(inspector) }),
     onDelivery: async (delivery) => {
-      // A request that the end interrupts gets no answer.
+      // A request that is interrupted by the end gets no answer.
       if (signal.aborted) return;
       inspector?.add(requestEntry(delivery), delivery);
       await output.write(isJson ? deliveryJson(delivery) : deliveryText(delivery, output));
