@@ -57,9 +57,9 @@ export class Enqueuer {
     // Usually there is nothing to wait for, and a check for that is faster than an `await`.
     let pause = yieldToEventLoop();
     if (pause !== undefined) await pause;
-    const closed = entries.length === 0 ? NONE_CLOSED : await this.#put(entries, followed);
+    const closed = entries.length === 0 ? NONE_CLOSED : await this.#store(entries, followed);
     const refused =
-      closed.length === 0 ? NONE_REFUSED : await this.#putReopened(closed, entries, followed);
+      closed.length === 0 ? NONE_REFUSED : await this.#storeReopened(closed, entries, followed);
     const { accepted, skips } = partition(entries, refused);
     pause = yieldToEventLoop();
     if (pause !== undefined) await pause;
@@ -76,7 +76,7 @@ export class Enqueuer {
    * Resolves to the applications of which nothing is accepted, and why. Never rejects: the messages of the others are
    * accepted by now.
    */
-  async #putReopened(
+  async #storeReopened(
     closed: readonly string[],
     entries: readonly AcceptedEntry[],
     followed?: FollowedByIndex,
@@ -89,7 +89,7 @@ export class Enqueuer {
     if (reopened.size === 0) return refused;
     const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
     try {
-      const stillClosed = await this.#put(again, followed);
+      const stillClosed = await this.#store(again, followed);
       for (const id of reopened) if (!stillClosed.includes(id)) refused.delete(id);
     } catch (error) {
       const isFull = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_FULL';
@@ -109,7 +109,7 @@ export class Enqueuer {
   }
 
   /** Stores the entries. Resolves to the applications that are closed: nothing of theirs was stored. */
-  async #put(
+  async #store(
     entries: readonly AcceptedEntry[],
     followed?: FollowedByIndex,
   ): Promise<readonly string[]> {

@@ -166,10 +166,10 @@ export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule
   const horizon = Number.isFinite(horizonMs) ? { horizonMs } : {};
   const attempts: ExplainedAttempt[] = [FIRST];
   for (let last = FIRST; ; ) {
-    const earliest = after(schedule, { attempt: last.attempt, now: last.earliestMs }, LEAST);
+    const earliest = after(schedule, { attempt: last.attempt, now: last.earliestMs }, NO_JITTER);
     if (earliest.kind === 'dead') return { attempts, end: earliest.reason, ...horizon };
     if (attempts.length === MAX_ATTEMPTS) return { attempts, end: 'list-full', ...horizon };
-    const latest = after(schedule, { attempt: last.attempt, now: last.latestMs }, MOST);
+    const latest = after(schedule, { attempt: last.attempt, now: last.latestMs }, MOST_JITTER);
     last = {
       attempt: last.attempt + 1,
       earliestMs: earliest.at,
@@ -183,9 +183,9 @@ export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule
 
 const FIRST: ExplainedAttempt = { attempt: 1, earliestMs: 0, latestMs: 0, isCertain: true };
 
-const LEAST = (): number => 0;
+const NO_JITTER = (): number => 0;
 /** The limit of a random number, which is below 1. */
-const MOST = (): number => 1;
+const MOST_JITTER = (): number => 1;
 
 function after(
   schedule: RetrySchedule,

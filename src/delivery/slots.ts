@@ -29,8 +29,8 @@ export function withinOpenFiles(
   };
 }
 
-const PROVEN: ClaimRequest['ofHealth'] = ['healthy'];
-const ALL: ClaimRequest['ofHealth'] = ['healthy', 'untried', 'failing'];
+const HEALTHY_ONLY: ClaimRequest['ofHealth'] = ['healthy'];
+const ANY_HEALTH: ClaimRequest['ofHealth'] = ['healthy', 'untried', 'failing'];
 
 export interface InFlight {
   /** Number of active requests. */
@@ -83,7 +83,7 @@ export class Slots {
     };
     addReserved(count);
     return {
-      ofHealth: hasPlaces ? ALL : PROVEN,
+      ofHealth: hasPlaces ? ANY_HEALTH : HEALTHY_ONLY,
       count,
       take: (health) => {
         addReserved(-1);

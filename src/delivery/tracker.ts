@@ -54,7 +54,7 @@ const BACKLOG_EPOCH = 0;
 
 const ACCEPTED = { outcome: 'accepted' } as const;
 
-const endAll: EndEnqueue = (_, followed = []) => {
+const endAsAccepted: EndEnqueue = (_, followed = []) => {
   for (const one of followed) one.end(ACCEPTED);
 };
 
@@ -133,7 +133,7 @@ export class Tracker {
   /** Begins a call of `enqueue` of `count` messages, some of which may be settled before it resolves. */
   expect(count: number): EndEnqueue {
     this.#acceptedCount += count;
-    if (!this.#isDeliveredHere) return endAll;
+    if (!this.#isDeliveredHere) return endAsAccepted;
     this.#expected += count;
     const end = this.#early.begin();
     return (sequences, followed) => {

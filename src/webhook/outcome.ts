@@ -108,26 +108,26 @@ interface StatusRow extends Judgement {
 export const LARGE_BODY_BYTES = 100_000;
 
 /** Each row has every key: an absent one would be looked up on `Object.prototype`. */
-const PLAIN = { maxAttempts: undefined, blamesSize: false, blamesContent: false } as const;
+const NO_BLAME = { maxAttempts: undefined, blamesSize: false, blamesContent: false } as const;
 
 /** The receiver rejects the content: 72 hours of retries would not change that. */
-const REFUSED = { ...PLAIN, outcome: 'later', maxAttempts: 6 } as const;
+const REFUSED = { ...NO_BLAME, outcome: 'later', maxAttempts: 6 } as const;
 
 /** The first row that contains the status counts. */
 const STATUS_TABLE: readonly StatusRow[] = [
-  { from: 200, to: 299, ...PLAIN, outcome: 'delivered' },
+  { from: 200, to: 299, ...NO_BLAME, outcome: 'delivered' },
   { from: 400, to: 400, ...REFUSED, blamesSize: true, blamesContent: true },
   { from: 401, to: 401, ...REFUSED, blamesSize: true },
   { from: 403, to: 403, ...REFUSED, blamesSize: true },
-  { from: 408, to: 408, ...PLAIN, outcome: 'later' },
-  { from: 410, to: 410, ...PLAIN, outcome: 'close', maxAttempts: 6 },
-  { from: 413, to: 413, ...PLAIN, outcome: 'smaller' },
+  { from: 408, to: 408, ...NO_BLAME, outcome: 'later' },
+  { from: 410, to: 410, ...NO_BLAME, outcome: 'close', maxAttempts: 6 },
+  { from: 413, to: 413, ...NO_BLAME, outcome: 'smaller' },
   { from: 422, to: 422, ...REFUSED, blamesContent: true },
-  { from: 425, to: 425, ...PLAIN, outcome: 'later' },
-  { from: 429, to: 429, ...PLAIN, outcome: 'pause' },
+  { from: 425, to: 425, ...NO_BLAME, outcome: 'later' },
+  { from: 429, to: 429, ...NO_BLAME, outcome: 'pause' },
   { from: 400, to: 499, ...REFUSED },
-  { from: 500, to: 500, ...PLAIN, outcome: 'later', blamesSize: true, blamesContent: true },
-  { from: 503, to: 503, ...PLAIN, outcome: 'pause' },
+  { from: 500, to: 500, ...NO_BLAME, outcome: 'later', blamesSize: true, blamesContent: true },
+  { from: 503, to: 503, ...NO_BLAME, outcome: 'pause' },
 ];
 
 /** Failures without a response, redirects (never followed), other 5xx and unknown statuses. */
