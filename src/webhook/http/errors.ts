@@ -55,7 +55,9 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
   },
   tls: {
     what: 'The certificate or the TLS handshake was refused while connecting',
-    advice: 'give the receiver a valid certificate for its name and TLS 1.2 or later',
+    advice:
+      'give the receiver a valid certificate for its name and TLS 1.2 or later, or pass its CA as PEM text ' +
+      '(not a path) in `tls.ca`',
     systemCodes: [
       'EPROTO',
       'UND_ERR_PRX_TLS',
@@ -110,6 +112,12 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
   },
 };
 
+/** Better advice for causes that are likely with one code. */
+const ADVICE_BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'check that the port of the webhook URL speaks HTTPS'],
+  ['ERR_OSSL_PEM_NO_START_LINE', 'pass PEM texts (not paths) as `cert` and `key` of `tls`'],
+]);
+
 /** Families of codes: OpenSSL, Node's TLS and HTTP parser, the resolver. */
 const CODE_PREFIXES: readonly (readonly [prefix: string, code: FailureCode])[] = [
   ['ERR_SSL_', 'tls'],
@@ -139,7 +147,8 @@ const CODE_SHAPE = /^[A-Z][A-Z0-9_]{1,63}$/;
 
 /** `reason` is a system error code or the limit that was reached. */
 export function failure(code: FailureCode, reason: string): Failure {
-  const { what, advice } = FAILURE_TABLE[code];
+  const { what } = FAILURE_TABLE[code];
+  const advice = ADVICE_BY_SYSTEM_CODE.get(reason) ?? FAILURE_TABLE[code].advice;
   return { kind: 'failure', code, detail: `${what} (${reason}); ${advice}.` };
 }
 

@@ -42,6 +42,14 @@ describe('failureOf', () => {
     expect(failureOf(withCode(systemCode))).toEqual(failure(code, systemCode));
   });
 
+  test.each([
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'check that the port of the webhook URL speaks HTTPS'],
+    ['ERR_OSSL_PEM_NO_START_LINE', 'pass PEM texts (not paths) as `cert` and `key` of `tls`'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'pass its CA as PEM text (not a path) in `tls.ca`'],
+  ])('says what to do about %s', (systemCode, advice) => {
+    expect(failureOf(withCode(systemCode)).detail).toContain(advice);
+  });
+
   test('uses the name of an error whose code is a number, such as a DOMException', () => {
     expect(failureOf(new DOMException('x', 'TimeoutError'))).toEqual(
       failure('deadline', 'TimeoutError'),
