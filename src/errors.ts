@@ -106,7 +106,7 @@ export const ERROR_TABLE = {
   ERR_UNKNOWN_APPLICATION: {
     kind: 'caller',
     what: 'The settings do not have the application of a message',
-    hint: 'Add the application to the settings; `input` has the messages, none of which was accepted.',
+    hint: 'Add the application to the settings. If messages were passed, `input` has them: none was accepted.',
   },
   ERR_SENDER_CLOSED: {
     kind: 'lifecycle',
