@@ -1,9 +1,11 @@
 /** `createReporter`: creates a reporter with its writer and sender. */
 import { createWebhookSender } from '../delivery/create-sender.ts';
+import { SecurityEventError } from '../errors.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
 import { RecordValidator } from '../log/validate-record.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { readWriterOptions } from '../log/writer-options.ts';
+import { check } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { newId } from '../runtime/id.ts';
@@ -22,6 +24,8 @@ import {
   type CheckedOptions,
   isSender,
   isWriter,
+  LOG_RULES,
+  type LogOptions,
   type ReporterOptions,
   readReporterOptions,
   urlFrom,
@@ -66,6 +70,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
     request: checked.context,
     beforeSend: checked.beforeSend,
     hasSuffix: checked.suffix,
+    isStrict,
   });
   return new ReporterMethods({ pipeline, counters, log, webhook, clock, isStrict });
 }
@@ -130,12 +135,21 @@ interface OpenedChannels {
 
 /** Opens both channels or none: no log file stays open if the reporter cannot be created. */
 function openChannels(options: CheckedOptions, clock: Clock): OpenedChannels {
-  const output = openLog(options, clock);
+  const output = within('log', () => openLog(options, clock));
   try {
-    return { output, sink: openSink(options) };
+    return { output, sink: within('webhook', () => openSink(options)) };
   } catch (error) {
     if (output?.isOwned === true) ignoreRejection(output.writer.close());
     throw error;
+  }
+}
+
+/** Opens a channel. The `path` of an error begins with the option that has the channel's options. */
+function within<T>(name: 'log' | 'webhook', open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    throw error instanceof SecurityEventError ? error.copy([name, ...error.path]) : error;
   }
 }
 
@@ -146,7 +160,8 @@ function openLog(
   if (log === false) return undefined;
   if (isWriter(log)) return { isOwned: false, writer: log };
   const span = activeSpan === undefined ? {} : { activeSpan };
-  const settings = readWriterOptions<'open'>({ ...log, ...span, platform, dialect: 'open' });
+  const own = check<LogOptions>(log, LOG_RULES, { name: 'log', path: [] });
+  const settings = readWriterOptions<'open'>({ ...own, ...span, platform, dialect: 'open' });
   return { isOwned: true, writer: new RecordWriter<'open'>(settings, clock) };
 }
 

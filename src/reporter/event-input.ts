@@ -1,5 +1,7 @@
 /** The arguments of a reporter's methods. The request scope supplies the rest. */
+import { isObject } from '../contract/dispatch.ts';
 import type { Contract, Frozen, LogActor, LogHttp } from '../contract/index.ts';
+import { ANYTHING, check, type Rules } from '../option-rules.ts';
 import type { CompromisedAccount } from '../projection/event-messages.ts';
 import type { EventTerms, IncidentTerms } from '../projection/vocabulary-map.ts';
 
@@ -66,6 +68,38 @@ export interface EventContext {
   readonly module?: string;
   /** `false`: no message is sent. */
   readonly webhook?: MessageOverride | false;
+}
+
+const CONTEXT_RULES = {
+  actor: ANYTHING,
+  http: ANYTHING,
+  detected_at: ANYTHING,
+  module: ANYTHING,
+  webhook: ANYTHING,
+} satisfies Rules<keyof EventContext>;
+
+const OVERRIDE_RULES = {
+  message_id: ANYTHING,
+  risk_coefficient: ANYTHING,
+  message: ANYTHING,
+  v1: ANYTHING,
+  category: ANYTHING,
+  kind: ANYTHING,
+  title: ANYTHING,
+  message_type: ANYTHING,
+  pulse_genre: ANYTHING,
+} satisfies Rules<keyof MessageOverride>;
+
+/**
+ * Throws `ERR_INVALID_OPTION` for a key that no event would use, such as a misspelled one. `own` has the
+ * context's own keys.
+ */
+export function checkContextKeys(given: unknown, own: EventContext): void {
+  const subject = { name: 'context', path: ['context'] };
+  check(isObject(given) ? own : given, CONTEXT_RULES, subject);
+  const { webhook } = own;
+  if (!isObject(webhook)) return;
+  check(webhook, OVERRIDE_RULES, { name: 'context.webhook', path: ['context', 'webhook'] });
 }
 
 /** Which method was called. */

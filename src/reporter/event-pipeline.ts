@@ -11,7 +11,7 @@ import { copyJson, type JsonObject } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { ignoreRejection } from '../runtime/host-calls.ts';
+import { ignoreRejection, isPromiseLike } from '../runtime/host-calls.ts';
 import { isOwnWork } from '../runtime/untraced.ts';
 import {
   buildMessage,
@@ -30,7 +30,7 @@ import {
   withSuffix,
 } from './build-record.ts';
 import { contextOfEvent } from './event-context.ts';
-import type { EventContext, MessageOverride } from './event-input.ts';
+import { checkContextKeys, type EventContext, type MessageOverride } from './event-input.ts';
 import type { IncidentPipeline } from './incident-pipeline.ts';
 import type { LogChannel } from './log-channel.ts';
 import { EventReceipt, type ReportResult, type SkippedReason, settledReceipt } from './receipt.ts';
@@ -69,6 +69,8 @@ export interface PipelineParts {
   readonly beforeSend: BeforeSend | undefined;
   /** Whether the names of exploits end with their protection. */
   readonly hasSuffix: boolean;
+  /** Whether unknown keys of a context reject its event. */
+  readonly isStrict: boolean;
 }
 
 export class EventPipeline {
@@ -135,8 +137,9 @@ export class EventPipeline {
 
   /** Returns undefined when `beforeSend` drops the event. */
   #read(unread: EventCall): ReportedEvent | undefined {
-    const { rules, clock, enrichment, beforeSend, hasSuffix } = this.#parts;
+    const { rules, clock, enrichment, beforeSend, hasSuffix, isStrict } = this.#parts;
     const call = withOwnContext(unread);
+    if (isStrict) checkContextKeys(unread.givenContext, call.context);
     const scope = this.#parts.request === undefined ? currentScope() : undefined;
     const request = this.#request(scope);
     const payload = recordPayload(call);
@@ -230,9 +233,13 @@ function redacted(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | und
   let changed: object | null | undefined;
   try {
     changed = beforeSend(draft) as object | null | undefined;
-    ignoreRejection(changed);
   } catch (thrown) {
     throw wrapHostError(thrown, 'ERR_BEFORE_SEND_FAILED');
+  }
+  if (isPromiseLike(changed)) {
+    ignoreRejection(changed);
+    const detail = '`beforeSend` returned a promise, but must return the record itself';
+    throw new SecurityEventError('ERR_INVALID_RECORD', { detail, input: draft });
   }
   if (changed === null) return undefined;
   // If it returns undefined, it may have changed the draft in place.

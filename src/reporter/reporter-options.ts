@@ -37,6 +37,11 @@ const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
 
 const ON_OR_OFF = oneOf(true, false);
 
+/** The writer's other options are options of the reporter. */
+const { destination, sync, maxBufferBytes } = LOG_WRITER_OPTIONS;
+export const LOG_RULES = { destination, sync, maxBufferBytes };
+export type LogOptions = Pick<LogWriterOptions, keyof typeof LOG_RULES>;
+
 export const REPORTER_OPTIONS = {
   /** The reporting service, in every record and message. Its texts must not be empty. */
   service: optional<Service>(
@@ -47,7 +52,7 @@ export const REPORTER_OPTIONS = {
    * Channel A: options of the log writer, your own writer (which `close` leaves open), or `false` for none. Default
    * standard output, synchronously.
    */
-  log: optional<Pick<LogWriterOptions, 'destination' | 'sync' | 'maxBufferBytes'> | Writer | false>(
+  log: optional<LogOptions | Writer | false>(
     usable('an object, a writer or false', (value) => value === false || isObject(value)),
     'standard output, synchronously',
   ),
@@ -76,7 +81,10 @@ export const REPORTER_OPTIONS = {
   beforeSend: optional<BeforeSend>(A_FUNCTION),
   /** With `false` every method does nothing, and quickly. Default `true`. */
   enabled: option<boolean>(ON_OR_OFF, true),
-  /** For development and tests: throws the error of a rejected event. Default `false`. */
+  /**
+   * For development and tests: throws the error of a rejected event, and rejects unknown keys of a context. Default
+   * `false`.
+   */
   strict: option<boolean>(ON_OR_OFF, false),
   /** Returns the context of the current request. Default the context of the host adapter. */
   context: optional<() => RequestContext | undefined>(

@@ -522,6 +522,20 @@ describe('strict', () => {
   });
 });
 
+test.each([
+  ['text', ['context']],
+  [null, ['context']],
+  [{ actr: { ip: '203.0.113.9' } }, ['context', 'actr']],
+  [{ detectedAt: new Date() }, ['context', 'detectedAt']],
+  [{ webhook: { titel: 'XSS' } }, ['context', 'webhook', 'titel']],
+])('strict rejects an unusable context or an unknown key of it: %j', (context, path) => {
+  const { reporter, sink, rejections } = openReporter({ strict: true });
+  expect(() => reporter.attack({ ruleset: 'xss' }, context as never)).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }),
+  );
+  expect([sink.lines, rejections()]).toEqual([[], ['log ERR_INVALID_OPTION']]);
+});
+
 test('an event caused by our own requests is not reported', async () => {
   const { reporter, sink, rejected } = await openSendingReporter();
   const receipt = untraced(() => reporter.attack({ ruleset: 'xss' }));

@@ -145,6 +145,17 @@ describe('beforeSend', () => {
     expect(await reporter.stats()).toMatchObject({ reported: 1, dropped: 1, written: 0 });
   });
 
+  test('rejects the event when it returns a promise', () => {
+    const { reporter, rejected } = openReporter({
+      beforeSend: (() => Promise.reject(new Error('of the host'))) as never,
+    });
+    reporter.attack(ATTACK);
+    expect(rejected[0]?.error).toMatchObject({
+      code: 'ERR_INVALID_RECORD',
+      message: expect.stringContaining('`beforeSend` returned a promise'),
+    });
+  });
+
   test('rejects the event when it throws or returns an invalid record', () => {
     const { reporter, rejections } = openReporter({
       beforeSend: (record) => {
@@ -642,9 +653,13 @@ describe('options', () => {
     [{ service: { svc_id: 'a', name: 'b' } }, ['service', 'env']],
     [{ service: { ...SERVICE, envs: 'x' } }, ['service', 'envs']],
     [{ service: SERVICE, log: 1 }, ['log']],
-    [{ service: SERVICE, log: { path: 'x' } }, ['path']],
+    [{ service: SERVICE, log: { path: 'x' } }, ['log', 'path']],
+    [{ service: SERVICE, log: { dialect: 'strict' } }, ['log', 'dialect']],
+    [{ service: SERVICE, log: { sync: 1 } }, ['log', 'sync']],
+    [{ service: SERVICE, log: { destination: '/' } }, ['log', 'destination']],
     [{ service: SERVICE, webhook: 'https://x.example' }, ['webhook']],
-    [{ service: SERVICE, webhook: { url: 'https://x.example' } }, ['secret']],
+    [{ service: SERVICE, webhook: { url: 'https://x.example' } }, ['webhook', 'secret']],
+    [{ service: SERVICE, webhook: { url: 'x', secret: 'y' } }, ['webhook', 'url']],
     [{ service: SERVICE, platform: 'splunk' }, ['platform']],
     [{ service: SERVICE, activeSpan: 1 }, ['activeSpan']],
     [{ service: SERVICE, dialect: 'loose' }, ['dialect']],
