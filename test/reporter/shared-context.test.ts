@@ -13,6 +13,7 @@ import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
+import { SharedContexts } from '../../src/reporter/shared-context.ts';
 import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
@@ -238,5 +239,32 @@ describe('the context of a scope', () => {
     report();
     const [first, second] = (await outcome()).lines;
     expect(first).toBe(second);
+  });
+
+  test('names the service of the reporter, when two report in turn', async () => {
+    const shop = opened({});
+    const other = opened({ service: { ...SERVICE, name: 'other' } });
+    const pair = [shop, other];
+    createRequestCapture().run(REQUEST, () => {
+      for (const { reporter } of [...pair, ...pair]) reporter.attack({ ruleset: 'xss' });
+    });
+    const names = async ({ outcome }: typeof shop): Promise<string[]> =>
+      (await outcome()).lines.map((line) => JSON.parse(line).context.service.name);
+    expect(await names(shop)).toEqual(['shop', 'shop']);
+    expect(await names(other)).toEqual(['other', 'other']);
+  });
+
+  test('is built once for the events of a request, and once for those outside', () => {
+    const contexts = new SharedContexts(SERVICE);
+    const scope = new RequestScope(() => ({}));
+    const request = scope.context();
+    const inside = contexts.find(request, scope);
+    expect(contexts.find(request, scope)).toBe(inside);
+    const outside = contexts.find(request, undefined);
+    expect(contexts.find(request, undefined)).toBe(outside);
+    expect(outside).not.toBe(inside);
+    whilePolluted({ names: ['evil'], value: true }, () => {
+      expect(contexts.find(request, scope)).toBeUndefined();
+    });
   });
 });
