@@ -77,6 +77,7 @@ interface Strategy {
 
 /** Strategies that Passport tries one after the other. */
 interface Chain {
+  /** Number of strategies so far. */
   tried: number;
   hasFailedLogin: boolean;
   identifiers: Identifiers;
