@@ -1,5 +1,6 @@
 /** Lets an agent block the current request. */
 import { STATUS_CODES } from 'node:http';
+import { isInteger } from '../../option-rules.ts';
 import { type Block, currentScope, type RequestScope, runInScope } from './request-scope.ts';
 import { recordOnSpan } from './span-exception.ts';
 
@@ -32,11 +33,15 @@ export class RequestBlockedError extends Error {
   readonly expose = false;
   readonly [BRAND] = true;
 
-  /** @param status 400 to 599; default: the `blockedStatus` of the current request's adapter, or 403. */
-  constructor(status = currentScope()?.blockedStatus ?? 403) {
+  /**
+   * @param status 400 to 599. Default, also for any other value: the `blockedStatus` of the current request's
+   * adapter, or 403. It does not throw: the request must be blocked in any case.
+   */
+  constructor(status?: number) {
     super('The request was blocked.');
-    this.status = status;
-    this.statusCode = status;
+    const isUsable = isInteger(status, 400, 599);
+    this.status = isUsable ? (status as number) : (currentScope()?.blockedStatus ?? 403);
+    this.statusCode = this.status;
     currentScope()?.expectBlock();
   }
 

@@ -31,6 +31,16 @@ describe('the error of a blocked request', () => {
       () => runInScope(scopeOf(429), () => new RequestBlockedError(400)),
       400,
     ],
+    ['403 for a success', () => new RequestBlockedError(200), 403],
+    ['403 for a status that Node refuses', () => new RequestBlockedError(1000), 403],
+    ['403 for a fraction', () => new RequestBlockedError(403.5), 403],
+    [
+      '429, its adapter’s, for 600',
+      () => runInScope(scopeOf(429), () => new RequestBlockedError(600)),
+      429,
+    ],
+    ['403 for 399', () => new RequestBlockedError(399), 403],
+    ['599, the highest', () => new RequestBlockedError(599), 599],
   ])('has the status %s, under both names', (_which, make, status) => {
     const error = make();
     expect([error.status, error.statusCode]).toEqual([status, status]);
