@@ -56,7 +56,7 @@ export const sendDirectly = (call: DirectCall): Promise<SendReport> =>
   new DirectSending(call).run();
 
 const MAX = Number.MAX_SAFE_INTEGER;
-/** The call bounds what waits: it has its messages already. */
+/** Bounds would save nothing: the caller holds the messages in memory already. */
 const NO_BOUNDS = { maxPendingMessages: MAX, maxPendingBytes: MAX, maxDeadBytes: 0 };
 
 interface GivenUp {
@@ -65,7 +65,7 @@ interface GivenUp {
 }
 
 /** A message of the call, and how its last attempt ended; empty before the first. */
-interface Sent {
+interface PendingMessage {
   readonly entry: AcceptedEntry;
   readonly end: AttemptEnd;
 }
@@ -74,8 +74,8 @@ class DirectSending {
   readonly #call: DirectCall;
   readonly #queue: MessageQueue;
   readonly #startedAt: number;
-  /** Those that are not delivered, by their sequence in the queue. */
-  readonly #pending = new Map<number, Sent>();
+  /** Messages that are neither delivered nor given up, by their sequence in the queue. */
+  readonly #pending = new Map<number, PendingMessage>();
   readonly #undelivered: UndeliveredMessage[] = [];
   readonly #requests: RequestReport[] = [];
   /** One for the call, since all applications have the same receiver. */
@@ -119,7 +119,7 @@ class DirectSending {
     };
   }
 
-  /** Sends the next request. Returns the time until a message is due, in ms; 0 if one was sent. */
+  /** Sends the next request. Returns the time until a message is due, in ms; 0 if a request was sent. */
   async #sendNext(): Promise<number> {
     const { maxMessages, maxBytes } = updateOf(
       { breaker: this.#breaker, pauseMs: 0, changes: [] },
@@ -131,7 +131,7 @@ class DirectSending {
       maxBytes,
       leaseMs: Number.POSITIVE_INFINITY,
     });
-    // Something waits, since messages are pending and none is claimed.
+    // A pending message that is not claimed has a due time.
     if (!isClaim(claim)) return claim.dueInMs as number;
     const { settlement, end, retryAfterMs } = await this.#attempt(claim);
     this.#breaker = settlement.state.circuitBreaker as CircuitBreaker;
@@ -178,7 +178,7 @@ class DirectSending {
   async #settle(claim: Claim, results: readonly Verdict[], end: AttemptEnd): Promise<void> {
     for (const [at, { sequence }] of claim.messages.entries()) {
       const result = results[at] as Verdict;
-      const { entry } = this.#pending.get(sequence) as Sent;
+      const { entry } = this.#pending.get(sequence) as PendingMessage;
       this.#pending.set(sequence, { entry, end });
       if (result.kind === 'dead') this.#giveUp([sequence], result.gaveUp as GivenUp);
       if (result.kind === 'delivered') this.#pending.delete(sequence);
@@ -199,7 +199,7 @@ class DirectSending {
   #giveUp(sequences: readonly number[], { reason, waitMs }: GivenUp): void {
     const wait = waitMs === undefined ? {} : { retryAfterMs: waitMs };
     for (const sequence of sequences) {
-      const { entry, end } = this.#pending.get(sequence) as Sent;
+      const { entry, end } = this.#pending.get(sequence) as PendingMessage;
       const { index, stored } = entry;
       this.#undelivered.push({ index, message_id: stored.messageId, reason, ...end, ...wait });
       this.#pending.delete(sequence);

@@ -20,7 +20,7 @@ export interface AttemptReport {
   readonly attempted: FinishedAttempt;
   readonly settlement: Settlement;
   readonly started: DeliveryEvents['attempt-started'];
-  /** Whether the lease expired: then another process has the messages. */
+  /** Whether the claim was not settled: then another process may have the messages. */
   readonly isLost: boolean;
 }
 
@@ -45,7 +45,7 @@ export function reportAttempt(report: AttemptReport, parts: ReportParts): void {
   else if (outcome !== 'aborted') {
     lastFailures.failed({ applicationId, ...attemptEnd(result) });
   }
-  // The process that has the messages now reports what becomes of them.
+  // The process that claims the messages next reports their results.
   if (isLost) return;
   const { changes, results } = settlement;
   for (let index = 0; index < results.length; index += 1) {
