@@ -90,10 +90,10 @@ const command = defineCommand({
     const port = integerOf('--port', options.port ?? '0', [0, 65_535]);
     const url = await openServer(server, '127.0.0.1', port);
     try {
+      let file = name === path ? await open(path) : undefined;
       const page = inspector.urlAt(url, { source: name, hint: 'There are no JSON values yet.' });
       await output.write(`Inspect ${name} at ${page}\n`);
       if (name === path) {
-        let file: FileHandle | undefined = await open(path);
         while (file !== undefined) {
           await show(growingFile(path, file, terminal));
           inspector.clear();

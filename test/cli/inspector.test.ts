@@ -12,7 +12,7 @@ import { type Posted, type Posting, post, postSigned } from '../helpers/http.ts'
 import { root } from '../helpers/package-files.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { temporaryFile } from '../helpers/temporary-files.ts';
-import { type StartedCommand, startCommand } from '../helpers/terminal.ts';
+import { outcome, runCommand, type StartedCommand, startCommand } from '../helpers/terminal.ts';
 
 const SECRET = 'secret-of-the-test';
 const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };
@@ -397,6 +397,12 @@ describe('sending again', () => {
 const fileWith = (text: string): string => temporaryFile(text, 'events.ndjson');
 
 describe('view', () => {
+  it('prints no address of a page if the file cannot be opened', async () => {
+    expect(await runCommand(['view', 'gone.ndjson'])).toEqual(
+      outcome(3, '', 'security-events: gone.ndjson: no such file or directory\n'),
+    );
+  });
+
   it('shows log lines, messages, bodies and lines of listen --json', async () => {
     const values = [
       { ...sampleRecord(), level: 30 },
