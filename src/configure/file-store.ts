@@ -110,6 +110,11 @@ async function syncFolder(folder: string, files: LockSystem['files']): Promise<v
 }
 
 async function readText(path: string, files: LockSystem['files']): Promise<string | undefined> {
+  const stats = await files.stat(path).catch(ignoreMissing);
+  // Reading a pipe might never end, and a write would replace a device by a file.
+  if (stats?.isFile() === false) {
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { detail: 'it is not a file' });
+  }
   const bytes = await files.readFile(path).catch(ignoreMissing);
   const text = bytes?.toString();
   // Bytes that are not UTF-8 would be lost by the next write.

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   mkdirSync,
@@ -58,6 +58,16 @@ const openFilesAlone: LockSystem['files']['open'] = async (path, flags, mode) =>
 };
 
 describe('a file', () => {
+  test('is refused, and left as it is, when it is no file', async () => {
+    const file = fileIn(folder());
+    execFileSync('mkfifo', [file]);
+    const store = fileStore(file);
+    const refusal = { code: 'ERR_SETTINGS_FAILED', message: expect.stringContaining('not a file') };
+    await expect(store.read()).rejects.toMatchObject(refusal);
+    await expect(store.update(() => '{}')).rejects.toMatchObject(refusal);
+    expect(statSync(file).isFIFO()).toBe(true);
+  });
+
   test('is created by the first change, readable only by its owner', async () => {
     const path = folder();
     const store = fileStore(fileIn(path));

@@ -1,6 +1,6 @@
 /** What goes wrong around a file: other programs, other versions, full disks, a worker that crashes. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
@@ -86,12 +86,19 @@ describe('a file that cannot be used', () => {
     await expect(opening).rejects.toThrow('read-only');
   });
 
-  test('is refused when it is a folder', async () => {
+  test.each<[string, (file: string) => unknown]>([
+    ['folder', mkdirSync],
+    ['pipe', (file) => execFileSync('mkfifo', ['-m', '666', file])],
+  ])('is refused, and left as it is, when it is a %s', async (_, make) => {
     const file = newFile();
-    mkdirSync(file);
-    await expect(createSqliteQueue({ file }).open(INITIAL)).rejects.toMatchObject({
+    make(file);
+    const { mode } = statSync(file);
+    const opening = createSqliteQueue({ file }).open(INITIAL);
+    await expect(opening).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('name a file'),
     });
+    expect(statSync(file).mode).toBe(mode);
   });
 });
 
