@@ -31,13 +31,13 @@ export { REDACTED, type RedactionOptions } from './redaction/redactor.ts';
 export { SENSITIVE_KEYS } from './redaction/sensitive-names.ts';
 export type { CaptureOptions } from './request/capture-options.ts';
 export type { HttpRequest } from './request/http-request.ts';
+export type { Identifiers } from './request/identifiers.ts';
 export type { ParameterOptions } from './request/parameters.ts';
 export { blockRequest, RequestBlockedError } from './request/request-blocked-error.ts';
 export { createRequestCapture, type RequestCapture } from './request/request-capture.ts';
 export type { HeadersLike, RequestLike, SocketLike } from './request/request-like.ts';
 export {
   currentContext,
-  type Identifiers,
   identify,
   type RequestContext,
 } from './request/request-scope.ts';

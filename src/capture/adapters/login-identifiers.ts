@@ -1,7 +1,7 @@
 /** Finds the identifiers of a user who logged in, or the name in a failed login. */
 import { readProperty } from '../../own-properties.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import type { Identifiers } from '../request/request-scope.ts';
+import { type Identifiers, identifierOf } from '../request/identifiers.ts';
 import { fitText } from '../request/request-text.ts';
 
 type Known = NonNullable<Identifiers>;
@@ -17,24 +17,19 @@ const FORM_FIELDS = ['username', 'email', 'login'];
  * user that is itself a text, number or boolean is the `id`. Default of `identifiersOf`.
  */
 export function identifiersOfUser(user: unknown): Known | null {
-  const whole = scalarOf(user);
+  const whole = knownOf(user);
   if (whole !== undefined) return { id: whole };
   if (typeof user !== 'object' || user === null) return null;
   const known: Known = {};
   for (const name of USER_KEYS) {
-    const value = scalarOf(readProperty(user, name));
+    const value = knownOf(readProperty(user, name));
     if (value !== undefined) known[name] = value;
   }
   return Object.keys(known).length === 0 ? null : known;
 }
 
-function scalarOf(value: unknown): string | number | boolean | undefined {
-  if (typeof value === 'bigint') return String(value);
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
-  return typeof value === 'boolean' || (typeof value === 'string' && value !== '')
-    ? value
-    : undefined;
-}
+const knownOf = (value: unknown): Known[string] | undefined =>
+  value === '' ? undefined : identifierOf(value);
 
 /**
  * Returns the name that was tried, from the body or the query, as passport-local reads it: from the

@@ -13,10 +13,10 @@ import {
 import { readProperty } from '../../own-properties.ts';
 import { ignoreRejection, tryCall } from '../../runtime/host-calls.ts';
 import { createRedactor } from '../redaction/redactor.ts';
+import type { Identifiers } from '../request/identifiers.ts';
 import {
   currentContext,
   currentScope,
-  type Identifiers,
   identify,
   type RequestContext,
   runInScope,

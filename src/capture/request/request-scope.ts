@@ -6,15 +6,13 @@ import { deepFreeze, type Frozen } from '../../contract/frozen.ts';
 import { encodeSvcIdentifier, type LogActor, type LogHttp } from '../../contract/index.ts';
 import { currentStore, runWithStore } from '../../runtime/async-context.ts';
 import { tryCall } from '../../runtime/host-calls.ts';
+import { type Identifiers, readIdentifiers } from './identifiers.ts';
 
 /** The part of a record's context that comes from the request. */
 export interface RequestContext {
   readonly actor?: Frozen<LogActor>;
   readonly http?: Frozen<LogHttp>;
 }
-
-/** The user: see the contract's `actor.identifiers`. `null`: unknown. */
-export type Identifiers = LogActor['identifiers'];
 
 /** The error that blocked a request. */
 export interface Block extends Error {
@@ -100,12 +98,14 @@ export class RequestScope {
     return this.#current;
   }
 
-  /** Sets the user for every later event of the request. */
-  identify(identifiers: Identifiers, svcIdentifier?: string): void {
-    const encoded = svcIdentifier === undefined ? null : encodeSvcIdentifier(svcIdentifier);
-    const own = identifiers && Object.freeze({ ...identifiers });
-    this.#state.user = { identifiers: own, svc_identifier: encoded };
+  /** Sets the user for every later event of the request. Returns whether nothing was left out. */
+  identify(given: Identifiers, svcIdentifier?: string): boolean {
+    const { identifiers, isComplete } = readIdentifiers(given);
+    const isText = typeof svcIdentifier === 'string';
+    const encoded = isText ? encodeSvcIdentifier(svcIdentifier) : null;
+    this.#state.user = { identifiers, svc_identifier: encoded };
     this.#state.changes += 1;
+    return isComplete && (isText || svcIdentifier === undefined);
   }
 
   /** Adds facts about the response. */
@@ -178,14 +178,13 @@ export function currentContext(): RequestContext {
 }
 
 /**
- * Sets the user of the current request for every later event in it. Returns `false`, without effect, if
- * there is no request or its host adapter is not in use.
+ * Sets the user of the current request for every later event in it. Returns `false` without effect if there is
+ * no request or its host adapter is not in use. Returns `false` too if a value was left out, since no record can
+ * have it: an object, such as an id of a database, or a number that is not finite. Never throws.
  *
  * @param identifiers strings, numbers or booleans by name; `null` after a logout.
  * @param svcIdentifier plain text, which is then encoded for the contract.
  */
 export function identify(identifiers: Identifiers, svcIdentifier?: string): boolean {
-  const scope = currentScope();
-  scope?.identify(identifiers, svcIdentifier);
-  return scope !== undefined;
+  return currentScope()?.identify(identifiers, svcIdentifier) ?? false;
 }

@@ -35,6 +35,42 @@ describe('a scope', () => {
     expect(scope.context().actor).toEqual(captured().actor);
   });
 
+  test.each<[unknown, unknown, unknown]>([
+    [{ uid: { hex: 'f0' }, email: 'a@b.c' }, undefined, { email: 'a@b.c' }],
+    [{ uid: Number.NaN, age: null, admin: false }, undefined, { admin: false }],
+    [{ uid: Symbol('7') }, undefined, null],
+    ['u-1', undefined, null],
+    [{ uid: 7 }, 7, { uid: 7 }],
+  ])(
+    'leaves out what no record can have: identify(%o, %o)',
+    (given, svcIdentifier, identifiers) => {
+      const scope = new RequestScope(captured);
+      expect(scope.identify(given as never, svcIdentifier as never)).toBe(false);
+      expect(scope.context().actor).toMatchObject({ identifiers, svc_identifier: null });
+    },
+  );
+
+  test('leaves out identifiers whose getter throws', () => {
+    const scope = new RequestScope(captured);
+    const given = {
+      get uid(): string {
+        throw new Error('thrown by the host');
+      },
+    };
+    expect(scope.identify(given)).toBe(false);
+    expect(scope.context().actor?.identifiers).toBeNull();
+  });
+
+  test.each<[unknown, unknown]>([
+    [{ uid: 7n, email: undefined }, { uid: '7' }],
+    [undefined, null],
+    [null, null],
+  ])('takes %o as identifiers', (given, identifiers) => {
+    const scope = new RequestScope(captured);
+    expect(scope.identify(given as never)).toBe(true);
+    expect(scope.context().actor?.identifiers).toEqual(identifiers);
+  });
+
   test.each([99, 600, 999, 200.5, Number.NaN, '200', null])(
     'ignores a status outside the contract: %j',
     (status) => {

@@ -1,0 +1,38 @@
+/** The user of a request, as a record's `actor.identifiers` has it. */
+import type { LogActor } from '../../contract/index.ts';
+import { tryCall } from '../../runtime/host-calls.ts';
+
+/** The user: see the contract's `actor.identifiers`. `null`: unknown. */
+export type Identifiers = LogActor['identifiers'];
+
+type Identifier = NonNullable<Identifiers>[string];
+
+/** Returns the value as a record has it; `undefined` if no record can have it. */
+export function identifierOf(value: unknown): Identifier | undefined {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  return typeof value === 'boolean' || typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * Leaves out what no record can have, such as an id that is an object: it would make each event of the request
+ * invalid, and a detection would be lost. `isComplete` is false then.
+ */
+export function readIdentifiers(given: unknown): {
+  readonly identifiers: Identifiers;
+  readonly isComplete: boolean;
+} {
+  if (given === null || given === undefined) return { identifiers: null, isComplete: true };
+  const isObject = typeof given === 'object';
+  // Getters of the host may throw.
+  const entries = (isObject && tryCall(() => Object.entries(given))) || [];
+  const known = entries.flatMap(([name, value]): [string, Identifier][] => {
+    const identifier = identifierOf(value);
+    return identifier === undefined ? [] : [[name, identifier]];
+  });
+  const defined = entries.filter(([, value]) => value !== undefined);
+  return {
+    identifiers: known.length === 0 ? null : Object.freeze(Object.fromEntries(known)),
+    isComplete: isObject && known.length > 0 && known.length === defined.length,
+  };
+}
