@@ -112,7 +112,7 @@ async function syncFolder(folder: string, files: LockSystem['files']): Promise<v
 async function readText(path: string, files: LockSystem['files']): Promise<string | undefined> {
   const stats = await files.stat(path).catch(ignoreMissing);
   // Reading a pipe might never end, and a write would replace a device by a file.
-  if (stats?.isFile() === false) {
+  if (stats?.isFile() === false && !stats.isDirectory()) {
     throw new SecurityEventError('ERR_SETTINGS_FAILED', { detail: 'it is not a file' });
   }
   const bytes = await files.readFile(path).catch(ignoreMissing);

@@ -168,21 +168,25 @@ const playbooks = () =>
     return Object.fromEntries(bySlug);
   });
 
+/** OpenSSL ignores other text, such as the path of a file, so that no certificate would be trusted or sent. */
 const isPem = (value: unknown): boolean =>
-  (typeof value === 'string' && value !== '') ||
-  (ArrayBuffer.isView(value) && value.byteLength > 0);
+  (typeof value === 'string' && value.includes(PEM_HEADER)) ||
+  (ArrayBuffer.isView(value) &&
+    Buffer.from(value.buffer, value.byteOffset, value.byteLength).includes(PEM_HEADER));
+
+const PEM_HEADER = '-----BEGIN ';
+const PEM_TEXT = 'PEM (the text, not a path) as a string or a Buffer';
 
 const pemCopy = (value: Pem): Pem => (typeof value === 'string' ? value : Buffer.from(value));
 
 // With explicit types: the inferred `Buffer<ArrayBufferLike>` needs TypeScript 5.7.
-const pem = (): z.ZodType<Pem, Pem> =>
-  checked<Pem>(isPem, 'PEM as a string or a Buffer').transform(pemCopy);
+const pem = (): z.ZodType<Pem, Pem> => checked<Pem>(isPem, PEM_TEXT).transform(pemCopy);
 
 const pems = (): z.ZodType<Pem | readonly Pem[], Pem | readonly Pem[]> =>
   checked<Pem | readonly Pem[]>(
     // An empty list would trust no certificate.
     (value) => isPem(value) || (Array.isArray(value) && value.length > 0 && value.every(isPem)),
-    'PEM as a string or a Buffer, or a non-empty array of them',
+    `${PEM_TEXT}, or a non-empty array of them`,
   ).transform((value) =>
     typeof value === 'string' || ArrayBuffer.isView(value) ? pemCopy(value) : value.map(pemCopy),
   );

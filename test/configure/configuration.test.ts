@@ -191,7 +191,7 @@ describe('secretOf', () => {
 
 describe('save', () => {
   test('makes the draft the destination, and keeps the selections', async () => {
-    const tls = { ca: 'certificate' };
+    const tls = { ca: '-----BEGIN CERTIFICATE-----' };
     const { configuration, stored } = keep(
       withShop({ modules: { waf: true }, playbooks: { notify: false }, tls }),
     );

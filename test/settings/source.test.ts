@@ -6,6 +6,7 @@ import { createSettings, type SettingsFunction } from '../../src/settings/source
 
 const URL_TEXT = 'https://receiver.example/hook-hunter2';
 const SECRET = 'secret-hunter2';
+const PEM = '-----BEGIN CERTIFICATE-----';
 
 const FULL = {
   name: 'shop',
@@ -14,12 +15,12 @@ const FULL = {
   secret: SECRET,
   modules: { waf: true, rasp: false },
   playbooks: { notify: true },
-  tls: { ca: ['ca-1', Buffer.from('ca-2')], cert: 'cert', key: Buffer.from('key') },
+  tls: { ca: [PEM, Buffer.from(PEM)], cert: PEM, key: Buffer.from(PEM) },
 };
 
 const A_SECRET = 'expected a non-empty string or a function that returns one';
 const MODULES = 'expected an object of modules, each true or false';
-const A_PEM = 'expected PEM as a string or a Buffer';
+const A_PEM = 'expected PEM (the text, not a path) as a string or a Buffer';
 const PEMS = `${A_PEM}, or a non-empty array of them`;
 const A_RATE = 'expected a number from 0.001 to 1000000';
 const APPLICATIONS = 'expected an object of application ids and applications';
@@ -122,11 +123,12 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
       { playbooks: { 'Block IPs': true, block_ips: false } },
       'expected each playbook once, found another name with the same slug',
     ],
-    ['tls.key', { tls: { cert: 'c' } }, 'expected key beside cert, found nothing'],
-    ['tls.cert', { tls: { cert: '', key: 'k' } }, `${A_PEM}, found an empty string`],
+    ['tls.key', { tls: { cert: PEM } }, 'expected key beside cert, found nothing'],
+    ['tls.cert', { tls: { cert: '', key: PEM } }, `${A_PEM}, found an empty string`],
     ['tls.ca', { tls: { ca: Buffer.alloc(0) } }, `${PEMS}, found an object`],
     ['tls.ca', { tls: { ca: [] } }, `${PEMS}, found an array`],
-    ['tls.ca', { tls: { ca: ['c', 7] } }, `${PEMS}, found an array`],
+    ['tls.ca', { tls: { ca: '/etc/ca.pem' } }, `${PEMS}, found a string`],
+    ['tls.ca', { tls: { ca: [PEM, 7] } }, `${PEMS}, found an array`],
     ['tls', { tls: { rejectUnauthorized: false } }, 'unknown key "rejectUnauthorized"'],
     ['', { active: true }, 'unknown key "active"'],
     ['enabled', { enabled: 'yes' }, 'expected true or false, found a string'],
@@ -209,8 +211,8 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
 
   test('is copied with its certificates', async () => {
     const application = structuredClone(FULL);
-    application.tls.key = Buffer.from('key');
-    application.tls.ca = ['ca-1', Buffer.from('ca-2')];
+    application.tls.key = Buffer.from(PEM);
+    application.tls.ca = [PEM, Buffer.from(PEM)];
     const found = (await find(application)) as typeof FULL;
     application.tls.key.fill(0);
     (application.tls.ca[1] as Buffer).fill(0);
@@ -222,9 +224,9 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
   });
 
   test('accepts a Uint8Array as certificate', async () => {
-    const bytes = new TextEncoder().encode('ca');
+    const bytes = new TextEncoder().encode(PEM);
     const found = (await find({ ...ENQUEUING, tls: { ca: bytes } })) as typeof FULL;
-    expect(found.tls.ca).toEqual(Buffer.from('ca'));
+    expect(found.tls.ca).toEqual(Buffer.from(PEM));
   });
 
   test('may be an instance of a class, such as a database row', async () => {

@@ -24,12 +24,12 @@ describe('applications to deliver', () => {
   });
 
   test('have the private key, but do not show it', () => {
-    const tls = { ca: 'theirs', cert: 'ours', key: 'hunter2' };
+    const tls = { ca: '-----BEGIN theirs', cert: '-----BEGIN ours', key: '-----BEGIN hunter2' };
     const url = 'https://receiver.example/';
     const application = toDeliver(textOf({ a: { ...agent('a'), url, secret: 'secret', tls } })).get(
       'a',
     );
-    const shown = { ca: 'theirs', cert: 'ours', key: '(hidden)' };
+    const shown = { ca: '-----BEGIN theirs', cert: '-----BEGIN ours', key: '(hidden)' };
     expect(JSON.parse(JSON.stringify(application))).toMatchObject({ url, tls: shown });
     const inspected = inspect({ application }, { depth: Infinity, showHidden: true });
     expect(inspected).toContain("key: '(hidden)'");
@@ -38,7 +38,7 @@ describe('applications to deliver', () => {
     expect(Object.isFrozen(application?.tls)).toBe(true);
   });
 
-  test.each([undefined, { ca: 'theirs' }])('show certificates (%j)', (tls) => {
+  test.each([undefined, { ca: '-----BEGIN theirs' }])('show certificates (%j)', (tls) => {
     const application = toDeliver(textOf({ a: { ...agent('a'), tls } })).get('a');
     expect(JSON.parse(JSON.stringify({ tls: application?.tls }))).toEqual({ tls });
     expect(Reflect.ownKeys(application?.tls ?? { ca: '' })).toEqual(['ca']);

@@ -21,7 +21,7 @@ const MANY = {
       secret: NEXT,
       modules: { waf: true, rasp: false },
       playbooks: {},
-      tls: { ca: 'PEM', cert: 'PEM', key: 'hunter2 key' },
+      tls: { ca: '-----BEGIN ca', cert: '-----BEGIN cert', key: '-----BEGIN hunter2 key' },
     },
     'agent-1': { name: 'agent\u001b[2J', environment: '' },
   },
