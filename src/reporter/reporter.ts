@@ -29,23 +29,23 @@ export interface ReporterCloseResult extends CloseResult, LogResult {}
 /**
  * Reports each event as a log record, by default written before the call returns, and, if wanted, as a
  * webhook message. No method that reports an event throws (except with `strict: true`), waits or changes its
- * arguments; rejected events are passed to `onRejected`.
+ * arguments; rejected events are passed to `onRejected`. They can be passed on alone: `const { attack } = reporter`.
  */
 export interface EventReporter {
   /** Reports an attack found by a ruleset: `svc.ev0.threat.attack`, and a `security_event` message. */
-  attack(payload: AttackPayload, context?: EventContext): Receipt;
+  readonly attack: (payload: AttackPayload, context?: EventContext) => Receipt;
   /** Reports an exploit found by a protection: `svc.ev0.threat.vulnerability_exploit`, and a `security_event` message. */
-  vulnerabilityExploit(payload: ExploitPayload, context?: EventContext): Receipt;
+  readonly vulnerabilityExploit: (payload: ExploitPayload, context?: EventContext) => Receipt;
   /** Reports `svc.ev0.incident`, and the message of its type. The first report creates it, later ones update it. */
-  incident(payload: IncidentPayload, context?: EventContext): Receipt;
+  readonly incident: (payload: IncidentPayload, context?: EventContext) => Receipt;
   /** Reports `svc.ev0.playbook_trigger`, and a `security_response` message. */
-  playbookTrigger(payload: PlaybookPayload, context?: EventContext): Receipt;
+  readonly playbookTrigger: (payload: PlaybookPayload, context?: EventContext) => Receipt;
   /** Reports `svc.ev0.user_event.login`; no message, unless the context has one. */
-  userLogin(payload: UserEventPayload, context?: EventContext): Receipt;
+  readonly userLogin: (payload: UserEventPayload, context?: EventContext) => Receipt;
   /** Reports `svc.ev0.user_event.signup`; no message, unless the context has one. */
-  userSignup(payload: UserEventPayload, context?: EventContext): Receipt;
+  readonly userSignup: (payload: UserEventPayload, context?: EventContext) => Receipt;
   /** Reports `svc.ev0.custom_event`; no message, unless the context has one. */
-  customEvent(name: string, options: CustomOptions, context?: EventContext): Receipt;
+  readonly customEvent: (name: string, options: CustomOptions, context?: EventContext) => Receipt;
   /**
    * Returns a reporter for one detector: its events carry the module, unless a call names another. It shares
    * channels, counters and settings with this reporter, and is closed with it. Throws `ERR_INVALID_OPTION`.
@@ -93,33 +93,27 @@ class EventMethods implements EventReporter {
     this.#module = module;
   }
 
-  attack(payload: AttackPayload, context?: EventContext): Receipt {
-    return this.#report('attack', payload, context);
-  }
+  // Functions of the object, so that they can be passed on alone: they never throw, not even for want of `this`.
+  readonly attack: EventReporter['attack'] = (payload, context) =>
+    this.#report('attack', payload, context);
 
-  vulnerabilityExploit(payload: ExploitPayload, context?: EventContext): Receipt {
-    return this.#report('vulnerabilityExploit', payload, context);
-  }
+  readonly vulnerabilityExploit: EventReporter['vulnerabilityExploit'] = (payload, context) =>
+    this.#report('vulnerabilityExploit', payload, context);
 
-  incident(payload: IncidentPayload, context?: EventContext): Receipt {
-    return this.#report('incident', payload, context);
-  }
+  readonly incident: EventReporter['incident'] = (payload, context) =>
+    this.#report('incident', payload, context);
 
-  playbookTrigger(payload: PlaybookPayload, context?: EventContext): Receipt {
-    return this.#report('playbookTrigger', payload, context);
-  }
+  readonly playbookTrigger: EventReporter['playbookTrigger'] = (payload, context) =>
+    this.#report('playbookTrigger', payload, context);
 
-  userLogin(payload: UserEventPayload, context?: EventContext): Receipt {
-    return this.#report('userLogin', payload, context);
-  }
+  readonly userLogin: EventReporter['userLogin'] = (payload, context) =>
+    this.#report('userLogin', payload, context);
 
-  userSignup(payload: UserEventPayload, context?: EventContext): Receipt {
-    return this.#report('userSignup', payload, context);
-  }
+  readonly userSignup: EventReporter['userSignup'] = (payload, context) =>
+    this.#report('userSignup', payload, context);
 
-  customEvent(name: string, options: CustomOptions, context?: EventContext): Receipt {
-    return this.#report('customEvent', { event_name: name, options }, context);
-  }
+  readonly customEvent: EventReporter['customEvent'] = (name, options, context) =>
+    this.#report('customEvent', { event_name: name, options }, context);
 
   #report(kind: EventKind, payload: unknown, givenContext: EventContext = NO_CONTEXT): Receipt {
     const call = { kind, payload, givenContext, context: UNREAD_CONTEXT, module: this.#module };

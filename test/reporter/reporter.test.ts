@@ -42,6 +42,13 @@ describe('the context of an event', () => {
   };
   const inRequest = (work: () => void): void => createRequestCapture().run(REQUEST, work);
 
+  test('is found by a method that was passed on alone', () => {
+    const { reporter, records } = openReporter();
+    const { attack } = reporter;
+    inRequest(() => attack(ATTACK));
+    expect(records()[0].context).toMatchObject({ http: { request: { path: '/login' } } });
+  });
+
   test('is the context of the current request, with the identified user', () => {
     const { reporter, records } = openReporter();
     inRequest(() => {
