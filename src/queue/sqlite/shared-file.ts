@@ -155,7 +155,7 @@ function realPath(file: string): string {
     }
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const real = join(realpathSync.native(dirname(path)), basename(path));
-    refuseHardLink(real);
+    refuseUnsuitable(real);
     return real;
   } catch (cause) {
     if (cause instanceof SecurityEventError) throw cause;
@@ -167,10 +167,18 @@ function realPath(file: string): string {
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
-/** Two processes that open a file by two names use two write-ahead logs, and damage it. */
-function refuseHardLink(path: string): void {
-  if ((statSync(path, { throwIfNoEntry: false })?.nlink ?? 1) <= 1) return;
-  const detail =
-    'the file has a second name (a hard link), by which another process could damage it';
-  throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+function refuseUnsuitable(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (!stats.isFile()) {
+    // A device has no size, so it would be taken for a new file, and its mode would be changed.
+    const detail = 'the path is a folder, a device or a pipe: name a file';
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+  }
+  if (stats.nlink > 1) {
+    // Two processes that open a file by two names use two write-ahead logs, and damage it.
+    const detail =
+      'the file has a second name (a hard link), by which another process could damage it';
+    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+  }
 }

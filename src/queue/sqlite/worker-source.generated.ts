@@ -1244,9 +1244,7 @@ var NETWORK_FILE_SYSTEMS = /* @__PURE__ */ new Map([
 ]);
 function openDatabase({ sqlite, gate, file }) {
   refuseNetwork(file);
-  const stats2 = (0, import_node_fs2.statSync)(file, { throwIfNoEntry: false });
-  refuseSpecial(stats2);
-  const size = stats2?.size;
+  const size = (0, import_node_fs2.statSync)(file, { throwIfNoEntry: false })?.size;
   refuseReadOnly(size === void 0 ? (0, import_node_path.dirname)(file) : file);
   const isNew = (size ?? 0) === 0;
   if (!isNew) probe({ sqlite, gate, file });
@@ -1270,10 +1268,6 @@ function refuseNetwork(file, statfs = import_node_fs2.statfsSync) {
   if (name === void 0) return;
   const detail = \`the file is on a network file system (\${name}): use a local disk\`;
   throw new Rejection("ERR_QUEUE_FAILED", detail);
-}
-function refuseSpecial(stats2) {
-  if (stats2 === void 0 || stats2.isFile()) return;
-  throw new Rejection("ERR_QUEUE_FAILED", "the path is a folder, a device or a pipe: name a file");
 }
 function refuseReadOnly(path) {
   try {

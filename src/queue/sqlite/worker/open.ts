@@ -1,13 +1,5 @@
 /** Creates the file, or checks that it is ours before anything in it is changed. */
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  type Stats,
-  statfsSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Database, type Gate } from './database.ts';
 import { isNoDatabase, Rejection } from './failure.ts';
@@ -45,9 +37,7 @@ export interface Opening {
  */
 export function openDatabase({ sqlite, gate, file }: Opening): Database {
   refuseNetwork(file);
-  const stats = statSync(file, { throwIfNoEntry: false });
-  refuseSpecial(stats);
-  const size = stats?.size;
+  const size = statSync(file, { throwIfNoEntry: false })?.size;
   refuseReadOnly(size === undefined ? dirname(file) : file);
   // Also the empty file of a process that ended while it created it.
   const isNew = (size ?? 0) === 0;
@@ -80,12 +70,6 @@ export function refuseNetwork(
   if (name === undefined) return;
   const detail = `the file is on a network file system (${name}): use a local disk`;
   throw new Rejection('ERR_QUEUE_FAILED', detail);
-}
-
-/** A device or a pipe has no size either, so it would be taken for a new file, and its mode would be changed. */
-function refuseSpecial(stats: Stats | undefined): void {
-  if (stats === undefined || stats.isFile()) return;
-  throw new Rejection('ERR_QUEUE_FAILED', 'the path is a folder, a device or a pipe: name a file');
 }
 
 /** SQLite only says that it cannot open the files that it needs beside this one. */
