@@ -86,7 +86,7 @@ export const ERROR_TABLE = {
   ERR_SETTINGS_FAILED: {
     kind: 'environment',
     what: 'The settings could not be read',
-    hint: 'See `cause`: the settings function failed, or the settings file is missing or invalid.',
+    hint: 'Check the settings function or the settings file; `cause`, if there is one, says more.',
   },
   ERR_CONFIGURATION_FAILED: {
     kind: 'environment',
