@@ -217,4 +217,4 @@ export class Scheduler {
 }
 
 /** Own properties only: a polluted prototype may have an `id`. */
-export const isClaim = (answer: Claim | NothingDue): answer is Claim => Object.hasOwn(answer, 'id');
+const isClaim = (answer: Claim | NothingDue): answer is Claim => Object.hasOwn(answer, 'id');
