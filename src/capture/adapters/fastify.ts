@@ -1,4 +1,5 @@
 /** `security-event-delivery/fastify`: captures requests of Fastify 5, over HTTP/1.1 and HTTP/2. */
+import { invalidOption } from '../../option-rules.ts';
 import { readProperty } from '../../own-properties.ts';
 import { type CaptureOptions, readCaptureOptions } from '../request/capture-options.ts';
 import type { HttpRequest } from '../request/http-request.ts';
@@ -56,7 +57,10 @@ export const captureRequests: (app: FastifyLike, options?: CaptureOptions) => Pr
     [Symbol.for('plugin-meta')]: { name: 'security-event-delivery/fastify', fastify: '5.x' },
   });
 
+const NOT_CALLED = 'pass `captureRequests` to `app.register` without calling it';
+
 async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<void> {
+  if (app === undefined) throw invalidOption(NOT_CALLED, ['app']);
   const settings = readCaptureOptions(options);
   const scopes = new WeakMap<FastifyRequestLike, RequestScope>();
   const resume = (request: FastifyRequestLike, work: Done): void => {

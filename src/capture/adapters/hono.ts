@@ -9,7 +9,7 @@ import {
   readOptions,
 } from '../../option-rules.ts';
 import { readProperty } from '../../own-properties.ts';
-import { CAPTURE_OPTIONS, readCaptureOptions } from '../request/capture-options.ts';
+import { CAPTURE_OPTIONS, readCaptureOptions, refuseRequest } from '../request/capture-options.ts';
 import { bodyKindOf, type HttpRequest, type ParsedParameters } from '../request/http-request.ts';
 import {
   isRequestBlocked,
@@ -76,6 +76,7 @@ export interface HonoCaptureOptions<C extends HonoContext = HonoContext>
 export function captureRequests<C extends HonoContext = HonoContext>(
   options: HonoCaptureOptions<C> = {},
 ): (c: C, next: () => Promise<void>) => Promise<void> {
+  refuseRequest(options);
   const { connection, maxBodyBytes, ...capture } = readOptions(options, OPTIONS);
   const settings = readCaptureOptions(capture);
   return async (c, next) => {

@@ -2,6 +2,7 @@
 import {
   ANYTHING,
   integer,
+  invalidOption,
   type OptionsOf,
   type OrUndefined,
   option,
@@ -9,6 +10,7 @@ import {
   readOptions,
   usable,
 } from '../../option-rules.ts';
+import { readProperty } from '../../own-properties.ts';
 import {
   CLIENT_ADDRESS_OPTIONS,
   type ClientAddressPolicy,
@@ -23,7 +25,7 @@ import {
   type RequestParameters,
 } from './parameters.ts';
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 export const CAPTURE_OPTIONS = {
   ...CLIENT_ADDRESS_OPTIONS,
@@ -52,8 +54,19 @@ export interface CaptureSettings {
   readonly blockedStatus: number;
 }
 
+/** Throws if a host has called `captureRequests` itself with a request, instead of what it returns. */
+export function refuseRequest(options: unknown): void {
+  if (!isObject(options)) return;
+  const isRequest = ['headers', 'req'].some((name) => readProperty(options, name) !== undefined);
+  if (isRequest) throw invalidOption(NOT_CALLED, []);
+}
+
+const NOT_CALLED =
+  'expected options, found a request: call `captureRequests` instead of passing it';
+
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readCaptureOptions(options: CaptureOptions = {}): CaptureSettings {
+  refuseRequest(options);
   const given = readOptions(options, CAPTURE_OPTIONS);
   const redactor = createRedactor(given.redaction);
   return {

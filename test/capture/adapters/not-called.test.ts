@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createRequire } from 'node:module';
+import express, { type ErrorRequestHandler } from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import { expect, onTestFinished, test } from 'vitest';
+import { captureRequests as captureExpress } from '../../../src/capture/adapters/express.ts';
+import { captureRequests as captureFastify } from '../../../src/capture/adapters/fastify.ts';
+import { captureRequests as captureHono } from '../../../src/capture/adapters/hono.ts';
+import { captureRequests as captureKoa } from '../../../src/capture/adapters/koa.ts';
+import { captureRequests as captureNode } from '../../../src/capture/adapters/node-http.ts';
+import { getRequestListener, originOf } from '../../helpers/hosts.ts';
+
+type Report = (error: unknown) => void;
+
+interface KoaApp {
+  use(middleware: unknown): void;
+  on(event: 'error', report: Report): void;
+  callback(): RequestListener;
+}
+
+const Koa = createRequire(import.meta.url)('koa') as new () => KoaApp;
+
+const HOSTS: Readonly<Record<string, (report: Report) => RequestListener>> = {
+  Express: (report) => {
+    const onError: ErrorRequestHandler = (error, _request, response, _next) => {
+      report(error);
+      response.status(500).end();
+    };
+    return express()
+      .use(captureExpress as never)
+      .use(onError);
+  },
+  Hono: (report) => {
+    const app = new Hono();
+    app.use(captureHono as never);
+    app.onError((error, c) => {
+      report(error);
+      return c.text('', 500);
+    });
+    return getRequestListener(app.fetch);
+  },
+  Koa: (report) => {
+    const app = new Koa();
+    app.use(captureKoa);
+    app.on('error', report);
+    return app.callback();
+  },
+  'node:http': (report) => (request, response) => {
+    try {
+      (captureNode as unknown as RequestListener)(request, response);
+    } catch (error) {
+      report(error);
+      response.writeHead(500).end();
+    }
+  },
+};
+
+test.each(Object.entries(HOSTS))(
+  '%s reports that captureRequests was passed without being called',
+  async (_host, listenerOf) => {
+    const errors: unknown[] = [];
+    const server = createServer(listenerOf((error) => errors.push(error))).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { status } = await fetch(originOf(server, 'http'));
+    expect(status).toBe(500);
+    expect(errors).toEqual([
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION',
+        message: expect.stringContaining('call `captureRequests` instead of passing it'),
+      }),
+    ]);
+  },
+);
+
+test('Fastify reports that captureRequests was called instead of passed', async () => {
+  const app = fastify();
+  app.register((captureFastify as unknown as () => Promise<never>)());
+  await expect(app.ready()).rejects.toMatchObject({
+    code: 'ERR_INVALID_OPTION',
+    message: expect.stringContaining('pass `captureRequests` to `app.register`'),
+  });
+});
