@@ -39,12 +39,12 @@ export function rangesOf(text: string): readonly Range[] | undefined {
   return hasLoopback ? [range, ...(rangesOf(IPV4_LOOPBACK) as Range[])] : [range];
 }
 
-/** Sorts ranges of one family, and merges those that overlap or touch. */
+/** Sorts ranges of one family, and merges those that overlap. */
 function merged(ranges: readonly Range[]): Range[] {
   const result: Range[] = [];
   for (const range of ranges.toSorted((a, b) => (a.first < b.first ? -1 : 1))) {
     const before = result.at(-1);
-    if (before === undefined || range.first > before.last + 1n) result.push(range);
+    if (before === undefined || range.first > before.last) result.push(range);
     else if (range.last > before.last) result[result.length - 1] = { ...before, last: range.last };
   }
   return result;
