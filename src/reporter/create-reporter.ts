@@ -2,10 +2,11 @@
 import { createWebhookSender } from '../delivery/create-sender.ts';
 import { SecurityEventError } from '../errors.ts';
 import { createMemoryIncidents } from '../incident/memory-incidents.ts';
+import { isStream, streamOfLogger } from '../log/stream-kind.ts';
 import { RecordValidator } from '../log/validate-record.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { readWriterOptions } from '../log/writer-options.ts';
-import { check } from '../option-rules.ts';
+import { check, invalidOption } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { newId } from '../runtime/id.ts';
@@ -153,12 +154,16 @@ function within<T>(name: 'log' | 'webhook', open: () => T): T {
   }
 }
 
+const LOG_EXPECTED =
+  'expected a destination as `log: { destination }`, or a writer with write, flush and close';
+
 function openLog(
   { log = {}, platform, activeSpan }: CheckedOptions,
   clock: Clock,
 ): LogOutput | undefined {
   if (log === false) return undefined;
   if (isWriter(log)) return { isOwned: false, writer: log };
+  if (isStream(log) || streamOfLogger(log) !== undefined) throw invalidOption(LOG_EXPECTED, []);
   const span = activeSpan === undefined ? {} : { activeSpan };
   const own = check<LogOptions>(log, LOG_RULES, { name: 'log', path: [] });
   const settings = readWriterOptions<'open'>({ ...own, ...span, platform, dialect: 'open' });

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
+import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import { createEnrichment } from '../../src/capture/enrichment/enrichers.ts';
@@ -642,6 +643,19 @@ describe('a disabled reporter', () => {
     expect(await reporter.close()).toMatchObject({ returned: [], remaining: 0 });
     await reporter[Symbol.asyncDispose]();
   });
+});
+
+test.each([
+  ['an object with `write`', { write: () => {} }],
+  ['process.stdout', process.stdout],
+  ['a pino logger', pino({ enabled: false })],
+])('log: %s is refused, and the error says where a destination belongs', (_what, log) => {
+  expect(() => createReporter({ service: SERVICE, log: log as never })).toThrow(
+    expect.objectContaining({
+      path: ['log'],
+      message: expect.stringContaining('expected a destination as `log: { destination }`'),
+    }),
+  );
 });
 
 test('log: false reports on channel B only', async () => {
