@@ -11,7 +11,7 @@ import {
   word,
 } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
-import { expecting } from './error-messages.ts';
+import { errorMessage, expecting } from './error-messages.ts';
 import { jsonObject, jsonObjectOrArray, scalarObject } from './free-form.ts';
 import { lazySchema } from './lazy-schema.ts';
 import { channelAAddress, countryCode, emptyOr, without } from './primitives.ts';
@@ -59,12 +59,20 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const identifiers = <R extends Reading>(mode: Mode<Dialect, R>) =>
   tolerated(mode, scalarObject(), jsonObject()).nullable();
 
+const IP_EXPECTED = expecting(
+  'an object with address, geo and metadata (a reporter also accepts an address as text)',
+);
+
 const ip = <R extends Reading>(mode: Mode<Dialect, R>) =>
-  fields(mode, {
-    address: channelAAddress(mode),
-    geo: geo(mode),
-    metadata: ipMetadata(mode),
-  });
+  fields(
+    mode,
+    {
+      address: channelAAddress(mode),
+      geo: geo(mode),
+      metadata: ipMetadata(mode),
+    },
+    (issue) => (issue.code === 'invalid_type' ? IP_EXPECTED(issue) : errorMessage(issue)),
+  );
 
 /** Schema of an address with its facts, without the actor. The dispatch adds the error messages. */
 export const addressFacts = lazySchema(() =>

@@ -54,7 +54,9 @@ export type Fields<R extends Reading, S extends z.core.$ZodLooseShape> = z.ZodOb
 export const fields = <R extends Reading, S extends z.core.$ZodLooseShape>(
   mode: Mode<Dialect, R>,
   shape: S,
-): Fields<R, S> => (mode.reading === 'emitted' ? z.strictObject(shape) : z.looseObject(shape));
+  error?: (issue: z.core.$ZodRawIssue) => string | undefined,
+): Fields<R, S> =>
+  mode.reading === 'emitted' ? z.strictObject(shape, { error }) : z.looseObject(shape, { error });
 
 /** Restriction N: `narrow` when emitted, `wide` (the plain type) when received. */
 export const narrowed = <Out, In>(

@@ -128,10 +128,13 @@ export class EventPipeline {
   }
 
   #rejectOnBoth(call: EventCall, thrown: unknown): ReportResult {
-    const { log, webhook, rejections } = this.#parts;
+    const { log, webhook, counters, rejections } = this.#parts;
     const fault = wrapHostError(thrown, 'ERR_INVALID_RECORD', { detail: READ_THREW, input: call });
     if (log !== undefined) rejections.add('log', call, fault);
-    if (webhook !== undefined) rejections.add('webhook', call, fault);
+    if (webhook === undefined) {
+      return { receipt: settledReceipt(counters.skipped('no-webhook')), fault };
+    }
+    rejections.add('webhook', call, fault);
     return { receipt: settledReceipt({ outcome: 'rejected', reason: fault.code }), fault };
   }
 

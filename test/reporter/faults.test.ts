@@ -73,6 +73,14 @@ describe.each(HOSTILE_VALUES)('%s', (_name, make) => {
     expect(await reporter.attack({ ruleset: 'xss' }).settled).toEqual({ outcome: 'delivered' });
   });
 
+  test('settles as skipped without a webhook, like every rejected record', async () => {
+    const { reporter, rejected } = openReporter();
+    const receipt = reporter.attack(make() as never);
+    expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'no-webhook' });
+    expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_INVALID_RECORD' } }]);
+    expect((await reporter.stats()).skipped).toEqual({ 'no-webhook': 1 });
+  });
+
   test('as a context is passed to onRejected unchanged', async () => {
     const { reporter, rejected } = await openSendingReporter();
     const context = { http: make() };
@@ -97,6 +105,18 @@ test.each([
   expect(first?.error.path[0]).toBe('payload');
   expect(sink.lines).toEqual([]);
 });
+
+test.each([[{}], [{ ip: 7 }], [{ ip: null }]])(
+  'an actor %j is rejected, and the error says which addresses are accepted',
+  async (actor) => {
+    const { reporter, rejected } = openReporter();
+    reporter.attack({ ruleset: 'xss' }, { actor: actor as never });
+    expect(rejected[0]?.error.path).toEqual(['context', 'actor', 'ip']);
+    expect(rejected[0]?.error.message).toContain(
+      'expected an object with address, geo and metadata (a reporter also accepts an address as text), found ',
+    );
+  },
+);
 
 test.each([[7], [null], ['text'], [[]]])(
   'attack does not throw when its context is %j',

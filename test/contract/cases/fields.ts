@@ -128,6 +128,13 @@ const NOT_OBJECT: readonly Kind[] = ['a string', 'a number', 'an array'];
 /** An object whose keys have their own tables. */
 export const OBJECT = plain('an object', NOT_OBJECT, []);
 
+/** The address of an actor. */
+export const ADDRESS_FACTS = plain(
+  'an object with address, geo and metadata (a reporter also accepts an address as text)',
+  NOT_OBJECT,
+  [],
+);
+
 export const FREE_OBJECT = plain(
   'an object',
   NOT_OBJECT,

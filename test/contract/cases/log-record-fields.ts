@@ -17,6 +17,7 @@ import {
   table,
 } from './case.ts';
 import {
+  ADDRESS_FACTS,
   closedWord,
   degrees,
   FLAG,
@@ -91,7 +92,7 @@ const ACTOR = [
         { a: ['x'] },
       ),
     ],
-    ip: required(OBJECT),
+    ip: required(ADDRESS_FACTS),
     // D11
     svc_identifier: [
       ...nullable({ ...TEXT, given: ok('', 'QQ==', 'QUI=', 'QUJD', 'QUJDRA==', '+/+/') }),
