@@ -20,8 +20,8 @@ export function errorsPage({ ERROR_TABLE }) {
 
 # Errors
 
-Everything this library throws is a \`SecurityEventError\`. Distinguish errors by \`code\`: unlike \`instanceof\`, it also
-works with two installed copies of the package.
+Everything this library throws is a \`SecurityEventError\`, except [blocks](capture.md#blocking) and zod's own
+errors. Distinguish errors by \`code\`: unlike \`instanceof\`, it works with two installed copies of the package.
 
 | Property | Contents |
 |---|---|

@@ -20,7 +20,7 @@ export type EventField =
 export const FIELD_TABLE: Readonly<Partial<Record<EventField, string>>> = {
   senderId: 'identifies the sender in its process',
   message_type:
-    'type of the message, or of the oldest one in the last request (`svc_payload_type` in format 1); absent without an attempt',
+    'type (`svc_payload_type` in format 1) of the message, for a destination of the oldest one in its last request; absent without an attempt',
   attempt: 'counts the attempts of the sender, from 1',
   maxRetryCount: 'highest `retry_count` in the request',
   attempts: 'how often that message was sent; absent without an attempt',
@@ -32,7 +32,7 @@ export const FIELD_TABLE: Readonly<Partial<Record<EventField, string>>> = {
   reusedConnection: 'whether the connection existed before; absent if unknown',
   isLost:
     '`true` if the lease had expired or the queue failed: the messages may be sent again; otherwise absent',
-  waitMs: 'time without requests',
+  waitMs: 'pause before the next request',
   errorCode:
     'code of the store, the network (`57P01`, `ECONNREFUSED`) or the library; absent if unknown',
   oldestDueMs: 'time since the message became due',
@@ -71,10 +71,9 @@ const SKIPS: Readonly<Record<SkipReason, string>> = {
   'v1-incident-update': 'format 1 has no updates of incidents',
   'no-v1-genre': 'format 1 has no genre for this incident',
   'destination-closed': 'the receiver answered 410 twice',
-  'queue-full':
-    'the queue was full after a reopening; nothing is stored: send the message again later',
+  'queue-full': 'the destination was reopened, but the queue is full: send the message again later',
   'queue-failed':
-    'the queue failed after a reopening; the message may be stored: send it again with its id',
+    'the destination was reopened, but then the queue failed: send the message again with its id',
 };
 
 const DEATHS: Readonly<Record<DeadReason, string>> = {

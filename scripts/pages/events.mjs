@@ -12,7 +12,7 @@ function fieldList(name, fields, table) {
   const earlier = table['attempt-started'].fields;
   if (name !== 'attempt-settled') return fields.map(code).join(', ');
   const own = fields.filter((field) => !earlier.includes(field));
-  return `the same, ${own.map(code).join(', ')}`;
+  return `those of \`attempt-started\`, ${own.map(code).join(', ')}`;
 }
 
 const definition = ([name, what]) => `- ${code(name)}: ${what}`;
@@ -28,7 +28,7 @@ export function eventsPage({ CHANNEL_PREFIX, EVENT_TABLE, EVENT_WORDS, FIELD_TAB
 
 # Diagnostics events of senders
 
-A sender publishes these on \`node:diagnostics_channel\`, without secrets, URLs, payloads and received text
+A sender publishes these on \`node:diagnostics_channel\`, without secrets, URLs, payloads or received text
 ([a program that listens](operations.md#alerts)). In TypeScript an event is a \`DeliveryEvent & DeliveryEvents[name]\`.
 
 | Channel | When | Fields besides \`senderId\` |

@@ -34,16 +34,16 @@ What a [reporter](reporting.md#methods) writes into the webhook messages of atta
 ${Object.entries(EVENT_VOCABULARY).map(eventRow).join('\n')}
 | any other | \`injection\` | the word itself | the word itself |
 
-The option \`eventVocabulary\` changes or adds rows, \`webhook: { category, kind, title }\` those of one call.
+The option \`eventVocabulary\` changes or adds rows; \`webhook: { category, kind, title }\` does so for one call.
 
 ## Incidents
 
-The \`message_type\` of each \`incident_type\`. The genre in format v1 is the same word, unless it is in parentheses.
+The \`message_type\` of each \`incident_type\`. The genre in format v1 is the same word, unless parentheses say otherwise.
 
 ${incidents.join('\n')}
 - any other: none
 
-The option \`incidentVocabulary\` changes or adds rows (\`null\`: no message), \`webhook: { message_type, pulse_genre }\` those
-of one call.
+The option \`incidentVocabulary\` changes or adds rows (\`null\`: no message); \`webhook: { message_type, pulse_genre }\`
+does so for one call.
 `;
 }

@@ -89,7 +89,7 @@ export const POLICY_OPTIONS = {
    */
   refusedMaxAttempts: option(COUNT, 6),
   /**
-   * Size of a body above which 400, 401, 403 or 500 may mean that it is too large, in bytes. 1 to 9007199254740991;
+   * Size of a body, in bytes, above which 400, 401, 403 or 500 may mean "too large". 1 to 9007199254740991;
    * default 100000.
    */
   largeBodyBytes: option(BYTES, LARGE_BODY_BYTES),
@@ -132,14 +132,14 @@ export const DESTINATION_OPTIONS = {
   secret: optional<string>(checkedElsewhere('a non-empty string'), 'required'),
   /**
    * The only application whose messages are accepted; others reject with `ERR_UNKNOWN_APPLICATION`. Format 1 sends
-   * `name` and `environment`. Default any application's messages.
+   * `name` and `environment`. Default any application.
    */
   application: optional<{
     /** Not empty. */
     readonly id: string;
     readonly name: string;
     readonly environment: string;
-  }>(checkedElsewhere('`{ id, name, environment }`, all strings'), "any application's messages"),
+  }>(checkedElsewhere('`{ id, name, environment }`, all strings'), 'any application'),
   /** Format that the receiver reads; 1 is deprecated. Default 2. */
   format: option<Format>(oneOf(1, 2), 2),
   /**

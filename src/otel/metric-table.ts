@@ -17,7 +17,7 @@ export const ATTRIBUTES = {
   outcome:
     'for messages `delivered`, `dead` or `discarded`; for requests [as in the events](events.md#outcome-of-an-attempt)',
   reason:
-    'why messages were [skipped](events.md#reason-of-skipped), [dead](events.md#reason-of-dead) or [discarded](events.md#reason-of-discarded); records `failed`, were `refused` or `dropped`',
+    'why messages were [skipped](events.md#reason-of-skipped), [dead](events.md#reason-of-dead) or [discarded](events.md#reason-of-discarded); for records `failed`, `refused` or `dropped`',
   'http.response.status_code': 'status of the response, if HTTP defines it',
   'error.type':
     'for requests the status or the [failure](events.md#failure-of-an-attempt); for rejected events the [error code](errors.md)',

@@ -57,7 +57,7 @@ export const REPORTER_OPTIONS = {
     'standard output, synchronously',
   ),
   /**
-   * Channel B: `{ url, secret }` for the service as the only application, the options of `createWebhookSender`, or
+   * Channel B: `{ url, secret }` if the service is the only application, the options of `createWebhookSender`, or
    * your own sender (which `close` leaves open). Default none.
    */
   webhook: optional<WebhookSenderOptions<'open'> | Pick<WebhookSender, 'send' | 'flush' | 'close'>>(
@@ -79,7 +79,7 @@ export const REPORTER_OPTIONS = {
    * event, and an error rejects it. Default none.
    */
   beforeSend: optional<BeforeSend>(A_FUNCTION),
-  /** With `false` every method does nothing, and quickly. Default `true`. */
+  /** With `false` no method does anything. Default `true`. */
   enabled: option<boolean>(ON_OR_OFF, true),
   /**
    * For development and tests: throws the error of a rejected event, and rejects unknown keys of a context. Default

@@ -163,7 +163,7 @@ const command = defineCommand({
     forward: option('URL', 'Forward verified requests unchanged, and answer what URL answers.'),
     fail: option(
       'STATUS,…',
-      'Answer the next verified requests with these; 503+ repeats the last.',
+      'Answer the next verified requests with these. In 500,503+ the plus repeats 503.',
     ),
     delay: option('TIME', 'Wait before each answer. Default 0.'),
     count: option('N', 'Exit after N requests, with 1 if one was refused.'),
@@ -174,7 +174,7 @@ const command = defineCommand({
     'Without a secret, generates one for this run, in a file that only you can read, and prints the ' +
       'command that sends a test message with it. The file is removed at the end.',
     'With --ui, open the printed address in a browser. The random part of it keeps others out, so do ' +
-      'not share it. The page shows the last 1,000 requests and can send them to --forward again.',
+      'not share it. The page shows the last 1,000 requests and can send them again to the URL of --forward.',
     'With --json, each line has an event: listening (url, page), message (request, status, format, id, ' +
       'isRepeated, message) or refused (request, status, reason, explanation).',
   ],
