@@ -204,8 +204,8 @@ export const NOT_FOUND: readonly Shape[] = [
     text(`level=info msg=login failed password=${WORD}`),
     text(`debug on or\npassword=${WORD}`),
   ]),
-  ...rows('pairs of name and value within a text, and pairs after SQL on their line', [
-    text(`{"name":"password","value":"${WORD}"}`),
-    text(`select a from b; password=${WORD}`),
-  ]),
+  ...rows(
+    'within a text, `{ "name": "password", "value": … }`, and pairs after SQL on the same line',
+    [text(`{"name":"password","value":"${WORD}"}`), text(`select a from b; password=${WORD}`)],
+  ),
 ];
