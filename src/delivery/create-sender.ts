@@ -74,7 +74,7 @@ function makeMethods(options: unknown, system: SenderSystem): SenderMethods {
     ...core,
     drain: dispatch.drain,
     isInFlight: dispatch.isInFlight,
-    disconnect: () => core.wire.poster.close(),
+    disconnect: () => core.http.poster.close(),
     stop: async () => {
       stopBeforeExit();
       await dispatch.stop();
@@ -92,10 +92,10 @@ function makeMethods(options: unknown, system: SenderSystem): SenderMethods {
   if (settings.role !== 'deliver') draftReader(settings.dialect).safeParse(undefined);
   if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
-  const test = { ...intake, ...core.wire, destinations: core.destinations };
+  const test = { ...intake, ...core.http, destinations: core.destinations };
   const enqueuer = new Enqueuer({
     ...core,
-    find: settings.isSettingsFunction ? withAnswerTimeout(core.find, core.wire) : core.find,
+    find: settings.isSettingsFunction ? withAnswerTimeout(core.find, core.http) : core.find,
     intake,
     delayMs: settings.lingerMs,
     reopenIfMoved: dispatch.reopenIfMoved,
@@ -120,10 +120,10 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
   const queue = settings.queue ?? createMemoryQueue(settings.memory, clock);
   const tracker = new Tracker(isDelivering);
   const stopping = new AbortController();
-  const { network } = settings.wire;
+  const { network } = settings.http;
   const { maxIdleConnections, ...slots } = withinOpenFiles(settings.slots, system.maxOpenFiles);
   const poster = system.createPoster({
-    ...settings.wire,
+    ...settings.http,
     clock,
     signal: stopping.signal,
     maxIdleConnections,
@@ -137,7 +137,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     isDelivering,
     queue,
     stopping,
-    wire: { poster, clock, headers: settings.headers, ...stop },
+    http: { poster, clock, headers: settings.headers, ...stop },
     ready: opener(async () => tracker.setBacklog(await queue.open(initialState(settings.policy)))),
     observe: createObserver(senderId),
     tracker,
@@ -149,7 +149,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
 
 /** Makes the parts that claim, deliver and maintain. */
 function makeDispatch(core: Core) {
-  const { settings, queue, destinations, stopping, wire, isDelivering } = core;
+  const { settings, queue, destinations, stopping, http, isDelivering } = core;
   const reopenIfMoved = reopener(queue, destinations);
   const parts = { ...settings, ...core };
   const scheduler: Scheduler = new Scheduler({
@@ -160,7 +160,7 @@ function makeDispatch(core: Core) {
   const maintenance = new Maintenance({ ...parts, reopenIfMoved, wake });
   const delivery = new Delivery({
     ...parts,
-    ...wire,
+    ...http,
     onSlotFree: wake,
     onClosed: (applicationId) => maintenance.deadLetterClosed(applicationId),
   });

@@ -6,7 +6,7 @@ import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import type { SettingsReader } from '../settings/source.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { errorCodeOf, type Observe } from './events.ts';
-import { type IntakeRules, takeIn } from './intake.ts';
+import { type IntakeRules, readSendCall } from './intake.ts';
 import type { ReopenIfMoved } from './reopen.ts';
 import { type Accepted, type FollowedByIndex, follow } from './send-each.ts';
 import type { SkippedMessage, SkipReason } from './sender.ts';
@@ -53,7 +53,7 @@ export class Enqueuer {
   ): Promise<Accepted> {
     const { clock, yieldToEventLoop } = this.#parts;
     const call = { messages, selection, acceptedAtMs: clock.now() };
-    const { entries, skipped } = await takeIn(call, this.#rules);
+    const { entries, skipped } = await readSendCall(call, this.#rules);
     // Usually there is nothing to wait for, and a check for that is faster than an `await`.
     let pause = yieldToEventLoop();
     if (pause !== undefined) await pause;

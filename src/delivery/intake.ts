@@ -55,7 +55,7 @@ const SEND_SELECTION_RULES: Rules<keyof SendSelection> = { module: TEXT, playboo
  * `ERR_UNKNOWN_APPLICATION`, whose `path` begins with the message's index, `ERR_INVALID_OPTION` for
  * the selection, or what `find` rejects with.
  */
-export async function takeIn(
+export async function readSendCall(
   { messages, selection: given, acceptedAtMs }: IntakeCall,
   rules: IntakeRules,
 ): Promise<Intake> {
@@ -66,7 +66,7 @@ export async function takeIn(
   const skipped: SkippedMessage[] = [];
   const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
   const projection = { selection, acceptedAtMs, rules, toBytes };
-  const take = (routed: Routed): void => {
+  const add = (routed: Routed): void => {
     const read = project(routed, projection);
     if (read instanceof AcceptedEntry) entries.push(read);
     else skipped.push(read);
@@ -76,17 +76,17 @@ export async function takeIn(
     const { messageId = rules.newId(), application: applicationId = '' } = draft;
     const application = known.get(applicationId);
     if (application !== undefined) {
-      take({ index, applicationId, application, messageId, draft });
+      add({ index, applicationId, application, messageId, draft });
       return undefined;
     }
-    const takeFound = (found: ResolvedApplication | undefined): void => {
+    const addFound = (found: ResolvedApplication | undefined): void => {
       if (found === undefined) throw unknownApplication(index, draft);
       known.set(applicationId, found);
-      take({ index, applicationId, application: found, messageId, draft });
+      add({ index, applicationId, application: found, messageId, draft });
     };
     const found = rules.find(applicationId);
-    if (isPromiseLike(found)) return found.then(takeFound);
-    takeFound(found);
+    if (isPromiseLike(found)) return found.then(addFound);
+    addFound(found);
     return undefined;
   };
   const schema = draftReader(rules.dialect);

@@ -44,7 +44,7 @@ import {
 import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
 import type { SlotLimits } from './slots.ts';
 
-type Wire = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
+type HttpOptions = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
 
 /** Options of a sender that are used as they are given. */
 const KEPT_OPTIONS = [
@@ -71,7 +71,7 @@ export interface SenderSettings
   readonly slots: SlotLimits;
   readonly leaseMs: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly wire: Wire;
+  readonly http: HttpOptions;
 }
 
 /**
@@ -84,7 +84,7 @@ export function readSenderOptions(options: unknown): SenderSettings {
   const table = { ...destination, format: { ...format, default: undefined }, ...DELIVERY_OPTIONS };
   const given = readOptions(options, table);
   const { role, queue, maxActiveRequests, maxWaitingRequests, deadlineMs } = given;
-  const wire = wireOf(given);
+  const http = httpOptionsOf(given);
   if (queue === undefined && role !== 'both') {
     throw invalidOption(`role: '${role}' needs a queue that processes share`, ['queue']);
   }
@@ -99,7 +99,7 @@ export function readSenderOptions(options: unknown): SenderSettings {
     slots: { maxActiveRequests, maxWaitingRequests },
     leaseMs: leaseOf(given.leaseMs, deadlineMs),
     headers: requestHeaders(given),
-    wire,
+    http,
   };
 }
 
@@ -107,7 +107,11 @@ const HEADERS_MS = 15_000;
 /** The part of a longer deadline that is left for the response body. */
 const BODY_MS = 5000;
 
-function wireOf({ network, dispatcher, deadlineMs }: Wire & { readonly deadlineMs: number }): Wire {
+function httpOptionsOf({
+  network,
+  dispatcher,
+  deadlineMs,
+}: HttpOptions & { readonly deadlineMs: number }): HttpOptions {
   // The host's dispatcher chooses its addresses itself, so the network guard must be off (D77).
   if (dispatcher !== undefined && network !== 'delegated') {
     throw invalidOption("a dispatcher of your own needs network: 'delegated'", ['network']);
@@ -206,7 +210,7 @@ export interface SendSettings {
   readonly maxMessages: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
-  readonly wire: Wire;
+  readonly http: HttpOptions;
 }
 
 const { url: URL_RULE, secret: SECRET_RULE } = DESTINATION_OPTIONS;
@@ -225,9 +229,9 @@ export function readSendOptions(destination: unknown, options: unknown): SendSet
   );
   const given = readOptions(options ?? {}, SEND_OPTIONS);
   const { format, dialect, maxBodyBytes, maxMessages, signal } = given;
-  const wire = wireOf(given);
+  const http = httpOptionsOf(given);
   const parsedUrl = parseWebhookUrl(url as string);
-  refuseLiteralAddress(parsedUrl, wire.network);
+  refuseLiteralAddress(parsedUrl, http.network);
   return {
     url: parsedUrl,
     secret: checkSecret(secret),
@@ -238,7 +242,7 @@ export function readSendOptions(destination: unknown, options: unknown): SendSet
     maxMessages,
     headers: requestHeaders(given),
     signal,
-    wire,
+    http,
   };
 }
 

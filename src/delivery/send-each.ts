@@ -4,7 +4,7 @@
  */
 import { SecurityEventError } from '../errors.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
-import type { SkippedMessage, Taken } from './sender.ts';
+import type { SingleSendResult, SkippedMessage } from './sender.ts';
 import { FollowedMessage } from './settled-messages.ts';
 
 /** The followed messages of a call, by their index. */
@@ -39,15 +39,15 @@ export function follow(
 export async function sendEach(
   promised: Promise<readonly object[]>,
   call: EachCall,
-): Promise<readonly PromiseSettledResult<Taken>[]> {
+): Promise<readonly PromiseSettledResult<SingleSendResult>[]> {
   const messages = await promised;
   try {
-    return await take(messages, call);
+    return await sendTogether(messages, call);
   } catch (error) {
     if (messages.length === 1 || mustNotResend(error)) {
       return refusals(error, messages).map((reason) => ({ status: 'rejected', reason }));
     }
-    return await Promise.allSettled(messages.map((message) => takeAlone(message, call)));
+    return await Promise.allSettled(messages.map((message) => sendAlone(message, call)));
   }
 }
 
@@ -63,33 +63,35 @@ export function refusals(error: unknown, messages: readonly object[]): unknown[]
 const mustNotResend = (error: unknown): boolean =>
   !(error instanceof SecurityEventError) || error.code === 'ERR_QUEUE_FAILED';
 
-async function takeAlone(message: object, call: EachCall): Promise<Taken> {
+async function sendAlone(message: object, call: EachCall): Promise<SingleSendResult> {
   try {
-    const [taken] = await take([message], call);
-    return (taken as PromiseFulfilledResult<Taken>).value;
+    const [result] = await sendTogether([message], call);
+    return (result as PromiseFulfilledResult<SingleSendResult>).value;
   } catch (error) {
     throw refusals(error, [message])[0];
   }
 }
 
-async function take(
+async function sendTogether(
   messages: readonly object[],
   { accept, errorFor }: EachCall,
-): Promise<readonly PromiseFulfilledResult<Taken>[]> {
+): Promise<readonly PromiseFulfilledResult<SingleSendResult>[]> {
   const followed: FollowedByIndex = [];
   try {
     const { accepted, skipped } = await accept(messages, followed);
-    const taken: PromiseFulfilledResult<Taken>[] = Array.from({ length: messages.length });
+    const results: PromiseFulfilledResult<SingleSendResult>[] = Array.from({
+      length: messages.length,
+    });
     for (const { index } of accepted) {
-      taken[index] = {
+      results[index] = {
         status: 'fulfilled',
         value: { isAccepted: true, followed: followed[index] },
       };
     }
     for (const { index, reason } of skipped) {
-      taken[index] = { status: 'fulfilled', value: { isAccepted: false, reason } };
+      results[index] = { status: 'fulfilled', value: { isAccepted: false, reason } };
     }
-    return taken;
+    return results;
   } catch (error) {
     throw errorFor(error);
   }

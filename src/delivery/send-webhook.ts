@@ -14,7 +14,7 @@ import { type AcceptedEntry, acceptElements } from '../webhook/accept.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
-import { takeIn } from './intake.ts';
+import { readSendCall } from './intake.ts';
 import type { SendOptions, WebhookDestination } from './options.ts';
 import { readSendOptions, type SendSettings } from './read-options.ts';
 import type { SendReport } from './report.ts';
@@ -85,19 +85,19 @@ export function readEntries(
   const yieldToEventLoop = createYield(clock);
   if (settings.format === 1) return acceptElements(messages, rules, yieldToEventLoop);
   const call = { messages, selection: {}, acceptedAtMs: clock.now() };
-  const intake = takeIn(call, { ...rules, find, yieldToEventLoop, isBehind });
+  const intake = readSendCall(call, { ...rules, find, yieldToEventLoop, isBehind });
   return intake.then(({ entries }) => entries);
 }
 
 async function sendEntries(
   entries: readonly AcceptedEntry[],
-  { url, secret, headers, signal, wire, ...limits }: SendSettings,
+  { url, secret, headers, signal, http, ...limits }: SendSettings,
   { clock, random, createPoster: create }: SendSystem,
 ): Promise<SendReport> {
   // Our own signal, so that a call adds one listener to the caller's, which many calls may share.
   const stop = new AbortController();
   const stopListening = signal === undefined ? undefined : onAbort(signal, () => stop.abort());
-  const poster = create({ ...wire, clock, signal: stop.signal });
+  const poster = create({ ...http, clock, signal: stop.signal });
   try {
     return await sendDirectly({
       destination: { url, secret, tls: undefined },

@@ -28,7 +28,7 @@ import {
   type SenderStats,
   type SendResult,
   type SendSelection,
-  type Taken,
+  type SingleSendResult,
   type WebhookSender,
 } from './sender.ts';
 import type { Slots } from './slots.ts';
@@ -74,7 +74,7 @@ export class SenderMethods implements WebhookSender, FollowingSender {
   [SEND_EACH](
     messages: Promise<readonly object[]>,
     selection: SendSelection = {},
-  ): Promise<readonly PromiseSettledResult<Taken>[]> {
+  ): Promise<readonly PromiseSettledResult<SingleSendResult>[]> {
     const { lifecycle } = this.#parts;
     return lifecycle.accepting(() =>
       sendEach(messages, {

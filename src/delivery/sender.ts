@@ -26,7 +26,7 @@ export interface SendSelection {
 }
 
 /** A message that was accepted and is followed; or one that is not sent, and why. */
-export type Taken =
+export type SingleSendResult =
   | { readonly isAccepted: true; readonly followed: FollowedMessage | undefined }
   | { readonly isAccepted: false; readonly reason: SkipReason };
 
@@ -53,7 +53,7 @@ export interface FollowingSender {
   [SEND_EACH](
     messages: Promise<readonly object[]>,
     selection?: SendSelection,
-  ): Promise<readonly PromiseSettledResult<Taken>[]>;
+  ): Promise<readonly PromiseSettledResult<SingleSendResult>[]>;
 }
 
 interface WithFailures {

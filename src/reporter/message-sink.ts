@@ -5,13 +5,13 @@ import {
   type FollowingSender,
   SEND_EACH,
   type SendSelection,
-  type Taken,
+  type SingleSendResult,
   type WebhookSender,
 } from '../delivery/sender.ts';
 import type { DraftMessage } from './build-message.ts';
 
 /** Accepted, with its later result if the sender reports results; or skipped, with the reason. */
-export type SentMessage = Taken;
+export type SentMessage = SingleSendResult;
 
 export type SendBatch = (
   messages: Promise<readonly DraftMessage[]>,

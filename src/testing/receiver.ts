@@ -45,7 +45,7 @@ export interface Receiver extends AsyncDisposable {
   /** PEM, for a client to trust as `ca`; undefined without TLS. */
   readonly certificate: string | undefined;
   /** How often each message was accepted: a request counts as soon as its 2xx status was sent. */
-  messageIds(): ReadonlyMap<string, number>;
+  acceptedCounts(): ReadonlyMap<string, number>;
   /**
    * Resolves to the requests when `count` were read.
    *
@@ -88,7 +88,7 @@ class SocketReceiver implements Receiver {
   readonly #secrets: readonly string[];
   readonly #steps: Steps;
   readonly #connections: Connections;
-  readonly #taken = new Map<string, number>();
+  readonly #accepted = new Map<string, number>();
   /** Resolved, and replaced, when a wait may end. */
   #change = deferred();
   /** Rejects the waits from now on. */
@@ -122,8 +122,8 @@ class SocketReceiver implements Receiver {
     return this.#connections.openCount;
   }
 
-  messageIds(): ReadonlyMap<string, number> {
-    return new Map(this.#taken);
+  acceptedCounts(): ReadonlyMap<string, number> {
+    return new Map(this.#accepted);
   }
 
   async waitForRequests(
@@ -227,6 +227,6 @@ class SocketReceiver implements Receiver {
 
   #count(status: number, { messageIds }: IncomingRequest): void {
     if (status > 299) return;
-    for (const id of messageIds) this.#taken.set(id, (this.#taken.get(id) ?? 0) + 1);
+    for (const id of messageIds) this.#accepted.set(id, (this.#accepted.get(id) ?? 0) + 1);
   }
 }

@@ -54,7 +54,7 @@ describe('flush', () => {
     });
     for (const id of ids(3)) void sender.send([message(id)]);
     expect(await sender.flush()).toEqual({ ...NONE, delivered: 3 });
-    expect(receiver.messageIds()).toEqual(new Map(ids(3).map((id) => [id, 1])));
+    expect(receiver.acceptedCounts()).toEqual(new Map(ids(3).map((id) => [id, 1])));
   });
 
   test('is ended by its signal, and then says how many are pending', async () => {

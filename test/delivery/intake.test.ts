@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { contract } from '../../src/contract/index.ts';
-import { type Intake, type IntakeRules, takeIn } from '../../src/delivery/intake.ts';
+import { type Intake, type IntakeRules, readSendCall } from '../../src/delivery/intake.ts';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createSettings, type SettingsSource } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
@@ -40,7 +40,7 @@ async function accept({ messages, selection = {}, ...rules }: Call): Promise<Int
     lastId += 1;
     return `made-${lastId}`;
   };
-  return await takeIn(
+  return await readSendCall(
     { messages, selection, acceptedAtMs: ACCEPTED_AT },
     {
       dialect: 'strict',

@@ -66,7 +66,7 @@ describe('the options of a sender', () => {
       stalledAfterMs: 60_000,
       flushBeforeExitMs: 0,
       headers: { 'Content-Type': 'application/json', 'User-Agent': DEFAULT_USER_AGENT },
-      wire: {
+      http: {
         network: 'public',
         dispatcher: undefined,
         deadlines: { headersMs: 15_000, totalMs: 20_000 },
@@ -99,8 +99,8 @@ describe('the options of a sender', () => {
   );
 
   test('have the defaults that are documented', () => {
-    const { policy, slots, wire, ...rest } = read({});
-    const shown = { ...rest, ...policy, ...slots, deadlineMs: wire.deadlines?.totalMs };
+    const { policy, slots, http, ...rest } = read({});
+    const shown = { ...rest, ...policy, ...slots, deadlineMs: http.deadlines?.totalMs };
     expect(numbers.map(([name]) => [name, String(Reflect.get(shown, name))])).toEqual(
       numbers.map(([name, row]) => [name, row.shown]),
     );
@@ -184,12 +184,12 @@ const CASES: Readonly<Partial<Record<keyof typeof DELIVERY_OPTIONS, Case>>> = {
   },
   network: {
     taken: [['public'], ['allow-private'], ['delegated']],
-    of: ({ wire }) => wire.network,
+    of: ({ http }) => http.network,
     refused: ['private', null, true],
   },
   dispatcher: {
     taken: [[dispatcher]],
-    of: ({ wire }) => wire.dispatcher,
+    of: ({ http }) => http.dispatcher,
     refused: [{}, { request: 1 }, null, 'proxy'],
     beside: { network: 'delegated' },
   },

@@ -35,7 +35,7 @@ describe('settings', () => {
       },
       maxBodyBytes: 1_048_576,
       maxMessages: 1000,
-      wire: {
+      http: {
         deadlines: { headersMs: 15_000, totalMs: 20_000 },
         network: 'public',
         dispatcher: undefined,
@@ -69,7 +69,7 @@ describe('settings', () => {
       schedule,
       maxBodyBytes: 1,
       maxMessages: 7,
-      wire: {
+      http: {
         deadlines: { headersMs: MAX - 5000, totalMs: MAX },
         network: 'delegated',
         dispatcher,

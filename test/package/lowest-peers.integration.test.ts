@@ -41,7 +41,7 @@ const sendLater = (queue: string): string => `
   const dispatcher = await open('deliver');
   await receiver.waitForRequests(1);
   const { remaining } = await dispatcher.close();
-  const ids = [...receiver.messageIds().keys()];
+  const ids = [...receiver.acceptedCounts().keys()];
   await receiver.close();
   console.log(JSON.stringify({ remaining, delivered: ids.length, same: ids.every((id) => accepted.includes(id)) }));
 `;

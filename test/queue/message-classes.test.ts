@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { takeIn } from '../../src/delivery/intake.ts';
+import { readSendCall } from '../../src/delivery/intake.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { Claim, ClaimedMessage } from '../../src/queue/queue.ts';
 import type { ResolvedApplication } from '../../src/settings/source.ts';
@@ -39,7 +39,7 @@ test.each([1, 10])('a claim of %i messages holds objects of classes only', async
 });
 
 test('a call of send holds objects of classes only', async () => {
-  const { entries } = await takeIn(
+  const { entries } = await readSendCall(
     { messages: [sampleMessageToSend()], selection: {}, acceptedAtMs: 0 },
     {
       dialect: 'strict',

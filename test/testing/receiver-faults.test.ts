@@ -70,7 +70,7 @@ async function wireAfter(step: Step): Promise<{ wire: Wire; receiver: Receiver }
 
 const isOver = (wire: Wire) => () => wire.end !== undefined;
 const has = (wire: Wire, text: string) => () => wire.text.includes(text);
-const taken = (receiver: Receiver): [string, number][] => [...receiver.messageIds()];
+const taken = (receiver: Receiver): [string, number][] => [...receiver.acceptedCounts()];
 
 describe('connection faults', () => {
   test('reset-on-connect: resets the connection before it reads anything', async () => {

@@ -187,11 +187,11 @@ describe('messageIds', () => {
     });
     const one = JSON.stringify([{ message_id: 'a' }, { message_id: 'b' }]);
     await post(receiver, { body: one });
-    expect(receiver.messageIds()).toEqual(new Map());
+    expect(receiver.acceptedCounts()).toEqual(new Map());
     await post(receiver, { body: one });
     await post(receiver, { body: '[{"message_id":"a"}]' });
     await post(receiver, { body: '[{"message_id":"c"}]' });
-    expect(receiver.messageIds()).toEqual(
+    expect(receiver.acceptedCounts()).toEqual(
       new Map([
         ['a', 2],
         ['b', 1],
@@ -213,7 +213,7 @@ describe('messageIds', () => {
     await expect(gone).rejects.toMatchObject({ name: 'AbortError' });
     while (receiver.openConnectionCount > 0) await turn();
     await turn();
-    expect(receiver.messageIds()).toEqual(new Map());
+    expect(receiver.acceptedCounts()).toEqual(new Map());
   });
 });
 

@@ -20,7 +20,7 @@ export type EnricherFault =
   /** It threw or rejected. */
   | 'failed'
   /** It returned an invalid fact, such as half a `geo`; its other facts are used. */
-  | 'nonsense'
+  | 'invalid'
   /** A promise did not settle within 30 s; the address may be looked up again. */
   | 'slow'
   /** Not called, because 100 of its promises were pending. */
@@ -54,7 +54,7 @@ interface SourceOptions {
 }
 
 export class EnricherSource {
-  readonly counts: Record<EnricherFault, number> = { failed: 0, nonsense: 0, slow: 0, skipped: 0 };
+  readonly counts: Record<EnricherFault, number> = { failed: 0, invalid: 0, slow: 0, skipped: 0 };
   readonly #enricher: Enricher;
   readonly #options: SourceOptions;
   /** Least recently used first. */
@@ -129,7 +129,7 @@ export class EnricherSource {
 
   #read(given: unknown): AddressEnrichment {
     const { facts, isSound } = readEnrichment(given);
-    if (!isSound) this.#report('nonsense');
+    if (!isSound) this.#report('invalid');
     return facts;
   }
 

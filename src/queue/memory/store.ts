@@ -58,7 +58,7 @@ interface Acceptance {
   readonly at: QueueTime;
 }
 
-interface Owned {
+interface OwnedMessage {
   readonly application: Application;
   readonly message: WaitingMessage;
 }
@@ -155,7 +155,7 @@ export class MemoryStore {
   }
 
   /** Makes a message wait, with a new sequence. */
-  #addWaiting({ application, message }: Owned, nowMs: number, dueMs: number): number {
+  #addWaiting({ application, message }: OwnedMessage, nowMs: number, dueMs: number): number {
     this.lastSequence += 1;
     message.startWaiting({ sequence: this.lastSequence, nowMs, dueMs });
     application.waiting.append(message);
@@ -209,7 +209,7 @@ export class MemoryStore {
   }
 
   #moveToDeadLetters(
-    { application, message }: Owned,
+    { application, message }: OwnedMessage,
     { reason, lastAttempt }: Death,
     at: QueueTime,
   ): void {

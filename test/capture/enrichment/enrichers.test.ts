@@ -9,7 +9,7 @@ import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
 const GEO = { city: 'Delft', country_code: 'NLD', latitude: 52, longitude: 4.4 };
 const OTHER = { city: 'Lima', country_code: 'PER', latitude: -12, longitude: -77 };
 const IP = '8.8.8.8';
-const SOUND = { failed: 0, nonsense: 0, slow: 0, skipped: 0 };
+const SOUND = { failed: 0, invalid: 0, slow: 0, skipped: 0 };
 
 const fail = () => {
   throw new Error('fail');
@@ -86,7 +86,7 @@ describe('synchronous enrichers', () => {
     ['text', 'tor', {}],
     ['an array', [], {}],
   ])('that return %s: valid facts count, the rest is reported', (_, given, facts) => {
-    expect(factsOf(given)).toEqual({ facts, faults: ['nonsense'] });
+    expect(factsOf(given)).toEqual({ facts, faults: ['invalid'] });
   });
 
   it('may return the extreme coordinates, and null for unknown facts', () => {
@@ -170,7 +170,7 @@ describe('asynchronous enrichers', () => {
     enrichment.factsOf(IP);
     await resolve(0, { geo: {}, vpn: true });
     expect(enrichment.factsOf(IP)).toEqual({ vpn: true });
-    expect(reported).toEqual([{ index: 0, fault: 'nonsense' }]);
+    expect(reported).toEqual([{ index: 0, fault: 'invalid' }]);
   });
 
   it('may be thenables that throw', async () => {

@@ -47,12 +47,12 @@ test('replays what a service could not deliver, and it is delivered once', async
   await receiver.waitForRequests(2, GENEROUS_TIMEOUT);
   // Again, while a service uses the queue.
   expect(await dead('replay', '--all')).toMatchObject({ stdout: '2 dead letters replayed\n' });
-  while (receiver.messageIds().size < 3) {
+  while (receiver.acceptedCounts().size < 3) {
     await receiver.waitForRequests(receiver.requests.length + 1, GENEROUS_TIMEOUT);
   }
   await after.close();
   expect(await dead('replay', '--all')).toMatchObject({ stdout: '0 dead letters replayed\n' });
-  expect(Object.fromEntries(receiver.messageIds())).toEqual({ 'm-0': 1, 'm-1': 1, 'm-2': 1 });
+  expect(Object.fromEntries(receiver.acceptedCounts())).toEqual({ 'm-0': 1, 'm-1': 1, 'm-2': 1 });
   const later = receiver.requests.slice(1);
   expect(later.flatMap(({ retryCounts }) => retryCounts)).toEqual([1, 1, 1]);
   expect((await dead('list')).stderr).toBe('0 dead letters\n');
