@@ -193,7 +193,7 @@ export const NOT_FOUND: readonly Shape[] = [
     query('code', '493817'),
     query('state', 'xyz'),
   ]),
-  ...rows('names in other scripts', [query('пароль', WORD), query('密码', WORD)]),
+  ...rows('names in other scripts: `пароль`', [query('пароль', WORD), query('密码', WORD)]),
   ...rows('encoded or compressed texts, and one secret in two parameters', [
     query('data', Buffer.from(`password=${WORD}`).toString('base64')),
     query('body', `password%3D${WORD}`),
@@ -205,7 +205,7 @@ export const NOT_FOUND: readonly Shape[] = [
     text(`debug on or\npassword=${WORD}`),
   ]),
   ...rows(
-    'within a text, `{ "name": "password", "value": … }`, and pairs after SQL on the same line',
+    'within a text, `{ "name": "password", "value": … }`, and pairs after SQL: `select 1; password=sesame`',
     [text(`{"name":"password","value":"${WORD}"}`), text(`select a from b; password=${WORD}`)],
   ),
 ];
