@@ -13,7 +13,7 @@ const retryCounts = new Map<unknown, number>(); // by message id
 let isStarting = true;
 const receiver = createWebhookReceiver({
   secret,
-  answer: 'handled', // an error in onMessages becomes a 500
+  // An error in onMessages becomes a 500.
   onMessages(messages) {
     const status = isStarting ? 500 : 204;
     say('receiver', `${status} for ${messages.length} messages; their signature is verified`);

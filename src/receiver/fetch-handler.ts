@@ -7,9 +7,9 @@ import { checkReceiver, type WebhookReceiver, type WebhookRequest } from './webh
 
 export interface FetchHandlerOptions {
   /**
-   * Keeps the process alive until a promise resolves, on platforms that stop it after the response
-   * (`context.waitUntil`, Next's `after`). If each request has its own `waitUntil`, create a handler
-   * for each request, or use `answer: 'handled'`. If it throws, the response waits for the messages instead.
+   * For `answer: 'received'`: keeps the process alive until a promise resolves, on platforms that stop it after
+   * the response (`context.waitUntil`, Next's `after`). If each request has its own `waitUntil`, create a handler
+   * for each request. If it throws, the response waits for the messages instead.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }

@@ -45,12 +45,12 @@ const OPTIONS = {
   secret: required<SecretOption>(usable('a string, a list of strings or a function', isSecret)),
   onMessages: required<MessageHandler>(A_FUNCTION),
   /**
-   * When a request is answered. `'received'` (default): as soon as it is verified and parsed; messages that
-   * are not handled yet are lost if the process dies. `'handled'`: when `onMessages` has resolved, or with
-   * 500 if it failed, so that the sender retries. Use it for handlers that store messages within the
-   * sender's timeout (15 s for this library).
+   * When a request is answered. `'handled'` (default): when `onMessages` has resolved, or with 500 if it failed,
+   * so that the sender retries. `'received'`: as soon as it is verified and parsed, for handlers that are slower
+   * than the sender's timeout (15 s for this library). Then only `onError`, which is required, gets messages whose
+   * handling failed, and those that are not handled yet are lost if the process dies.
    */
-  answer: option<'received' | 'handled'>(oneOf('received', 'handled'), 'received'),
+  answer: option<'handled' | 'received'>(oneOf('handled', 'received'), 'handled'),
   /** Maximum size of a body; larger ones are refused with 413. 1 to 1,000,000,000 bytes; default 2,097,152. */
   maxBodyBytes: option<number>(integer(1, 1_000_000_000), 2 ** 21),
   /**
@@ -112,6 +112,10 @@ export function readReceiverOptions(given: ReceiverOptions) {
   if (maxUnverifiedBytes < maxBodyBytes) {
     const detail = 'expected maxUnverifiedBytes to be at least maxBodyBytes';
     throw invalidOption(detail, ['maxUnverifiedBytes']);
+  }
+  if (options.answer === 'received' && options.onError === undefined) {
+    const detail = "expected onError with answer: 'received': only it gets messages that fail";
+    throw invalidOption(detail, ['onError']);
   }
   const secret = secretsOf(options.secret);
   return { ...options, secret, maxUnverifiedBytes, duplicates };

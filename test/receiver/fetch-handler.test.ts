@@ -26,7 +26,7 @@ test('answers a Request without a body', async () => {
 });
 
 test('passes the handling of the messages to waitUntil', async () => {
-  const { receiver, handled } = receiverOf();
+  const { receiver, handled } = receiverOf({ answer: 'received' });
   const works: Promise<unknown>[] = [];
   const handle = fetchHandler(receiver, { waitUntil: (work) => works.push(work) });
   const url = await listening(http.createServer(getRequestListener(handle)));
@@ -44,6 +44,7 @@ test('answers after handling if waitUntil throws', async () => {
   const { promise, resolve } = deferred();
   const reported: string[] = [];
   const { receiver } = receiverOf({
+    answer: 'received',
     onMessages: async () => {
       await promise;
       reported.push('handled');
@@ -57,7 +58,7 @@ test('answers after handling if waitUntil throws', async () => {
 });
 
 test('ignores a rejection of waitUntil', async () => {
-  const { receiver, handled } = receiverOf();
+  const { receiver, handled } = receiverOf({ answer: 'received' });
   const waitUntil = (async () => {
     throw new Error('later');
   }) as () => void;
@@ -72,7 +73,7 @@ class OwnRequest extends Request {
 }
 
 test('can be a route of Next', async () => {
-  const { receiver, handled } = receiverOf({ answer: 'handled' });
+  const { receiver, handled } = receiverOf();
   const route: {
     POST: (request: OwnRequest, context: { params: Promise<object> }) => Promise<Response>;
   } = { POST: fetchHandler(receiver) };

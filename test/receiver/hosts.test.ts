@@ -34,7 +34,7 @@ const post = (url: string, body: string, headers: Record<string, string> = {}) =
 
 describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_host, start) => {
   test('accepts what this library sends, once', async () => {
-    const { receiver, handled } = receiverOf();
+    const { receiver, handled } = receiverOf({ answer: 'received' });
     const url = await start(receiver);
     expect(await send(url)).toMatchObject({ ok: true, requests: [{ status: 204 }] });
     expect(await send(url)).toMatchObject({ ok: true });

@@ -56,7 +56,7 @@ function connectedTo(port: number) {
 
 describe.each(Object.entries(HOSTS))('over HTTP/2 on %s', (_host, start) => {
   test('accepts a request, and refuses a large one', async () => {
-    const { receiver, handled } = receiverOf({ maxBodyBytes: MAX_BODY_BYTES });
+    const { receiver, handled } = receiverOf({ answer: 'received', maxBodyBytes: MAX_BODY_BYTES });
     const { ask } = connectedTo(await start(receiver));
     expect(await ask(BODY)).toEqual([204, '']);
     const large = JSON.stringify('x'.repeat(2 * MAX_BODY_BYTES));

@@ -5,7 +5,7 @@ import { deferred } from '../helpers/promises.ts';
 import { BODY, receiverOf, requestOf, signedInit } from './receivers.ts';
 
 test('idle waits for messages that are answered, but not handled yet', async () => {
-  const { receiver, handled } = receiverOf();
+  const { receiver, handled } = receiverOf({ answer: 'received' });
   const request = new Request('http://a/', signedInit());
   expect((await fetchHandler(receiver)(request)).status).toBe(204);
   await receiver.idle();
@@ -15,6 +15,7 @@ test('idle waits for messages that are answered, but not handled yet', async () 
 test('concurrent requests are accepted up to maxHandlingBytes', async () => {
   const [read, held] = [deferred(), deferred()];
   const options = {
+    answer: 'received',
     maxHandlingBytes: 1,
     duplicates: false,
     onMessages: () => held.promise,

@@ -78,6 +78,7 @@ test.each(HOSTS)(
   async (_host, serve, leave) => {
     const [asked, closed, handled] = [deferred(), deferred(), deferred()];
     const { receiver } = receiverOf({
+      answer: 'received',
       maxHandlingBytes: 1,
       duplicates: false,
       onMessages: () => handled.resolve(),

@@ -36,8 +36,8 @@ const outcome = ({ status, text }: WebhookAnswer) => [status, text.trim()];
 const refused = (reason: RefusalReason) => [REFUSALS[reason].status, reason];
 
 describe('a receiver', () => {
-  test('handles the messages when the adapter has answered', async () => {
-    const { receiver, handled, refusals, errors } = receiverOf();
+  test('with `received` handles the messages when the adapter has answered', async () => {
+    const { receiver, handled, refusals, errors } = receiverOf({ answer: 'received' });
     const answer = await receiver.receive(requestOf([message('a'), message('b')]));
     expect(outcome(answer)).toEqual([204, '']);
     expect(handled).toEqual([]);
@@ -48,9 +48,9 @@ describe('a receiver', () => {
     expect([refusals, errors]).toEqual([[], []]);
   });
 
-  test('with `handled` answers after handling', async () => {
+  test('answers after handling', async () => {
     const { promise, resolve } = deferred();
-    const { receiver } = receiverOf({ answer: 'handled', onMessages: () => promise });
+    const { receiver } = receiverOf({ onMessages: () => promise });
     let isAnswered = false;
     const answering = receiver.receive(requestOf([message('a')])).then((answer) => {
       isAnswered = true;
@@ -60,6 +60,12 @@ describe('a receiver', () => {
     expect(isAnswered).toBe(false);
     resolve();
     expect(await answering).toEqual({ status: 204, headers: {}, text: '' });
+  });
+
+  test('answers 500 if handling fails and it has no other options, so that nothing is lost', async () => {
+    const onMessages = failing(new Error('full disk'));
+    const receiver = createWebhookReceiver({ secret: SECRET, onMessages });
+    expect(outcome(await receiver.receive(requestOf([message('a')])))).toEqual(refused('failed'));
   });
 
   test.each([
@@ -113,7 +119,6 @@ describe('a receiver', () => {
   test('passes invalid elements to `onInvalid`, and handles the others', async () => {
     const invalid: RefusedElement[] = [];
     const { receiver, handled } = receiverOf({
-      answer: 'handled',
       onInvalid: (elements) => invalid.push(...elements),
     });
     expect((await receiver.receive(requestOf([{}, message('a')]))).status).toBe(204);
@@ -138,7 +143,6 @@ describe('a receiver', () => {
     let isBroken = true;
     const handled: (string | null)[] = [];
     const { receiver, errors } = receiverOf({
-      answer: 'handled',
       onMessages: (messages) => {
         if (isBroken) throw new Error('full disk');
         handled.push(...messages.map(({ id }) => id));
@@ -154,7 +158,7 @@ describe('a receiver', () => {
   });
 
   test('passes duplicates on with `duplicates: false`', async () => {
-    const { receiver, handled } = receiverOf({ duplicates: false, answer: 'handled' });
+    const { receiver, handled } = receiverOf({ duplicates: false });
     await receiver.receive(requestOf([message('a')]));
     await receiver.receive(requestOf([message('a')]));
     expect(handled).toEqual(['a', 'a']);
@@ -163,6 +167,7 @@ describe('a receiver', () => {
   test('reports a handler that fails after the answer, with the messages', async () => {
     const reported: unknown[] = [];
     const { receiver } = receiverOf({
+      answer: 'received',
       onMessages: () => Promise.reject(new Error('later')),
       onError: (error, messages) =>
         reported.push(
@@ -219,6 +224,8 @@ describe('a receiver', () => {
     ['onInvalid', { secret: 'a', onInvalid: 1 }],
     ['onRefused', { secret: 'a', onRefused: 1 }],
     ['onError', { secret: 'a', onError: 1 }],
+    // Only `onError` would get the messages that could not be handled.
+    ['onError', { secret: 'a', answer: 'received' }],
     ['secrets', { secret: 'a', secrets: ['a'] }],
   ])('refuses an invalid %s: %j', (path, options) => {
     const given = { onMessages: () => {}, ...options } as never;

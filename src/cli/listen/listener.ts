@@ -184,7 +184,6 @@ async function receiveRequest(
   const receiver = createWebhookReceiver({
     secret: secrets,
     duplicates: false,
-    answer: 'handled',
     onMessages: (found) => {
       messages = found;
     },
