@@ -148,8 +148,8 @@ export const DESTINATION_OPTIONS = {
    */
   maxRequestsPerSecond: optional<number>(RATE, 'no limit'),
   /**
-   * Maximum number of messages per second, for all processes that share the queue, and in one request. 0.001 to
-   * 1000000; default no limit.
+   * Maximum number of messages per second, for all processes that share the queue; also the maximum in one request.
+   * 0.001 to 1000000; default no limit.
    */
   maxMessagesPerSecond: optional<number>(RATE, 'no limit'),
   /** For a private certificate authority or a client certificate. Default none. */

@@ -34,7 +34,10 @@ export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
   readonly compromised_accounts?: readonly CompromisedAccount[];
 }
 
-/** Who caused an event. Missing parts are those of the request, unless `ip` is another address than its client's. */
+/**
+ * Who caused an event. Missing parts are those of the request, unless `ip` is another address than its client's.
+ * Outside a request `ip` is required.
+ */
 export interface ActorInput {
   /** An address, whose facts are filled in; or an address with its facts. */
   readonly ip?: string | Frozen<LogActor['ip']>;
