@@ -65,15 +65,21 @@ export function initialState(policy: DeliveryPolicy): ApplicationState {
   };
 }
 
-/** Reads the circuit breaker of a stored state. Returns a new one without it, or for another URL. */
+/**
+ * Reads the circuit breaker of a stored state. Returns a new one without it, for another URL, and after a reopening, which
+ * resets only the health. The rate limit continues.
+ */
 export function circuitBreakerOf(
-  state: ApplicationState,
+  { circuitBreaker, health }: ApplicationState,
   urlHash: string,
   policy: DeliveryPolicy,
 ): CircuitBreaker {
   const fresh = newCircuitBreaker(urlHash, policy);
-  const stored = state.circuitBreaker as Partial<CircuitBreaker> | null;
-  return stored === null || stored.urlHash !== urlHash ? fresh : { ...fresh, ...stored };
+  const stored = circuitBreaker as Partial<CircuitBreaker> | null;
+  if (stored === null) return fresh;
+  const isReset = stored.health !== undefined && stored.health !== health;
+  if (stored.urlHash === urlHash && !isReset) return { ...fresh, ...stored };
+  return { ...fresh, nextRequestAt: stored.nextRequestAt ?? null };
 }
 
 /** Returns whether the state is about another URL. */

@@ -36,8 +36,8 @@ export class ClaimCalls {
   }
 
   /** Resolves to whether the lease was extended. */
-  async extend(claim: Claim): Promise<boolean> {
-    const { queue, leaseMs } = this.#parts;
+  async extend(claim: Claim, leaseMs: number): Promise<boolean> {
+    const { queue } = this.#parts;
     return (await this.#call('extend', () => queue.extend(claim, leaseMs))) === 'extended';
   }
 

@@ -15,7 +15,7 @@ import {
 } from './circuit-breaker.ts';
 import { type ClaimCallParts, ClaimCalls } from './claim-calls.ts';
 import type { Destination, Destinations, MissingDestination, Unresolved } from './destination.ts';
-import { maxMessagesAtOnce, RateLimits } from './rate-limit.ts';
+import { intervalAfter, MAX_LEAD_MS, maxMessagesAtOnce, RateLimits } from './rate-limit.ts';
 import { type ReportParts, reportAttempt } from './report-attempt.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { HeldClaim } from './scheduler.ts';
@@ -73,26 +73,34 @@ export class Delivery {
     const smaller = stateForFewer(claim, destination, policy);
     if (smaller !== undefined) return this.#calls.release(claim, smaller);
     const breaker = circuitBreakerOf(claim.state, destination.urlHash, policy);
-    const input = { ...held, destination, breaker };
-    const now = { queueMs: this.#queueTime(held), monotonicMs: clock.monotonicMs() };
+    const { application: limit } = destination;
+    const now = { limit, queueMs: this.#queueTime(held), monotonicMs: clock.monotonicMs() };
     const waitMs = this.#rateLimits.waitMs(claim.applicationId, breaker, now);
-    if (waitMs === 0) return this.#attempt(input);
-    return this.#inSlot(slot, clock.idle(waitMs, signal)).then(() => this.#attempt(input));
+    if (waitMs === 0) return this.#attempt({ ...held, destination, breaker });
+    if (waitMs > MAX_LEAD_MS) {
+      return this.#calls.release(claim, { ...claim.state, pauseMs: waitMs - MAX_LEAD_MS });
+    }
+    // Compared again after the wait: a timer may fire a fraction early.
+    const waited = this.#inSlot(slot, clock.idle(waitMs, signal));
+    return waited.then(() => this.#deliverTo(destination, held));
   }
 
   #attempt(input: AttemptInput): Promise<void> {
-    const { clock, signal, deadlineMs, leaseMs } = this.#parts;
-    if (signal.aborted) return this.#calls.release(input.claim);
-    // If the settings or a rate limit took long, the attempt might outlast the lease, and the messages would be sent twice.
-    const leftMs = leaseMs - (clock.monotonicMs() - input.requestedAt);
-    return leftMs > deadlineMs
-      ? this.#send(input, input.requestedAt)
-      : this.#attemptWithNewLease(input);
+    const { clock, deadlineMs, leaseMs } = this.#parts;
+    const { claim, destination, requestedAt } = input;
+    const intervalMs = intervalAfter(claim.messages.length, destination.application);
+    // A lease that ends before the attempt would let messages be sent twice. If it ends before the interval of a rate
+    // limit, and this process dies, another one would send too early.
+    const neededMs = Math.max(deadlineMs, intervalMs);
+    const leftMs = leaseMs - (clock.monotonicMs() - requestedAt);
+    return leftMs > neededMs
+      ? this.#send(input, requestedAt)
+      : this.#attemptWithNewLease(input, Math.max(leaseMs, 2 * intervalMs));
   }
 
-  async #attemptWithNewLease(input: AttemptInput): Promise<void> {
+  async #attemptWithNewLease(input: AttemptInput, leaseMs: number): Promise<void> {
     const leasedSince = this.#parts.clock.monotonicMs();
-    if (await this.#calls.extend(input.claim)) await this.#send(input, leasedSince);
+    if (await this.#calls.extend(input.claim, leaseMs)) await this.#send(input, leasedSince);
   }
 
   async #send(input: AttemptInput, leasedSince: number): Promise<void> {
@@ -156,7 +164,7 @@ export class Delivery {
     const { queue, policy } = this.#parts;
     const { breaker } = attempted;
     const state = await queue.applicationState(applicationId).catch(() => undefined);
-    if (state?.circuitBreaker !== null) return attempted;
+    if (state?.health !== 'untried') return attempted;
     return { ...attempted, breaker: newCircuitBreaker(breaker.urlHash, policy) };
   }
 
@@ -215,7 +223,8 @@ function stateForFewer(
 ): ApplicationUpdate | undefined {
   // The claim has as many messages as the old URL was trusted with; the new one is untried (D75).
   if (isOfAnotherUrl(state, urlHash) && messages.length > policy.cautiousMaxMessages) {
-    return { ...initialState(policy), pauseMs: 0 };
+    const { circuitBreaker } = state;
+    return { ...initialState(policy), circuitBreaker, pauseMs: 0 };
   }
   const maxMessages = maxMessagesAtOnce(application);
   // The rate limit is new or was lowered.

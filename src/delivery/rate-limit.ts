@@ -16,10 +16,12 @@ export function maxMessagesAtOnce({ maxMessagesPerSecond }: RateLimit): number {
  * request then waits in this process until the limit allows it.
  */
 const LEAD_MS = 10;
-const MAX_LEAD_MS = 1000;
 
-/** Longest wait in this process, in ms, should the stored time be damaged. */
-const MAX_WAIT_MS = 5000;
+/** Longest wait in this process, in ms. */
+export const MAX_LEAD_MS = 1000;
+
+/** Longest wait that may be right, in ms: the longest interval of most limits is 1000, and round trips are added. */
+const MAX_WAIT_MS = 60_000;
 
 /** The request that was made last. */
 export interface LastRequest {
@@ -53,7 +55,8 @@ export function limitRate(
   };
 }
 
-function intervalAfter(messageCount: number, limit: RateLimit): number {
+/** Returns the time between the beginnings of a request with so many messages and the next one, in ms. */
+export function intervalAfter(messageCount: number, limit: RateLimit): number {
   const { maxRequestsPerSecond = Number.POSITIVE_INFINITY } = limit;
   const { maxMessagesPerSecond = Number.POSITIVE_INFINITY } = limit;
   return 1000 * Math.max(1 / maxRequestsPerSecond, messageCount / maxMessagesPerSecond);
@@ -76,7 +79,7 @@ const MAX_REMEMBERED = 1000;
 export class RateLimits {
   readonly #next = new Map<string, NextRequest>();
 
-  /** Limits the state after a request with {@link limitRate}. `sentAt` is on the monotonic clock. */
+  /** Limits the state after a request with {@link limitRate}. */
   afterRequest(
     { applicationId, sentAt, limit }: SentRequest,
     state: ApplicationUpdate,
@@ -98,27 +101,28 @@ export class RateLimits {
   waitMs(
     applicationId: string,
     { nextRequestAt }: Pick<CircuitBreaker, 'nextRequestAt'>,
-    now: Now,
+    { limit, queueMs, monotonicMs }: Now,
   ): number {
     const own = this.#next.get(applicationId);
-    // The stored time is absent after a reopening.
-    const isOwn =
-      own !== undefined && (nextRequestAt === null || nextRequestAt === own.nextRequestAt);
-    const waitMs = isOwn
-      ? own.allowedAt - now.monotonicMs
-      : (nextRequestAt ?? Number.NEGATIVE_INFINITY) - now.queueMs;
-    return Math.min(MAX_WAIT_MS, Math.max(0, Math.ceil(waitMs)));
+    const ownMs = own === undefined ? 0 : own.allowedAt - monotonicMs;
+    const isOwn = nextRequestAt === null || nextRequestAt === own?.nextRequestAt;
+    const storedMs = isOwn ? 0 : nextRequestAt - queueMs;
+    const waitMs = Math.ceil(Math.max(0, ownMs, storedMs));
+    // A longer wait comes from a limit that was raised, or from another queue's clock.
+    return waitMs > Math.max(MAX_WAIT_MS, 2 * intervalAfter(1, limit)) ? 0 : waitMs;
   }
 }
 
 export interface SentRequest {
   readonly applicationId: string;
+  /** On the monotonic clock. */
   readonly sentAt: number;
   readonly limit: RateLimit;
 }
 
 /** The same moment on two clocks; `queueMs` may be early by the round trip of the claim, never late. */
 export interface Now {
+  readonly limit: RateLimit;
   readonly queueMs: number;
   readonly monotonicMs: number;
 }

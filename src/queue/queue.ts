@@ -247,8 +247,8 @@ export interface MessageQueue {
     maxMessages: number,
   ): Promise<readonly DeadLetteredMessage[]>;
   /**
-   * Resets a closed or failing application to its initial state: its messages are due again. Does not
-   * change a healthy one.
+   * Resets a closed or failing application to its initial state, except its `circuitBreaker`: its messages
+   * are due again. Does not change a healthy one.
    */
   reopenApplication(applicationId: string): Promise<void>;
   /** Lists dead letters, oldest first: at most `limit`, after the cursor `after`. */

@@ -6,7 +6,8 @@ import type { DeliveryEvents } from '../../src/index.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { messages, openReceiver, openSender, SECRET } from '../helpers/sender.ts';
 
-const CHANNEL = 'security-event-delivery:attempt-started';
+const STARTED = 'security-event-delivery:attempt-started';
+const SETTLED = 'security-event-delivery:attempt-settled';
 
 /** Requests or messages that were sent at a time. */
 export interface Sent {
@@ -34,24 +35,32 @@ export interface Limits {
 async function sendFromTwo(
   openQueue: () => MessageQueue,
   limits: Limits,
-  maxMessages: number,
+  { maxMessages, isReopened = false }: { maxMessages: number; isReopened?: boolean },
 ): Promise<readonly Sent[]> {
-  const { url } = await openReceiver();
+  const { url } = await openReceiver(isReopened ? { otherwise: { status: 500 } } : {});
   const shop = { name: 'shop', environment: 'test', url, secret: SECRET, ...limits };
   const settings = { applications: { 'shop-1': shop } };
-  const senders = [1, 2].map(() => openSender({ queue: openQueue(), settings, maxMessages }));
+  const schedule = { delaysMs: [1], repeatLast: true };
+  const options = { settings, maxMessages, schedule, openAfterFailures: 1_000_000 };
+  const senders = [1, 2].map(() => openSender({ queue: openQueue(), ...options }));
   await Promise.all(senders.map((sender) => sender.stats()));
   const sent: Sent[] = [];
   const onStarted = (event: unknown): void => {
     const { messageCount } = event as DeliveryEvents['attempt-started'];
     sent.push({ atMs: performance.now(), count: messageCount });
   };
-  subscribe(CHANNEL, onStarted);
+  // Both senders reopen the destination after each request.
+  const onSettled = (): void => {
+    if (isReopened) void Promise.allSettled(senders.map((sender) => sender.reopen('shop-1')));
+  };
+  subscribe(STARTED, onStarted);
+  subscribe(SETTLED, onSettled);
   try {
     await Promise.all(senders.map((sender) => sender.send(messages(1000))));
     await wait(3000);
   } finally {
-    unsubscribe(CHANNEL, onStarted);
+    unsubscribe(STARTED, onStarted);
+    unsubscribe(SETTLED, onSettled);
   }
   await Promise.all(senders.map((sender) => sender.close({ deadlineMs: 0 })));
   return sent;
@@ -68,11 +77,12 @@ function usualPerSecond(sent: readonly Sent[]): number {
 
 /** Tests that rate limits hold for two senders, and that they are nearly reached while messages wait. */
 export function testRateLimits(openStore: () => () => MessageQueue): void {
-  test.each<[Limits, number]>([
-    [{ maxRequestsPerSecond: 10 }, 1],
-    [{ maxMessagesPerSecond: 50 }, 5],
-  ])('keep and nearly reach %j', async (limits, maxMessages) => {
-    const sent = await sendFromTwo(openStore(), limits, maxMessages);
+  test.each<[Limits, string, number, boolean]>([
+    [{ maxRequestsPerSecond: 10 }, '', 1, false],
+    [{ maxMessagesPerSecond: 50 }, '', 5, false],
+    [{ maxRequestsPerSecond: 10 }, ' while they reopen the destination', 1, true],
+  ])('keep and nearly reach %j%s', async (limits, _, maxMessages, isReopened) => {
+    const sent = await sendFromTwo(openStore(), limits, { maxMessages, isReopened });
     const { maxRequestsPerSecond, maxMessagesPerSecond } = limits;
     const rate = maxRequestsPerSecond ?? maxMessagesPerSecond ?? 0;
     expect(sent.length).toBeGreaterThan(10);

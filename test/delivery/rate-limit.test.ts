@@ -11,7 +11,7 @@ import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import type { Poster } from '../../src/webhook/http/client.ts';
-import { ENGINE_URL, openEngine, startEngine } from '../helpers/fake-engine.ts';
+import { openEngine } from '../helpers/fake-engine.ts';
 import { POLICY, wrapQueue } from '../helpers/queues.ts';
 import { createSeededRandom } from '../helpers/seeded-random.ts';
 import { listen, message, openReceiver, openSender, rejection, SECRET } from '../helpers/sender.ts';
@@ -21,13 +21,15 @@ interface Times {
   readonly postMs?: number;
   /** How long the queue takes to read a call, and to answer one. */
   readonly callMs?: number;
+  /** The answers of the receiver, in order; the last one repeats. Default 200. */
+  readonly statuses?: readonly number[];
 }
 
 /** Two senders that share a queue, as two processes do. */
 function twoSenders(
   limits: Limits | (() => Limits),
   options: DeliveryOptions = {},
-  { postMs = 20, callMs = 0 }: Times = {},
+  { postMs = 20, callMs = 0, statuses = [200] }: Times = {},
 ) {
   const clock = createFakeClock();
   const shared = createMemoryQueue({}, clock);
@@ -36,10 +38,11 @@ function twoSenders(
   const settings = () => ({ ...shop, ...(typeof limits === 'function' ? limits() : limits) });
   const post: Poster['post'] = async ({ body }) => {
     const { length: count } = JSON.parse(body.toString()) as unknown[];
+    const status = statuses[Math.min(sent.length, statuses.length - 1)] as number;
     sent.push({ atMs: clock.monotonicMs(), count });
     await clock.sleep(postMs);
     const timings = { totalMs: postMs };
-    return { kind: 'response', status: 200, retryAfter: undefined, timings };
+    return { kind: 'response', status, retryAfter: undefined, timings };
   };
   const random = createSeededRandom(1);
   const slow = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -61,11 +64,13 @@ function twoSenders(
       },
       { clock, post, random },
     );
-  const first = open(shared);
+  // A sender that closes, or stands for a process that died, leaves the queue to the other.
+  const close = async () => ({ returned: [], remaining: 0 });
+  const first = open(wrapQueue(shared, { close }));
   const second = open(
     wrapQueue(shared, {
       open: async () => ({ pendingMessages: 0, dueMessages: 0, lastSequence: 0 }),
-      close: async () => ({ returned: [], remaining: 0 }),
+      close,
     }),
   );
   return { clock, first, second, sent };
@@ -145,17 +150,62 @@ describe('a rate limit', () => {
     ]);
   });
 
-  test('is not restarted by reopening the destination', async () => {
-    const { sender, clock, poster } = startEngine({
-      destination: { url: ENGINE_URL, secret: SECRET, maxRequestsPerSecond: 1 },
-      options: { schedule: { delaysMs: [10] } },
-      steps: [500, 200],
-    });
-    await sender.send(many(1));
+  // The last interval is longer than a lease.
+  test.each<[string, 'first' | 'second', number]>([
+    ['the process that sent the last request', 'first', 1],
+    ['another process', 'second', 1],
+    ['the process that sent the last request', 'first', 0.1],
+    ['another process', 'second', 0.1],
+    ['another process', 'second', 0.01],
+  ])('is not restarted when %s reopens the destination (%s, %d)', async (_, by, rate) => {
+    const limits = { maxRequestsPerSecond: rate };
+    const options = { schedule: { delaysMs: [10] }, maxMessages: 1 };
+    const senders = twoSenders(limits, options, { statuses: [500, 500, 200] });
+    const { clock, first, second, sent } = senders;
+    await first.send(many(3));
     await clock.advance(100);
-    await sender.reopen('shop-1');
-    await clock.advance(2000);
-    expect(poster.posts.map(({ atMs }) => atMs)).toEqual([0, 1000]);
+    // Only the other process is left to make the next request.
+    if (by === 'second') await clock.runUntilSettled(first.close({ deadlineMs: 0 }));
+    await (by === 'second' ? second : first).reopen('shop-1');
+    await clock.advance(2500 / rate);
+    const [start = 0] = sent.map(({ atMs }) => atMs);
+    expect(sent.map(({ atMs }) => atMs - start)).toEqual([0, 1000 / rate, 2000 / rate]);
+  });
+
+  test('is not restarted by a new URL', async () => {
+    let url = 'https://old.example/';
+    const limits = () => ({ maxRequestsPerSecond: 0.1, url });
+    const { clock, first, second, sent } = twoSenders(limits, {}, { statuses: [410, 200] });
+    await first.send(many(1));
+    await clock.advance(100);
+    url = 'https://new.example/';
+    await clock.runUntilSettled(first.close({ deadlineMs: 0 }));
+    await second.reopen('shop-1');
+    await clock.advance(20_000);
+    expect(sent.map(({ atMs }) => atMs - (sent[0]?.atMs ?? 0))).toEqual([0, 10_000]);
+  });
+
+  test('holds when the process that sent the last request has died', async () => {
+    const limits = { maxRequestsPerSecond: 0.01 };
+    const { clock, first, second, sent } = twoSenders(limits, {}, { postMs: 1e9 });
+    await first.send(many(1));
+    await clock.advance(100);
+    await clock.runUntilSettled(first.close({ deadlineMs: 0 }));
+    expect(await second.stats()).toMatchObject({ pending: 1 });
+    await clock.advance(250_000);
+    expect(sent).toHaveLength(2);
+    expect((sent[1]?.atMs ?? 0) - (sent[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(100_000);
+  });
+
+  test('ignores a time that is later than the limit allows', () => {
+    const waitMs = (rate: number | undefined, nextRequestAt: number) => {
+      const limit = rate === undefined ? {} : { maxRequestsPerSecond: rate };
+      const now = { limit, queueMs: 0, monotonicMs: 0 };
+      return new RateLimits().waitMs('shop-1', { nextRequestAt }, now);
+    };
+    expect([waitMs(1, 60_000), waitMs(1, 60_001)]).toEqual([60_000, 0]);
+    expect([waitMs(0.01, 200_000), waitMs(0.01, 200_001)]).toEqual([200_000, 0]);
+    expect([waitMs(undefined, 500), waitMs(undefined, 1e9)]).toEqual([500, 0]);
   });
 
   test('changes no state without a limit, and never shortens a pause', () => {
@@ -180,7 +230,7 @@ describe('a rate limit', () => {
           const limitedBreaker = limited.circuitBreaker as CircuitBreaker;
           const intervalMs = (messageCount / rate) * 1000;
           expect(limitedBreaker.nextRequestAt).toBeCloseTo(1000 + intervalMs);
-          const now = { queueMs: 1000 + intervalMs, monotonicMs: 0 };
+          const now = { limit, queueMs: 1000 + intervalMs, monotonicMs: 0 };
           expect(new RateLimits().waitMs('shop-1', limitedBreaker, now)).toBeLessThanOrEqual(1);
           expect(limited.maxMessages).toBe(Math.min(state.maxMessages, maxMessagesAtOnce(limit)));
           expect(limited.maxMessages).toBeGreaterThanOrEqual(1);

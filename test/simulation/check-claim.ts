@@ -4,6 +4,9 @@ import type { ExpectedClaim } from './expected-state.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { World } from './world.ts';
 
+/** Longest time by which a claim may come too early for a rate limit. */
+const MAX_LEAD_MS = 1000;
+
 /** Requests of one process, by the health of their destinations. */
 interface SlotUse {
   /** Certainly use an active slot. */
@@ -91,7 +94,7 @@ export function checkRelease(
     return;
   }
   const { fault, url } = world.settingsOf(applicationId);
-  if (state.circuitBreaker === null && url !== held.destination.url) {
+  if (state.pauseMs === 0 && url !== held.destination.url) {
     // The claim was sized for the old URL (D75).
     const { cautiousMaxMessages } = world.scenario.policy;
     world.check(
@@ -100,6 +103,17 @@ export function checkRelease(
       () => `${applicationId}: ${held.messages.length} messages were released for another URL`,
     );
     world.newDestination(applicationId);
+    return;
+  }
+  const { lastRequestAt, intervalMs } = world.destination(applicationId);
+  const limitedUntil = lastRequestAt + intervalMs;
+  if (fault === undefined && limitedUntil - world.now > MAX_LEAD_MS) {
+    // Claimed too early for its rate limit, after a reopening.
+    world.check(
+      world.now + state.pauseMs <= limitedUntil,
+      'destination-wait',
+      () => `${applicationId} waits ${state.pauseMs} ms, its rate limit until ${limitedUntil}`,
+    );
     return;
   }
   if (fault !== undefined) world.occurredFaults.add(fault);

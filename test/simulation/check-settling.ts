@@ -48,8 +48,8 @@ export function checkSettling(
 function destinationAfter(world: World, attempt: Attempt, end: AttemptEnd): Destination {
   const { applicationId, destination, isReopened } = attempt;
   if (!isReopened || destination.health !== 'failing' || isSuccess(end)) return destination;
-  const { lastRequestAt, url } = destination;
-  return Object.assign(world.newDestination(applicationId), { lastRequestAt, url });
+  const { url } = destination;
+  return Object.assign(world.newDestination(applicationId), { url });
 }
 
 interface Change {

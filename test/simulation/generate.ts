@@ -61,8 +61,16 @@ interface Surroundings {
   readonly theme: Theme;
 }
 
-/** Indexed modulo 8: two of eight applications have a rate limit. */
-const RATE_LIMITS: readonly (number | undefined)[] = [undefined, 3, undefined, undefined, 40];
+/** Indexed modulo 8: three of eight applications have a rate limit. */
+const RATE_LIMITS: readonly (number | undefined)[] = [
+  undefined,
+  3,
+  undefined,
+  undefined,
+  40,
+  undefined,
+  0.2,
+];
 
 function generateApplication(random: SeededRandom, around: Surroundings): ApplicationScenario {
   const isRouted = chance(random, 0.2);

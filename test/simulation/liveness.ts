@@ -10,6 +10,7 @@
  *   bisected: two more waits (D74).
  * - Settings and queue are retried after at most 40 s, slow start takes 10 s, and the requests take
  *   their own time.
+ * - A rate limit below one request per second may need an interval for each message.
  */
 import type { Scenario } from './scenario.ts';
 
@@ -27,5 +28,15 @@ export function liveness(scenario: Scenario): { readonly withinMs: number } {
   const waitMs = MAX_JITTER * Math.max(longestDelayMs, maxProbeWaitMs, retryAfterMs);
   const hasPoison = applications.some(({ poisonStatus }) => poisonStatus !== undefined);
   const poisonMs = hasPoison ? 2 * MAX_JITTER * longestDelayMs : 0;
-  return { withinMs: waitMs + poisonMs + leaseMs + LOOKUP_RETRY_MS + SLOW_START_MS + REQUESTS_MS };
+  const fixedMs = leaseMs + LOOKUP_RETRY_MS + SLOW_START_MS + REQUESTS_MS;
+  return { withinMs: waitMs + poisonMs + fixedMs + rateLimitMs(scenario) };
+}
+
+function rateLimitMs({ applications, batches }: Scenario): number {
+  const messages = batches.flatMap((batch) => batch.messages);
+  const times = applications.map(({ maxRequestsPerSecond: rate = 1 }, index) => {
+    const count = messages.filter(({ application }) => application === index).length;
+    return rate < 1 ? (count * 1000) / rate : 0;
+  });
+  return Math.max(...times);
 }

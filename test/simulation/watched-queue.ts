@@ -164,7 +164,7 @@ export class WatchedQueue implements MessageQueue {
       const state = await this.#handle.queue.applicationState(applicationId);
       const { claim } = this.#world.expected.application(applicationId);
       const attempt = claim && this.#world.attempts.get(claim.claim.id);
-      if (attempt?.end !== undefined && state?.circuitBreaker === null) attempt.isReopened = true;
+      if (attempt?.end !== undefined && state?.health === 'untried') attempt.isReopened = true;
       return state;
     });
 
@@ -184,7 +184,10 @@ export class WatchedQueue implements MessageQueue {
       await this.#handle.queue.reopenApplication(applicationId);
       if (isHealthy) return;
       expected.reopen(applicationId);
-      this.#world.newDestination(applicationId);
+      const { health, missing } = this.#world.destination(applicationId);
+      const reopened = this.#world.newDestination(applicationId);
+      // Reopening an untried one only ends its pause.
+      if (health === 'untried') reopened.missing = missing;
     });
 
   readonly listDeadLetters: MessageQueue['listDeadLetters'] = (page) =>

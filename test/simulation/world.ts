@@ -147,6 +147,8 @@ export class World {
   newDestination(applicationId: string): Destination {
     const { plan } = this.settingsOf(applicationId);
     const made = new Destination(this.scenario.policy, plan.maxRequestsPerSecond);
+    // Neither a reopening nor a new URL restarts the rate limit.
+    made.lastRequestAt = this.destinations.get(applicationId)?.lastRequestAt ?? made.lastRequestAt;
     this.destinations.set(applicationId, made);
     return made;
   }

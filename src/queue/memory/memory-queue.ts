@@ -187,7 +187,8 @@ export class MemoryQueue implements MessageQueue {
     const { at, initialState } = this.#begin();
     const application = this.#store.find(applicationId);
     if (application === undefined || application.state.health === 'healthy') return;
-    application.update(initialState, Number.NEGATIVE_INFINITY);
+    const { circuitBreaker } = application.state;
+    application.update({ ...initialState, circuitBreaker }, Number.NEGATIVE_INFINITY);
     this.#store.update(application, at.nowMs);
     this.#notify();
   };

@@ -1010,7 +1010,8 @@ function deadLetterClosed(context, applicationId, maxMessages) {
 function reopenApplication(context, applicationId) {
   const application = context.store.find(applicationId);
   if (application === void 0 || application.health === "healthy") return;
-  setState(application, context.settings.initialState);
+  const { circuitBreaker } = stateOf(application);
+  setState(application, { ...context.settings.initialState, circuitBreaker });
   application.not_before = 0;
   updateReadiness(context, application);
   context.store.announceDue();

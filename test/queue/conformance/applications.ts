@@ -75,7 +75,7 @@ export function describeApplications(harness: QueueHarness): void {
   });
 
   describe('reopening an application', () => {
-    test('gives it the initial state, and new messages are delivered', async () => {
+    test('gives it the initial state but its circuit breaker, and new messages are delivered', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       const row = {
@@ -88,7 +88,10 @@ export function describeApplications(harness: QueueHarness): void {
       await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, row);
       await trial.queue.deadLetterClosed('one', 10);
       await trial.queue.reopenApplication('one');
-      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
+      expect(await trial.queue.applicationState('one')).toEqual({
+        ...INITIAL,
+        circuitBreaker: 7,
+      });
       expect((await trial.enqueue('one', 'c', 'd')).closed).toEqual([]);
       expect(idsOf(await trial.claim())).toEqual(['c', 'd']);
     });

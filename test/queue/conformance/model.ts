@@ -209,7 +209,9 @@ export class Model {
 
   reopen(id: string): void {
     if (!this.applications.has(id) || this.application(id).state.health === 'healthy') return;
-    Object.assign(this.application(id), { state: INITIAL, notBeforeMs: 0 });
+    const { circuitBreaker } = this.application(id).state;
+    const state = { ...INITIAL, circuitBreaker };
+    Object.assign(this.application(id), { state, notBeforeMs: 0 });
     this.#endDelays(this.nowMs);
   }
 

@@ -113,7 +113,8 @@ export function deadLetterClosed(
 export function reopenApplication(context: Context, applicationId: string): void {
   const application = context.store.find(applicationId);
   if (application === undefined || application.health === 'healthy') return;
-  setState(application, context.settings.initialState);
+  const { circuitBreaker } = stateOf(application);
+  setState(application, { ...context.settings.initialState, circuitBreaker });
   application.not_before = 0;
   updateReadiness(context, application);
   context.store.announceDue();
