@@ -770,7 +770,7 @@ declare
   app "security_events".application;
 begin
   update "security_events".application a set health = s.health, max_messages = s.max_messages,
-      max_bytes = s.max_bytes, circuit_breaker = s.circuit_breaker, not_before = 0
+      max_bytes = s.max_bytes, not_before = 0
     from "security_events".state_of(args->'initialState') s
     where a.id = args->>'id' and a.health <> 'healthy' returning a.* into app;
   if found then

@@ -25,6 +25,9 @@ interface Times {
   readonly statuses?: readonly number[];
 }
 
+/** A sender that closes, or stands for a process that died, leaves the queue to the other. */
+const close = async () => ({ returned: [], remaining: 0 });
+
 /** Two senders that share a queue, as two processes do. */
 function twoSenders(
   limits: Limits | (() => Limits),
@@ -64,8 +67,6 @@ function twoSenders(
       },
       { clock, post, random },
     );
-  // A sender that closes, or stands for a process that died, leaves the queue to the other.
-  const close = async () => ({ returned: [], remaining: 0 });
   const first = open(wrapQueue(shared, { close }));
   const second = open(
     wrapQueue(shared, {
@@ -78,6 +79,15 @@ function twoSenders(
 
 const many = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => message(`m-${from + index}`));
+
+const waitMs = (rate: number | undefined, nextRequestAt: number) => {
+  const limit = rate === undefined ? {} : { maxRequestsPerSecond: rate };
+  return new RateLimits().waitMs(
+    'shop-1',
+    { nextRequestAt },
+    { limit, queueMs: 0, monotonicMs: 0 },
+  );
+};
 
 describe('a rate limit', () => {
   test.each([0.5, 3, 40])(
@@ -198,11 +208,6 @@ describe('a rate limit', () => {
   });
 
   test('ignores a time that is later than the limit allows', () => {
-    const waitMs = (rate: number | undefined, nextRequestAt: number) => {
-      const limit = rate === undefined ? {} : { maxRequestsPerSecond: rate };
-      const now = { limit, queueMs: 0, monotonicMs: 0 };
-      return new RateLimits().waitMs('shop-1', { nextRequestAt }, now);
-    };
     expect([waitMs(1, 60_000), waitMs(1, 60_001)]).toEqual([60_000, 0]);
     expect([waitMs(0.01, 200_000), waitMs(0.01, 200_001)]).toEqual([200_000, 0]);
     expect([waitMs(undefined, 500), waitMs(undefined, 1e9)]).toEqual([500, 0]);
