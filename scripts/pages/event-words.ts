@@ -20,7 +20,7 @@ export type EventField =
 export const FIELD_TABLE: Readonly<Partial<Record<EventField, string>>> = {
   senderId: 'identifies the sender in its process',
   message_type:
-    'type (`svc_payload_type` in format 1) of the message, for a destination of the oldest one in its last request; absent without an attempt',
+    "type (`svc_payload_type` in format 1) of the message, or of the oldest one in a destination's last request; absent without an attempt",
   attempt: 'counts the attempts of the sender, from 1',
   maxRetryCount: 'highest `retry_count` in the request',
   attempts: 'how often that message was sent; absent without an attempt',
