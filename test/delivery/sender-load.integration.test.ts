@@ -6,13 +6,22 @@ import { messages, openReceiver, senderTo } from '../helpers/sender.ts';
 
 const HANG = { fault: 'hang' } as const;
 
-/** Of the whole call, for its longest turn: relative, since machines differ. 20 ms are about 1 / 80. */
+/** Maximum share of the longest turn in the CPU time of the whole call: relative, since machines differ. */
 const MAX_SHARE = 1 / 12;
 
-async function load(scene: string, count: number): Promise<Record<string, number>> {
+/** Fewer garbage collections in the turns. */
+const ROOMY = ['--min-semi-space-size=64', '--max-semi-space-size=64'];
+
+async function load(
+  scene: string,
+  count: number,
+  flags: readonly string[] = [],
+): Promise<Record<string, number>> {
   const { url } = await openReceiver({ script: [{ status: 200 }], otherwise: HANG });
   const [, ...command] = fixtureCommand('sender-load', [scene, url, String(count)]);
-  const { stdout, stderr, exitCode } = await runProgram(['--expose-gc', ...command], { cwd: root });
+  const { stdout, stderr, exitCode } = await runProgram(['--expose-gc', ...flags, ...command], {
+    cwd: root,
+  });
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
   return JSON.parse(stdout) as Record<string, number>;
 }
@@ -24,12 +33,17 @@ const BESIDE_BYTES = quickOrNightly(4e6, 20e6);
 
 describe('a sender', () => {
   test(`does not hold the event loop while it accepts ${AT_ONCE} messages in one call (D80)`, async () => {
-    // What else the machine does can only make a turn longer, so the best of three runs counts.
+    // CPU time, which other processes do not lengthen. A virtual machine that stops does, so the best run counts.
     const shares: number[] = [];
-    for (let run = 0; run < 3 && !shares.some((share) => share < MAX_SHARE); run += 1) {
-      const { accepted, turns = 0, longestMs = 0, totalMs = 0 } = await load('turns', AT_ONCE);
+    for (let run = 0; run < 5 && !shares.some((share) => share < MAX_SHARE); run += 1) {
+      const {
+        accepted,
+        turns = 0,
+        longestMs = 0,
+        totalMs = 0,
+      } = await load('turns', AT_ONCE, ROOMY);
       expect(accepted).toBe(AT_ONCE);
-      // It gives way by time: a machine that is fast has fewer turns, but never fewer than fit such shares.
+      // It yields by time: a fast machine has fewer turns, but never fewer than fit such shares.
       expect(turns).toBeGreaterThanOrEqual(1 / MAX_SHARE);
       shares.push(longestMs / totalMs);
     }
