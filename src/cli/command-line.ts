@@ -9,7 +9,13 @@ import {
   table,
   wrap,
 } from './command.ts';
-import { describeError, EXIT_CODES, type ExitCode, usageError } from './errors.ts';
+import {
+  type CommandError,
+  describeError,
+  EXIT_CODES,
+  type ExitCode,
+  usageError,
+} from './errors.ts';
 import { endReasonOf, paint, printable, type Terminal } from './terminal.ts';
 
 export type Commands = Readonly<Record<string, Command>>;
@@ -70,12 +76,12 @@ async function programHelp(columns: number): Promise<string> {
 
 const isHelp = (word: string | undefined): boolean => word === '--help' || word === '-h';
 
-/** @throws CommandError. The word is shortened, since a secret may be given by mistake. */
-function unknownCommand(word: string, known: readonly string[]): never {
+/** The word is shortened, since a secret may be given by mistake. `group` is empty, or ends with a space. */
+function unknownCommand(group: string, word: string, known: readonly string[]): CommandError {
   const near = nearestWord(word, known);
-  throw usageError(
-    `unknown command ${printable(word.slice(0, 40))}`,
-    near && `Did you mean ${near}?`,
+  return usageError(
+    `unknown command ${group}${printable(word.slice(0, 40))}`,
+    near === undefined ? `Run ${PROGRAM} ${group}--help.` : `Did you mean ${group}${near}?`,
   );
 }
 
@@ -88,7 +94,7 @@ async function dispatch(words: readonly string[], terminal: Terminal): Promise<s
   if (first === 'help') return dispatch([...words.slice(1), '--help'], terminal);
   if (isHelp(first)) return programHelp(columns);
   const load = Object.hasOwn(MODULES, first) ? MODULES[first] : undefined;
-  if (load === undefined) unknownCommand(first, Object.keys(MODULES));
+  if (load === undefined) throw unknownCommand('', first, Object.keys(MODULES));
   const commands = await load();
   const isGroup = !Object.hasOwn(commands, first);
   if (isGroup && second === undefined) {
@@ -100,7 +106,10 @@ async function dispatch(words: readonly string[], terminal: Terminal): Promise<s
   }
   const name = isGroup ? `${first} ${second}` : first;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command === undefined) unknownCommand(name, Object.keys(commands));
+  if (command === undefined) {
+    const known = Object.keys(commands).map((it) => it.slice(first.length + 1));
+    throw unknownCommand(`${first} `, second ?? '', known);
+  }
   const { options, words: rest } = readArguments(words.slice(isGroup ? 2 : 1), command);
   if (options['help'] !== undefined) return commandHelp(name, command, columns);
   return command.run({ options, words: rest, terminal });

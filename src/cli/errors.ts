@@ -1,6 +1,6 @@
 /** How a command fails: exit codes, and the message on standard error. */
 import { getSystemErrorMap } from 'node:util';
-import { SecurityEventError } from '../index.ts';
+import { SecurityEventError, type SecurityEventErrorCode } from '../index.ts';
 import { CommandEnded, printable } from './terminal.ts';
 
 export const EXIT_CODES = {
@@ -64,15 +64,26 @@ export function describeError(error: unknown): ErrorReport {
   return { exitCode, message: safe(message), hint: hint && safe(hint) };
 }
 
+/** Instead of the library's hints, which name its options and the properties of its errors. */
+const HINTS: Readonly<Partial<Record<SecurityEventErrorCode, string>>> = {
+  ERR_ADDRESS_REFUSED: 'Use --network allow-private to reach private addresses.',
+  ERR_PEER_MISSING: 'Install the package that the message names.',
+  ERR_QUEUE_FAILED: 'Try again. The command may have taken effect if only the answer was lost.',
+};
+
+function libraryError({ code, kind, message, hint }: SecurityEventError): CommandError {
+  // Its message ends with the hint.
+  const what = message.slice(0, -`. ${hint}`.length);
+  const usable = hint.includes('`') ? undefined : hint;
+  return new CommandError(kind === 'caller' ? 2 : 3, what, HINTS[code] ?? usable);
+}
+
 function commandError(error: unknown): CommandError {
   if (error instanceof CommandEnded && error.cause !== undefined) {
     return environmentError(`standard output: ${commandError(error.cause).message}`);
   }
   if (error instanceof CommandError) return error;
-  if (error instanceof SecurityEventError) {
-    // Its message includes the hint.
-    return new CommandError(error.kind === 'caller' ? 2 : 3, error.message);
-  }
+  if (error instanceof SecurityEventError) return libraryError(error);
   if (isSystemError(error)) {
     const { code, path } = error;
     const message = SYSTEM_MESSAGES.get(code) ?? code;

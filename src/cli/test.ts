@@ -5,7 +5,7 @@ import { requireSecrets, SECRET_OPTIONS } from './secrets.ts';
 import { REQUEST_OPTIONS } from './send/send.ts';
 import { jsonLine, printable } from './terminal.ts';
 import { testFacts, testText, V1_ALIASES_OPTION } from './test-report.ts';
-import { durationOf, formatOf, networkOf } from './values.ts';
+import { deadlineOf, formatOf, networkOf } from './values.ts';
 
 const OPTIONS = {
   ...SECRET_OPTIONS,
@@ -26,7 +26,7 @@ const test = defineCommand({
     'SECURITY_EVENTS_SECRET=1234 security-events test https://example.com/hook --json',
   ],
   async run({ options, words: [url = ''], terminal }) {
-    const { application = 'test', deadline } = options;
+    const { application = 'test' } = options;
     const [secret] = await requireSecrets(options, terminal);
     const sender = createWebhookSender({
       url,
@@ -35,7 +35,7 @@ const test = defineCommand({
       format: formatOf(options.format),
       v1Aliases: options['v1-aliases'] === true,
       network: networkOf(options.network ?? 'allow-private'),
-      ...(deadline === undefined ? {} : { deadlineMs: durationOf('deadline', deadline) }),
+      ...deadlineOf(options.deadline),
     });
     const { output, signal } = terminal;
     const stop = (): void => void sender.close({ deadlineMs: 0 });

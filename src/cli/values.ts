@@ -13,6 +13,16 @@ export function durationOf(name: string, text: string): number {
   return Math.round(Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS]);
 }
 
+/** Reads `--deadline` as an option of a sender. */
+export function deadlineOf(text: string | undefined): { readonly deadlineMs?: number } {
+  if (text === undefined) return {};
+  const deadlineMs = durationOf('deadline', text);
+  if (deadlineMs >= 1 && deadlineMs <= MAX_DEADLINE_MS) return { deadlineMs };
+  throw usageError('--deadline must be from 1ms to 24d');
+}
+
+const MAX_DEADLINE_MS = 24 * UNITS_MS.d;
+
 export function integerOf(
   name: string,
   text: string,

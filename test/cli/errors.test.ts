@@ -18,9 +18,20 @@ describe('describeError describes', () => {
   it.each([
     ['ERR_INVALID_OPTION', 2],
     ['ERR_QUEUE_CLOSED', 3],
-  ] as const)('%s of the library, with its hint', (code, exitCode) => {
+  ] as const)('%s of the library, without a hint about its API', (code, exitCode) => {
     const error = new SecurityEventError(code, { detail: 'that one' });
-    expect(describeError(error)).toMatchObject({ exitCode, message: error.message });
+    const { message, hint, ...rest } = describeError(error);
+    expect(rest).toEqual({ exitCode });
+    expect(error.message).toContain(`${message}. `);
+    expect(message).toMatch(/: that one$/);
+    expect(hint).toBeUndefined();
+  });
+
+  it.each([
+    ['ERR_INVALID_URL', 'Give an absolute http or https URL without credentials.'],
+    ['ERR_ADDRESS_REFUSED', 'Use --network allow-private to reach private addresses.'],
+  ] as const)('%s of the library, with a hint for the command line', (code, hint) => {
+    expect(describeError(new SecurityEventError(code))).toMatchObject({ hint });
   });
 
   it.each([

@@ -59,6 +59,9 @@ async function openQueue(options: QueueOptions, terminal: Terminal): Promise<Mes
     );
   }
   if (sqlite !== undefined) {
+    for (const name of ['schema', 'transaction-pooling'] as const) {
+      if (options[name] !== undefined) throw usageError(`--${name} needs --postgres`);
+    }
     refuseConnectionStrings([sqlite]);
     return sqliteQueue(sqlite, terminal);
   }
@@ -152,6 +155,7 @@ export function selectionOf(
   { clock }: Terminal,
 ): Selection {
   refuseConnectionStrings(ids);
+  if (application === '') throw usageError('--application is empty');
   if (ids.length > 0 && limit !== undefined) throw usageError('give ids or --limit, not both');
   return {
     ...(application === undefined ? {} : { applicationId: application }),

@@ -9,6 +9,7 @@ import { jsonLine, paint, printable, type TerminalOutput } from '../terminal.ts'
 import { faultText } from '../validate.ts';
 import {
   counted,
+  deadlineOf,
   dialectOf,
   durationOf,
   durationText,
@@ -128,7 +129,7 @@ const send = defineCommand({
     `jq -c 'select(.event == "message").message' seen.ndjson | security-events send http://127.0.0.1:8080/`,
   ],
   async run({ options, words: [url = '', file], terminal }) {
-    const { deadline, retries, undelivered: path, json, network = 'allow-private' } = options;
+    const { retries, undelivered: path, json, network = 'allow-private' } = options;
     const rules: InputRules = {
       format: formatOf(options.format),
       dialect: dialectOf(options.dialect),
@@ -137,7 +138,7 @@ const send = defineCommand({
       ...rules,
       network: networkOf(network),
       ...(retries === undefined ? {} : { schedule: { delaysMs: delaysOf(retries) } }),
-      ...(deadline === undefined ? {} : { deadlineMs: durationOf('deadline', deadline) }),
+      ...deadlineOf(options.deadline),
     };
     const [secret] = await requireSecrets(options, terminal);
     const destination = { url, secret };

@@ -10,7 +10,7 @@ import {
   settingsFile,
 } from '../../settings.ts';
 import { flag, list, option } from '../command.ts';
-import { usageError } from '../errors.ts';
+import { describeError, usageError } from '../errors.ts';
 import { printable } from '../terminal.ts';
 import { counted } from '../values.ts';
 import {
@@ -79,7 +79,8 @@ async function problemsOf(path: readonly string[], work: () => unknown): Promise
     const isProblem =
       error instanceof SecurityEventError && error.code !== 'ERR_CONFIGURATION_FAILED';
     if (!isProblem) throw error;
-    const issues = error.issues.length > 0 ? error.issues : [error];
+    const whole = { path: error.path, message: describeError(error).message };
+    const issues = error.issues.length > 0 ? error.issues : [whole];
     return issues.map((it) => ({ path: [...path, ...it.path.map(String)], message: it.message }));
   }
 }
