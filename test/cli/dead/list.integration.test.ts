@@ -256,7 +256,7 @@ test('dead list reports a damaged file on standard error', async () => {
 test('dead list exits with 3 for an unreachable database, and does not print its address', async () => {
   const environment = { DATABASE_URL: 'postgresql://somebody:hunter2@127.0.0.1:1/hunter2' };
   const run = await runCommand(['dead', 'list', '--postgres'], { environment });
-  expect({ ...run, stderr: run.stderr.split('. ')[0] }).toEqual(
+  expect({ ...run, stderr: run.stderr.split('\n')[0] }).toEqual(
     outcome(3, '', 'security-events: The queue failed: no connection (ECONNREFUSED)'),
   );
   expect(run.stderr).not.toContain('hunter2');
