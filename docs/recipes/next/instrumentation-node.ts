@@ -12,5 +12,5 @@ export function reportFailure({ path, method, headers }: FailedRequest, route: s
   });
 }
 
-// Delivers the last messages, within the 10 seconds that `close` takes at most.
+// Delivers the last messages. `close` takes at most 10 seconds, or 15 if the log is stalled.
 process.once('SIGTERM', () => void reporter.close().then(() => process.exit(0)));
