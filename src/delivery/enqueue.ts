@@ -12,6 +12,15 @@ import { type Accepted, type FollowedByIndex, follow } from './send-each.ts';
 import type { SkippedMessage, SkipReason } from './sender.ts';
 import type { Tracker } from './tracker.ts';
 
+/** One call of `send`. */
+export interface EnqueueCall {
+  readonly selection: unknown;
+  /** The epoch of the tracker in which it began. */
+  readonly epoch: number;
+  /** Filled with the messages that are followed; absent if they are only counted. */
+  readonly followed?: FollowedByIndex;
+}
+
 export interface EnqueueParts {
   readonly queue: MessageQueue;
   readonly find: SettingsReader['find'];
@@ -46,20 +55,16 @@ export class Enqueuer {
     this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, yieldToEventLoop, isBehind };
   }
 
-  async accept(
-    messages: unknown,
-    selection: unknown,
-    followed?: FollowedByIndex,
-  ): Promise<Accepted> {
+  async accept(messages: unknown, call: EnqueueCall): Promise<Accepted> {
     const { clock, yieldToEventLoop } = this.#parts;
-    const call = { messages, selection, acceptedAtMs: clock.now() };
-    const { entries, skipped } = await readSendCall(call, this.#rules);
+    const given = { messages, selection: call.selection, acceptedAtMs: clock.now() };
+    const { entries, skipped } = await readSendCall(given, this.#rules);
     // Usually there is nothing to wait for, and a check for that is faster than an `await`.
     let pause = yieldToEventLoop();
     if (pause !== undefined) await pause;
-    const closed = entries.length === 0 ? NONE_CLOSED : await this.#store(entries, followed);
+    const closed = entries.length === 0 ? NONE_CLOSED : await this.#store(entries, call);
     const refused =
-      closed.length === 0 ? NONE_REFUSED : await this.#storeReopened(closed, entries, followed);
+      closed.length === 0 ? NONE_REFUSED : await this.#storeReopened(closed, entries, call);
     const { accepted, skips } = partition(entries, refused);
     pause = yieldToEventLoop();
     if (pause !== undefined) await pause;
@@ -79,7 +84,7 @@ export class Enqueuer {
   async #storeReopened(
     closed: readonly string[],
     entries: readonly AcceptedEntry[],
-    followed?: FollowedByIndex,
+    call: EnqueueCall,
   ): Promise<ReadonlyMap<string, SkipReason>> {
     const refused = new Map<string, SkipReason>(closed.map((id) => [id, 'destination-closed']));
     const reopened = new Set<string>();
@@ -89,7 +94,7 @@ export class Enqueuer {
     if (reopened.size === 0) return refused;
     const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
     try {
-      const stillClosed = await this.#store(again, followed);
+      const stillClosed = await this.#store(again, call);
       for (const id of reopened) if (!stillClosed.includes(id)) refused.delete(id);
     } catch (error) {
       const isFull = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_FULL';
@@ -111,12 +116,12 @@ export class Enqueuer {
   /** Stores the entries. Resolves to the applications that are closed: nothing of theirs was stored. */
   async #store(
     entries: readonly AcceptedEntry[],
-    followed?: FollowedByIndex,
+    { epoch, followed }: EnqueueCall,
   ): Promise<readonly string[]> {
     const { ready, tracker } = this.#parts;
     const opening = ready();
     if (opening !== undefined) await opening;
-    const end = tracker.expect(entries.length);
+    const end = tracker.expect(entries.length, epoch);
     const { sequences, closed } = await this.#enqueue(entries).catch((error: unknown) => {
       end([]);
       throw error;

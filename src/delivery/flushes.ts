@@ -66,7 +66,8 @@ export class Flushes {
 
   /** Keeps the process alive while it waits. */
   async #flush({ signal, deadlineMs }: FlushOptions): Promise<FlushResult> {
-    const { clock, lastFailures } = this.#parts;
+    const { clock, lastFailures, tracker } = this.#parts;
+    const epoch = tracker.startEpoch();
     const { promise: ended, resolve: end } = deferred();
     const over = new AbortController();
     const stopListening = signal === undefined ? undefined : onAbort(signal, end);
@@ -76,7 +77,7 @@ export class Flushes {
     this.#startPolling();
     const release = keepProcessAlive(clock);
     try {
-      const counts = await this.#wait(ended);
+      const counts = await this.#wait(epoch, ended);
       const { dead, discarded, pending } = counts;
       return { ...counts, ...lastFailures.reportOf(dead + discarded + pending) };
     } finally {
@@ -88,14 +89,14 @@ export class Flushes {
     }
   }
 
-  /** Resolves to the counts when no message is pending, or when `ended` resolves. */
-  async #wait(ended: Promise<void>): Promise<WatchCounts> {
+  /** Resolves to the counts when no message up to the epoch is pending, or when `ended` resolves. */
+  async #wait(epoch: number, ended: Promise<void>): Promise<WatchCounts> {
     const { tracker } = this.#parts;
     const accepted = Promise.all([tracker.opened, this.#calls.over()]);
     const isAccepted = await Promise.race([accepted.then(() => true), ended]);
     // The messages of `enqueue` calls in progress count as pending.
-    if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaited };
-    const watch = tracker.watch();
+    if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaited(epoch) };
+    const watch = tracker.watch(epoch);
     await Promise.race([watch.done, ended]);
     tracker.unwatch(watch);
     return { ...watch.counts };

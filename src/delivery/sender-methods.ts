@@ -32,6 +32,7 @@ import {
   type WebhookSender,
 } from './sender.ts';
 import type { Slots } from './slots.ts';
+import type { Tracker } from './tracker.ts';
 
 export interface SenderMethodsParts {
   readonly queue: MessageQueue;
@@ -39,6 +40,7 @@ export interface SenderMethodsParts {
   /** Resolves when the queue can be used; undefined if it can be used already. */
   readonly ready: () => Promise<void> | undefined;
   readonly slots: Slots;
+  readonly tracker: Tracker;
   readonly lifecycle: Lifecycle;
   readonly observe: Observe;
   /** Returns the number of attempts that were started. */
@@ -56,11 +58,12 @@ export class SenderMethods implements WebhookSender, FollowingSender {
   }
 
   async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {
-    const { lifecycle, enqueuer } = this.#parts;
+    const { lifecycle, enqueuer, tracker } = this.#parts;
     let end: (() => void) | undefined;
     try {
       end = lifecycle.begin();
-      const { accepted, skipped } = await enqueuer.accept(messages, selection);
+      const call = { selection, epoch: tracker.epoch };
+      const { accepted, skipped } = await enqueuer.accept(messages, call);
       return { accepted: accepted.map(({ stored }) => stored.messageId), skipped };
     } catch (thrown) {
       const error = lifecycle.errorFor(thrown);
@@ -75,10 +78,11 @@ export class SenderMethods implements WebhookSender, FollowingSender {
     messages: Promise<readonly object[]>,
     selection: SendSelection = {},
   ): Promise<readonly PromiseSettledResult<SingleSendResult>[]> {
-    const { lifecycle } = this.#parts;
+    const { lifecycle, enqueuer, tracker } = this.#parts;
+    const { epoch } = tracker;
     return lifecycle.accepting(() =>
       sendEach(messages, {
-        accept: (given, followed) => this.#parts.enqueuer.accept(given, selection, followed),
+        accept: (given, followed) => enqueuer.accept(given, { selection, epoch, followed }),
         errorFor: (error) => lifecycle.errorFor(error),
       }),
     );

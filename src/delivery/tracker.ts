@@ -3,8 +3,8 @@
  * were due when it opened the queue. Holds ranges and counts, however many messages wait.
  *
  * - A range is a run of sequences whose messages this sender accepted, with the number of unsettled ones.
- * - An epoch is the time between two watches or rounds of maintenance. A range holds messages of one epoch, so that a
- *   watch counts only messages that were accepted before it.
+ * - An epoch is the time between two calls of `flush` or rounds of maintenance. A message is of the epoch in which its call
+ *   began. A range holds messages of one epoch, so that a watch counts only messages whose calls began before it.
  * - The backlog is what waited in the queue when it was opened. Only its size is known.
  * - A message is settled elsewhere if another process that shares the queue has settled it. The queue reports how many
  *   messages of a range remain, so the number of these messages is known, but not which they are.
@@ -74,8 +74,8 @@ export class Tracker {
   /** Messages of the backlog that were not due when the queue was opened; a watch does not wait for them. */
   #notDue = 0;
   #epoch = BACKLOG_EPOCH + 1;
-  /** Messages of the calls of `enqueue` in progress. */
-  #expected = 0;
+  /** Messages of the calls of `enqueue` in progress, by epoch. */
+  readonly #expected = new Map<number, number>();
   #acceptedCount = 0;
   /** Set by `endFollowed`: an `enqueue` call may still resolve after it. */
   #isOver = false;
@@ -86,16 +86,30 @@ export class Tracker {
     if (!isDeliveredHere) this.#opening.resolve();
   }
 
-  /** Number of messages that this sender accepted, or is about to, and that are not settled. */
-  get pending(): number {
-    return this.#ranges.unsettled + this.#expected - (this.#backlog?.unsettled ?? 0);
+  /** The present epoch. */
+  get epoch(): number {
+    return this.#epoch;
   }
 
-  /** Number of messages that a watch which began now would wait for, with those of calls in progress. */
-  get awaited(): number {
-    // Which messages of the backlog were due is not known: it is assumed that due ones settle first.
-    const notDue = Math.min(this.#notDue, this.#backlog?.unsettled ?? 0);
-    return this.#ranges.unsettled + this.#expected - notDue;
+  /** Number of messages that this sender accepted, or is about to, and that are not settled. */
+  get pending(): number {
+    return this.#ranges.unsettled + this.#expectedTo(this.#epoch) - (this.#backlog?.unsettled ?? 0);
+  }
+
+  /** Number of messages that a watch of these epochs would wait for, with those of calls in progress. */
+  awaited(epoch = this.#epoch): number {
+    return this.#ranges.unsettledTo(epoch) + this.#expectedTo(epoch) - this.#notDueLeft;
+  }
+
+  /** Which messages of the backlog were due is not known: it is assumed that due ones settle first. */
+  get #notDueLeft(): number {
+    return Math.min(this.#notDue, this.#backlog?.unsettled ?? 0);
+  }
+
+  #expectedTo(epoch: number): number {
+    let sum = 0;
+    for (const [of, count] of this.#expected) if (of <= epoch) sum += count;
+    return sum;
   }
 
   /** Number of messages that this sender accepted or is about to. Never falls. */
@@ -130,28 +144,37 @@ export class Tracker {
     this.#opening.resolve();
   }
 
-  /** Begins a call of `enqueue` of `count` messages, some of which may be settled before it resolves. */
-  expect(count: number): EndEnqueue {
+  /**
+   * Begins a call of `enqueue` of `count` messages, some of which may be settled before it resolves. `epoch` is that in
+   * which their call of `send` began.
+   */
+  expect(count: number, epoch = this.#epoch): EndEnqueue {
     this.#acceptedCount += count;
     if (!this.#isDeliveredHere) return endAsAccepted;
-    this.#expected += count;
+    this.#addExpected(epoch, count);
     const end = this.#early.begin();
     return (sequences, followed) => {
-      this.#expected -= count;
+      this.#addExpected(epoch, -count);
       for (let index = 0; index < sequences.length; index += 1) {
-        this.#accept(sequences[index] as number, followed?.[index]);
+        this.#accept(sequences[index] as number, epoch, followed?.[index]);
       }
       end();
     };
   }
 
-  #accept(sequence: number, followed: FollowedMessage | undefined): void {
+  #addExpected(epoch: number, count: number): void {
+    const sum = (this.#expected.get(epoch) ?? 0) + count;
+    if (sum === 0) this.#expected.delete(epoch);
+    else this.#expected.set(epoch, sum);
+  }
+
+  #accept(sequence: number, epoch: number, followed: FollowedMessage | undefined): void {
     const settled = this.#early.take(sequence);
     if (settled !== undefined) {
       followed?.end(settled);
       return;
     }
-    this.#ranges.add(sequence, this.#epoch);
+    this.#ranges.add(sequence, epoch);
     if (this.#isOver) followed?.end(ACCEPTED);
     else if (followed !== undefined) this.#followed.set(sequence, followed);
   }
@@ -168,26 +191,25 @@ export class Tracker {
     this.#settledHere[outcome] += 1;
     if (!this.#isDeliveredHere) return;
     const settled = reason === undefined ? { outcome } : { outcome, reason };
-    const awaitedBefore = this.awaited;
+    const notDueBefore = this.#notDueLeft;
     const range = this.#ranges.remove(sequence);
     if (range === undefined) {
       this.#early.keep(sequence, settled);
       return;
     }
     // 0 for a message of the backlog that counts as not due.
-    this.#count(range, awaitedBefore - this.awaited, outcome);
+    this.#count(range, 1 - (notDueBefore - this.#notDueLeft), outcome);
     this.#followed.get(sequence)?.end(settled);
     this.#followed.delete(sequence);
     if (range.unsettled === 0 && range.hasSettledElsewhere) this.#endFollowedWithin(range);
   }
 
-  /** Begins a watch of all messages that are known now and not settled. */
-  watch(): Watch {
+  /** Begins a watch of the messages up to an epoch that has ended. Their calls must be over. */
+  watch(epoch = this.startEpoch()): Watch {
     const { promise: done, resolve: finish } = deferred();
-    const pending = this.awaited - this.#expected;
+    const pending = this.awaited(epoch);
     const counts = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending };
-    const watch = { epoch: this.#epoch, counts, done, finish };
-    this.startEpoch();
+    const watch = { epoch, counts, done, finish };
     if (pending === 0) finish();
     else this.#watches.add(watch);
     return watch;
@@ -219,9 +241,10 @@ export class Tracker {
     return () => this.#settlings.end(settling);
   }
 
-  /** Keeps the ranges of messages that are accepted from now on apart from the others. */
-  startEpoch(): void {
+  /** Keeps the messages of calls that begin from now on apart from the others. Returns the epoch that ends. */
+  startEpoch(): number {
     this.#epoch += 1;
+    return this.#epoch - 1;
   }
 
   /**
@@ -229,7 +252,7 @@ export class Tracker {
    * other processes settled would otherwise count as pending here for ever. Rejects with what `countPending` rejects with.
    */
   async findSettledElsewhere(countPending: CountPending): Promise<void> {
-    await compareRanges(this.#ranges.before(this.#epoch), {
+    await compareRanges(this.#ranges.fixBefore(this.#epoch), {
       countPending,
       counted: () => this.#settlings.over(),
       onSettledElsewhere: (range, count) => this.#settledElsewhere(range, count),
@@ -238,9 +261,9 @@ export class Tracker {
 
   #settledElsewhere(range: UnsettledRange, count: number): void {
     if (count === 0) return;
-    const awaitedBefore = this.awaited;
+    const notDueBefore = this.#notDueLeft;
     this.#ranges.removeSettledElsewhere(range, count);
-    this.#count(range, awaitedBefore - this.awaited, 'settledElsewhere');
+    this.#count(range, count - (notDueBefore - this.#notDueLeft), 'settledElsewhere');
     if (range.unsettled === 0) this.#endFollowedWithin(range);
   }
 

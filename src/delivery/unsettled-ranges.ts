@@ -13,7 +13,10 @@ export interface UnsettledRange extends SequenceRange {
   readonly hasSettledElsewhere: boolean;
 }
 
-type Range = { -readonly [Key in keyof UnsettledRange]: UnsettledRange[Key] };
+type Range = { -readonly [Key in keyof UnsettledRange]: UnsettledRange[Key] } & {
+  /** A range that is compared with the queue gets no more messages: the queue's answer may be older than they are. */
+  isFixed: boolean;
+};
 
 /** Sorted ranges. A million messages of consecutive sequences take one of them. */
 export class UnsettledRanges {
@@ -33,17 +36,14 @@ export class UnsettledRanges {
   }
 
   /** Adds a range before all others. Returns the range that `remove` and `before` return. */
-  addFirst(given: Omit<UnsettledRange, 'hasSettledElsewhere'>): UnsettledRange {
-    const range = { ...given, hasSettledElsewhere: false };
+  addFirst(given: SequenceRange & Pick<Range, 'unsettled' | 'epoch'>): UnsettledRange {
+    const range = { ...given, hasSettledElsewhere: false, isFixed: true };
     this.#unsettled += range.unsettled;
     this.#ranges.unshift(range);
     return range;
   }
 
-  /**
-   * Adds an unsettled message, and merges it with adjacent ranges of its epoch. No range of the current epoch was
-   * compared with the queue yet.
-   */
+  /** Adds an unsettled message, and merges it with adjacent ranges of its epoch. */
   add(sequence: number, epoch: number): void {
     this.#unsettled += 1;
     const index = this.#indexAfter(sequence);
@@ -67,6 +67,7 @@ export class UnsettledRanges {
         unsettled: 1,
         epoch,
         hasSettledElsewhere: false,
+        isFixed: false,
       });
     }
   }
@@ -80,8 +81,9 @@ export class UnsettledRanges {
   }
 
   /** Removes `count` messages of a range, whichever they are. */
-  removeSettledElsewhere(range: UnsettledRange, count: number): void {
-    (range as Range).hasSettledElsewhere = true;
+  removeSettledElsewhere(given: UnsettledRange, count: number): void {
+    const range = given as Range;
+    range.hasSettledElsewhere = true;
     this.#reduce(range, count);
   }
 
@@ -95,9 +97,18 @@ export class UnsettledRanges {
     this.#emptyCount = 0;
   }
 
-  /** Returns the ranges of the epochs before `epoch`. */
-  before(epoch: number): UnsettledRange[] {
-    return this.#ranges.filter((range) => range.epoch < epoch && range.unsettled > 0);
+  /** Number of unsettled messages in the ranges of the epochs up to `epoch`. */
+  unsettledTo(epoch: number): number {
+    let sum = 0;
+    for (const range of this.#ranges) if (range.epoch <= epoch) sum += range.unsettled;
+    return sum;
+  }
+
+  /** Returns the ranges of the epochs before `epoch`. No message is added to them later. */
+  fixBefore(epoch: number): UnsettledRange[] {
+    const found = this.#ranges.filter((range) => range.epoch < epoch && range.unsettled > 0);
+    for (const range of found) range.isFixed = true;
+    return found;
   }
 
   #insert(index: number, range: Range): void {
@@ -122,7 +133,7 @@ export class UnsettledRanges {
 
 /** Returns whether a message of the epoch may be added to the range. */
 const isOpen = (range: Range | undefined, epoch: number): range is Range =>
-  range !== undefined && range.epoch === epoch && range.unsettled > 0;
+  range !== undefined && range.epoch === epoch && range.unsettled > 0 && !range.isFixed;
 
 export type CountPending = (ranges: readonly SequenceRange[]) => Promise<number>;
 

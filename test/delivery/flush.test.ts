@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { deferred } from '../../src/runtime/deferred.ts';
 import {
   applicationsOf,
   GENEROUS_TIMEOUT,
@@ -55,6 +56,25 @@ describe('flush', () => {
     for (const id of ids(3)) void sender.send([message(id)]);
     expect(await sender.flush()).toEqual({ ...NONE, delivered: 3 });
     expect(receiver.acceptedCounts()).toEqual(new Map(ids(3).map((id) => [id, 1])));
+  });
+
+  test('waits for calls that began before it, but not for the messages of later ones', async () => {
+    const receiver = await openReceiver();
+    const hanging = await openReceiver({ otherwise: { fault: 'hang' } });
+    const slow = deferred();
+    const settings = applicationsOf({ slow: receiver, hanging });
+    const sender = openSender({
+      settings: async (id) => {
+        if (id === 'slow') await slow.promise;
+        return settings.applications[id as keyof typeof settings.applications];
+      },
+    });
+    const earlier = sender.send([message('m-0', 'slow')]);
+    const flushing = sender.flush();
+    await sender.send([message('m-1', 'hanging')]);
+    slow.resolve();
+    await earlier;
+    expect(await flushing).toEqual({ ...NONE, delivered: 1 });
   });
 
   test('is ended by its signal, and then says how many are pending', async () => {

@@ -116,7 +116,7 @@ describe('a tracker', () => {
     tracker.setBacklog({ pendingMessages: 3, dueMessages: 3, lastSequence: 3 });
     tracker.expect(1)([4]);
     tracker.settled(4, 'discarded');
-    expect([tracker.pending, tracker.awaited]).toEqual([0, 0]);
+    expect([tracker.pending, tracker.awaited()]).toEqual([0, 0]);
     expect(await isDone(tracker.watch().done)).toBe(true);
     expect(tracker.settledCounts).toEqual({ delivered: 0, dead: 0, discarded: 1 });
   });
@@ -212,7 +212,7 @@ describe('a watch of a backlog', () => {
     expect(await isDone(tracker.opened)).toBe(false);
     tracker.setBacklog({ pendingMessages: 5, dueMessages: 2, lastSequence: 9 });
     expect(await isDone(tracker.opened)).toBe(true);
-    expect([tracker.pending, tracker.awaited]).toEqual([0, 2]);
+    expect([tracker.pending, tracker.awaited()]).toEqual([0, 2]);
     const watch = tracker.watch();
     accept(tracker, 10);
     tracker.settled(4, 'delivered');
@@ -329,6 +329,16 @@ describe('messages that another process has settled', () => {
     accept(tracker, 4);
     await looking;
     expect(tracker.pending).toBe(2);
+  });
+
+  test('is not a message that a call of an earlier epoch brings while the queue is asked', async () => {
+    const tracker = tracking(3);
+    const end = tracker.expect(1);
+    const epoch = tracker.startEpoch();
+    const looking = tracker.findSettledElsewhere(counting(1, 2, 3));
+    end([4]);
+    await looking;
+    expect([tracker.pending, tracker.awaited(epoch)]).toEqual([4, 4]);
   });
 
   test('is forgotten over thousands of ranges, and what is pending stays', async () => {

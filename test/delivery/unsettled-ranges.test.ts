@@ -7,11 +7,20 @@ describe('unsettled ranges', () => {
     const ranges = new UnsettledRanges();
     for (const sequence of [1, 3, 2, 4]) ranges.add(sequence, 1);
     ranges.add(5, 2);
-    expect(ranges.before(3)).toEqual([
+    expect(ranges.fixBefore(3)).toMatchObject([
       { from: 1, to: 4, unsettled: 4, epoch: 1, hasSettledElsewhere: false },
       { from: 5, to: 5, unsettled: 1, epoch: 2, hasSettledElsewhere: false },
     ]);
-    expect(ranges.before(2)).toHaveLength(1);
+    expect(ranges.fixBefore(2)).toHaveLength(1);
+  });
+
+  test('get no more messages once they are compared with the queue', () => {
+    const ranges = new UnsettledRanges();
+    ranges.add(1, 1);
+    const [compared] = ranges.fixBefore(2);
+    ranges.add(2, 1);
+    expect(compared).toMatchObject({ from: 1, to: 1, unsettled: 1 });
+    expect([ranges.size, ranges.unsettledTo(1), ranges.unsettledTo(0)]).toEqual([2, 2, 0]);
   });
 
   test('do not merge a message with a range that is lost', () => {
@@ -19,7 +28,7 @@ describe('unsettled ranges', () => {
     for (const sequence of [1, 3, 5, 7]) ranges.add(sequence, 1);
     ranges.remove(3);
     ranges.add(4, 1);
-    expect(ranges.before(2).map(({ from, to }) => [from, to])).toEqual([
+    expect(ranges.fixBefore(2).map(({ from, to }) => [from, to])).toEqual([
       [1, 1],
       [4, 5],
       [7, 7],
@@ -45,7 +54,7 @@ describe('unsettled ranges', () => {
           }
           for (const [found, expected] of answers) expect(found).toBe(expected);
           expect(ranges.unsettled).toBe(open.size);
-          const all = ranges.before(2);
+          const all = ranges.fixBefore(2);
           expect(ranges.size).toBe(all.length);
           expect(all.reduce((sum, { unsettled }) => sum + unsettled, 0)).toBe(open.size);
           for (const one of open) {
