@@ -141,7 +141,7 @@ export const ERROR_TABLE = {
   ERR_QUEUE_FAILED: {
     kind: 'environment',
     what: 'The queue failed',
-    hint: 'See `cause` and try again later. The call may have taken effect if only its answer was lost.',
+    hint: 'Do what the message says, or see `cause` and try again later. The call may have taken effect if only its answer was lost.',
   },
   ERR_TIMED_OUT: {
     kind: 'environment',

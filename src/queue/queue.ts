@@ -190,7 +190,8 @@ export interface QueueClosing {
 }
 
 /**
- * A queue of messages. All methods reject with a SecurityEventError:
+ * A queue of messages. Every call settles after some time, also without its store: the engine waits for all claims of a
+ * round. All methods reject with a SecurityEventError:
  *
  * - `ERR_QUEUE_CLOSED` before `open` and after `close`;
  * - `ERR_QUEUE_FAILED`, with its `cause`, when the store fails; also when `settle` gets another number of

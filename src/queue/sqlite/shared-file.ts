@@ -6,10 +6,11 @@
  * descriptor of a file drops all POSIX locks that the process has on it.
  */
 import { channel } from 'node:diagnostics_channel';
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { SecurityEventError } from '../../errors.ts';
+import { invalidOption } from '../../option-rules.ts';
 import { FileWorker } from './file-worker.ts';
 import { type HandleSettings, PROTOCOL_VERSION, type WorkerPost } from './protocol.ts';
 import type { SqliteQueueDamage } from './sqlite-options.ts';
@@ -153,7 +154,7 @@ function realPath(file: string): string {
     for (let links = 0; links < MAX_LINKS && isLink(path); links += 1) {
       path = resolve(dirname(path), readlinkSync(path));
     }
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     const real = join(realpathSync.native(dirname(path)), basename(path));
     refuseUnsuitable(real);
     return real;
@@ -161,6 +162,18 @@ function realPath(file: string): string {
     if (cause instanceof SecurityEventError) throw cause;
     const detail = 'the folder of the file cannot be used';
     throw new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause });
+  }
+}
+
+/** Creates the folder and those above it. With `recursive`, Node never returns where no folder can be made, as in /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it.
+    if (!existsSync(folder)) throw error;
   }
 }
 
@@ -172,13 +185,12 @@ function refuseUnsuitable(path: string): void {
   if (stats === undefined) return;
   if (!stats.isFile()) {
     // A device has no size, so it would be taken for a new file, and its mode would be changed.
-    const detail = 'the path is a folder, a device or a pipe: name a file';
-    throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+    throw invalidOption('expected file to be a file; it is a folder, a device or a pipe', ['file']);
   }
   if (stats.nlink > 1) {
     // Two processes that open a file by two names use two write-ahead logs, and damage it.
     const detail =
-      'the file has a second name (a hard link), by which another process could damage it';
+      'another process could damage the file by its second name (a hard link): remove it';
     throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
   }
 }

@@ -73,6 +73,18 @@ describe('a file that cannot be used', () => {
     await expect(opening).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
   });
 
+  // `mkdirSync` with `recursive` never returns there, so the test would hang.
+  test.runIf(process.platform === 'linux')(
+    'is refused where the system makes no folders',
+    async () => {
+      const opening = createSqliteQueue({ file: '/proc/none/deep/queue.db' }).open(INITIAL);
+      await expect(opening).rejects.toMatchObject({
+        code: 'ERR_QUEUE_FAILED',
+        cause: expect.objectContaining({ code: 'ENOENT' }),
+      });
+    },
+  );
+
   test('is refused when it is read-only', async (context) => {
     const folder = temporaryFolder();
     const file = join(folder, 'queue.db');
@@ -94,10 +106,7 @@ describe('a file that cannot be used', () => {
     make(file);
     const { mode } = statSync(file);
     const opening = createSqliteQueue({ file }).open(INITIAL);
-    await expect(opening).rejects.toMatchObject({
-      code: 'ERR_QUEUE_FAILED',
-      message: expect.stringContaining('name a file'),
-    });
+    await expect(opening).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION', path: ['file'] });
     expect(statSync(file).mode).toBe(mode);
   });
 });
