@@ -79,7 +79,6 @@ export class Lifecycle {
 
   async #close(deadlineMs: number): Promise<CloseResult> {
     const { tracker, clock, drain, disconnect, lastFailures } = this.#parts;
-    const before = tracker.settledCounts;
     const untilMs = clock.monotonicMs() + deadlineMs;
     const deadline = new AbortController();
     const done = new AbortController();
@@ -91,12 +90,7 @@ export class Lifecycle {
       await drain(untilMs, deadline.signal);
       const { returned, remaining } = await this.#end(done.signal);
       const kept = await this.#keep(returned);
-      const { delivered, dead, discarded } = tracker.settledCounts;
-      const counts = {
-        delivered: delivered - before.delivered,
-        dead: dead - before.dead,
-        discarded: discarded - before.discarded,
-      };
+      const counts = tracker.settledCounts;
       const undelivered = counts.dead + counts.discarded + remaining;
       return { ...counts, returned: kept, remaining, ...lastFailures.reportOf(undelivered) };
     } finally {

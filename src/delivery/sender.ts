@@ -67,7 +67,10 @@ interface WithFailures {
 /** Counts of the messages that a call of `flush` waited for. */
 export interface FlushResult extends WatchCounts, WithFailures {}
 
-/** Counts of the messages that this sender settled since the call, including those that other senders accepted. */
+/**
+ * Counts of the messages that this sender settled since it was made, including those that other senders accepted (D83).
+ * `discarded` includes `returned`.
+ */
 export interface CloseResult extends SettledCounts, WithFailures {
   /** Messages that were not delivered, from a queue in memory (D79). */
   readonly returned: readonly KeptMessage[];
