@@ -194,7 +194,7 @@ export const NOT_FOUND: readonly Shape[] = [
     query('state', 'xyz'),
   ]),
   ...rows('names in other scripts: `пароль`', [query('пароль', WORD), query('密码', WORD)]),
-  ...rows('encoded or compressed texts, and one secret in two parameters', [
+  ...rows('encoded or compressed texts, and secrets split over parameters', [
     query('data', Buffer.from(`password=${WORD}`).toString('base64')),
     query('body', `password%3D${WORD}`),
   ]),
