@@ -58,9 +58,9 @@ export function explainSignature(
   const bodies = variantsOf(bodyAsIs, BODY_MISTAKES);
   const found = search(bodies, variantsOf(key, KEY_MISTAKES), signature.value);
   if (found === undefined) {
-    // JSON that this library would spell differently was changed on the way.
-    const isRespelled = bodies.some(({ faults }) => faults.includes('body-reserialised'));
-    return guess(!isRespelled && isJson(bodyAsIs.value) ? 'other-secret' : 'body-changed');
+    // Senders of this library sign what `JSON.stringify` writes: a body in another form was changed.
+    const isOtherForm = bodies.some(({ faults }) => faults.includes('body-reserialised'));
+    return guess(!isOtherForm && isJson(bodyAsIs.value) ? 'other-secret' : 'body-changed');
   }
   const faults = [...signature.faults, ...found];
   return faults.length === 0 ? valid : explained(faults, true);

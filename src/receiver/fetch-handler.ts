@@ -29,14 +29,17 @@ export function fetchHandler(
     if (handle !== undefined) {
       // In the next turn, after the response was returned.
       const work = nextTurn().then(handle);
-      if (!isKept(work, waitUntil)) await work;
+      if (!tryWaitUntil(work, waitUntil)) await work;
     }
     return new Response(text === '' ? null : text, { status, headers });
   };
 }
 
-/** Without its context `waitUntil` throws ("Illegal invocation"). The messages must not be lost then. */
-function isKept(work: Promise<unknown>, waitUntil: FetchHandlerOptions['waitUntil']): boolean {
+/** Returns false if `waitUntil` throws: without its context it does ("Illegal invocation"), and no message may be lost. */
+function tryWaitUntil(
+  work: Promise<unknown>,
+  waitUntil: FetchHandlerOptions['waitUntil'],
+): boolean {
   try {
     ignoreRejection(waitUntil?.(work));
     return true;

@@ -41,8 +41,8 @@ export interface NodeResponseLike {
   readonly stream?: { readonly destroyed: boolean };
 }
 
-/** A refused body is read and dropped up to this many times its limit, so that the sender gets the response. */
-const DISCARDED_TIMES = 4;
+/** Of a refused body, this many times `maxBytes` are read and discarded, so that the sender gets the response. */
+const DISCARD_FACTOR = 4;
 
 interface BodyLimit {
   readonly maxBytes: number;
@@ -68,7 +68,7 @@ function readStream(
       bytes += chunk.length;
       if (reading.take(chunk.length)) chunks.push(chunk);
       // Destroying the connection earlier would lose the response.
-      else if (bytes > maxBytes * DISCARDED_TIMES) stream.destroy();
+      else if (bytes > maxBytes * DISCARD_FACTOR) stream.destroy();
     };
     stream.on('end', () => resolve(Buffer.concat(chunks)));
     stream.on('error', gone);
@@ -150,8 +150,8 @@ export function writeAnswer(
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // Closes the connection instead of reading the rest of the body. HTTP/2 has no such header.
-  const isOpenEnded = status === 413 || status === 408 || isUnannounced(request);
-  if (isOpenEnded && !isHttp2(request)) response.setHeader('connection', 'close');
+  const mayHaveUnreadBody = status === 413 || status === 408 || isUnannounced(request);
+  if (mayHaveUnreadBody && !isHttp2(request)) response.setHeader('connection', 'close');
   response.end(text);
 }
 

@@ -121,7 +121,7 @@ export function readReceiverOptions(given: ReceiverOptions) {
   return { ...options, secret, maxUnverifiedBytes, duplicates };
 }
 
-/** Returns a promise only if needed: the body's listeners must be added in the turn in which it arrives. */
+/** Returns a promise only for a function: the body's listeners must be added in the turn of the request's arrival. */
 function secretsOf(secret: SecretOption): () => readonly string[] | Promise<readonly string[]> {
   if (typeof secret === 'function') return async () => listOf(await secret());
   const secrets = listOf(secret);

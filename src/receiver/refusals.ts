@@ -50,7 +50,7 @@ const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/
 
 /**
  * Returns why a request is refused without reading its body. A signature with a usual mistake, such as a
- * prefix, is not: `explainSignature` needs the body.
+ * prefix, is refused later: `explainSignature` needs the body.
  */
 export function refusalOfHead(
   { method, contentType, contentEncoding, contentLength, signature }: RequestHead,
@@ -62,7 +62,7 @@ export function refusalOfHead(
   if (contentEncoding !== undefined && !/^\s*identity\s*$/i.test(contentEncoding)) {
     return 'content-type';
   }
-  // Node refuses one that is not a number.
+  // Node refuses a Content-Length that is not a number.
   if (Number(contentLength) > maxBodyBytes) return 'body-too-large';
   if (signature === undefined || signature === '') return 'signature-missing';
   return headerVariant(signature) === undefined ? 'signature-wrong' : undefined;

@@ -37,7 +37,7 @@ export const SIGNATURE_FAULTS = {
     'The secret was decoded from hex. Use its text: the key is the UTF-8 bytes of the text.',
   'secret-base64-decoded':
     'The secret was decoded from base64. Use its text: the key is the UTF-8 bytes of the text.',
-  'secret-case': 'The secret has another case than the secret that signs.',
+  'secret-case': "The secret differs from the sender's in upper and lower case. Copy it again.",
   'other-secret':
     'The body seems unchanged, so the secret is wrong: it belongs to another application or environment, or was rotated.',
 } as const satisfies Record<string, string>;

@@ -1,4 +1,4 @@
-/** Reverts known mistakes: computes what the body, the header and the key may have been before it. */
+/** Reverts known mistakes: computes what the body, the header and the key may have been without them. */
 import { gunzipSync } from 'node:zlib';
 import type { SignatureFault } from './signature-faults.ts';
 
@@ -8,7 +8,7 @@ export interface Variant {
   readonly faults: readonly SignatureFault[];
 }
 
-/** A fault, and what bytes may have been before it; undefined if it cannot have happened. */
+/** A fault, and a function that reverts it; undefined if it cannot have happened. */
 export type Mistake = readonly [
   SignatureFault,
   (bytes: Buffer) => Buffer | readonly Buffer[] | undefined,

@@ -90,7 +90,7 @@ class Receiver implements WebhookReceiver {
     const early = refusalOfHead(head, this.#settings.maxBodyBytes);
     if (early !== undefined) return this.#refuse(early, { signature });
     if (this.#isBusy()) return this.#refuse('busy');
-    // Before reading the body: while `secret` fails or hangs, no bodies must fill the memory.
+    // Called before the body is read: while `secret` fails or hangs, bodies must not fill the memory.
     const found = this.#secrets();
     // Awaits only promises: the body's listeners must be added in this turn.
     const secrets = isPromiseLike(found) ? await found : found;
@@ -98,7 +98,7 @@ class Receiver implements WebhookReceiver {
     const body = await this.#bodyOf(request);
     if (typeof body === 'string') return this.#refuse(body);
     try {
-      const parsed = this.#read(body, signature, secrets);
+      const parsed = this.#verifyAndParse(body, signature, secrets);
       if (typeof parsed === 'string') return this.#refuse(parsed, { body, signature });
       // Others may have been accepted while this one was read.
       if (this.#isBusy()) return this.#refuse('busy');
@@ -142,7 +142,7 @@ class Receiver implements WebhookReceiver {
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
   }
 
-  #read(
+  #verifyAndParse(
     body: Uint8Array,
     signature: string | undefined,
     secrets: readonly string[],
