@@ -35,7 +35,7 @@ export function fetchHandler(
   };
 }
 
-/** Returns false if `waitUntil` throws: without its context it does ("Illegal invocation"), and no message may be lost. */
+/** Returns false if `waitUntil` throws, as it does without its context ("Illegal invocation"): the work must go on. */
 function tryWaitUntil(
   work: Promise<unknown>,
   waitUntil: FetchHandlerOptions['waitUntil'],

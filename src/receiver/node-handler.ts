@@ -41,7 +41,7 @@ export interface NodeResponseLike {
   readonly stream?: { readonly destroyed: boolean };
 }
 
-/** Of a refused body, this many times `maxBytes` are read and discarded, so that the sender gets the response. */
+/** A refused body is read and discarded up to this multiple of `maxBytes`, so that the sender gets the response. */
 const DISCARD_FACTOR = 4;
 
 interface BodyLimit {

@@ -121,7 +121,7 @@ export function encodeBody(messages: readonly Outgoing[], dateCreated: string): 
     writeElement(writing, outgoing);
   }
   body[writing.end] = CLOSE;
-  // Bytes that were not written would send out memory of this process.
+  // Unwritten bytes would leak the memory of this process to the receiver.
   if (writing.end + 1 !== bytes) throw new Error('the size of a request was computed wrongly');
   return body;
 }
@@ -154,7 +154,7 @@ function writeElement(writing: Writing, { stored, retryCount }: Outgoing): void 
   writing.end = start + bytes.length + shift;
 }
 
-/** A custom queue may return another kind of number, or its text. */
+/** A custom queue may return a negative number, a fraction, or a number as text. */
 const isOneDigit = (count: number): boolean => Number.isInteger(count) && count >= 0 && count < TEN;
 
 const digitsOf = (count: number): number => (isOneDigit(count) ? 1 : String(count).length);

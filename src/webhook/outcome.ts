@@ -81,7 +81,7 @@ export type Outcome =
   | 'smaller'
   /** like `later`, and the destination gets no requests until its Retry-After */
   | 'pause'
-  /** like `later`; the second time it closes the destination of a queue */
+  /** like `later`; a second time closes the destination, except in `sendWebhook` */
   | 'close'
   /** failed for good */
   | 'dead';

@@ -18,7 +18,7 @@ export type MessageToSend<D extends Dialect = 'strict', F extends Format = 2> = 
   ? WebhookMessageToSend<D>
   : Contract<D>['WebhookMessageV1']['_zod']['input'];
 
-/** The part of a zod schema that is used here: zod's own types would tie every format to one shape. */
+/** The part of a zod schema that is used here. zod's own types differ between the formats. */
 export interface MessageSchema<D extends object = object> {
   safeParse(input: unknown): Parsed<D>;
 }
@@ -56,7 +56,7 @@ export async function readMessages<D extends object>(
   const given: readonly unknown[] = messages.slice();
   for (let index = 0; index < given.length; index += 1) {
     let parsed: Parsed<D>;
-    // Here and not in a function, for short stacks of errors in getters of the host.
+    // Not in a function of its own, so that errors in getters of the host have short stacks.
     try {
       parsed = schema.safeParse(given[index]);
     } catch (cause) {
@@ -119,22 +119,22 @@ class BlankDraft implements ReadDraft {
 }
 
 /**
- * Returns the draft of a message that zod validated. zod also copies inherited properties; an id or
- * hint inherited from `Object.prototype` does not count.
+ * Returns the draft of a message that zod validated, which was read from `given`. zod also copies inherited properties;
+ * an id or hint inherited from `Object.prototype` does not count.
  */
-export function plainDraft(data: object, given: unknown): ReadDraft {
-  const givenBy = <K extends 'message_id' | 'v1'>(key: K): Draft[K] | undefined =>
+export function draftFromValidated(data: object, given: unknown): ReadDraft {
+  const notInherited = <K extends 'message_id' | 'v1'>(key: K): Draft[K] | undefined =>
     Object.hasOwn(given as object, key) || !(key in Object.prototype)
       ? own(data as Draft, key)
       : undefined;
   const { message_type, message } = data as Draft;
   const draft = new BlankDraft();
-  draft.messageId = givenBy('message_id');
+  draft.messageId = notInherited('message_id');
   draft.messageType = message_type;
   draft.message = JSON.stringify(message);
   draft.application = applicationOf(message);
-  draft.playbook = own(message as Response, 'playbook')?.name;
-  draft.v1 = JSON.stringify(givenBy('v1'));
+  draft.playbook = own(message as WithPlaybook, 'playbook')?.name;
+  draft.v1 = JSON.stringify(notInherited('v1'));
   return draft;
 }
 
@@ -145,7 +145,8 @@ interface Draft {
   readonly v1?: object;
 }
 
-interface Response {
+/** The part of a `security_response` that is read. */
+interface WithPlaybook {
   readonly playbook?: { readonly name: string };
 }
 
@@ -179,7 +180,9 @@ function reader(dialect: Dialect): MessageSchema<ReadDraft> {
   const schema = messageToSend(dialect);
   return readerWith(dialect, (given) => {
     const parsed = schema.safeParse(given);
-    return parsed.success ? { success: true, data: plainDraft(parsed.data, given) } : parsed;
+    return parsed.success
+      ? { success: true, data: draftFromValidated(parsed.data, given) }
+      : parsed;
   });
 }
 
@@ -193,7 +196,7 @@ export const draftReader = (dialect: Dialect): MessageSchema<ReadDraft> => READE
 /** Returns the application of a message or a v1 element: `application_id`, or `application.id`. */
 export function applicationOf(content: object): string | undefined {
   const named: Named = content;
-  // An application inherited from a polluted prototype would mix those of all messages.
+  // Own properties only: a polluted prototype would give all messages one application.
   if (Object.hasOwn(named, 'application_id')) return named.application_id;
   return Object.hasOwn(named, 'application') ? named.application?.id : undefined;
 }

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { contract, type Dialect, messageToSend } from '../../src/contract/index.ts';
 import {
   applicationOf,
+  draftFromValidated,
   draftReader,
-  plainDraft,
   type ReadDraft,
   readerWith,
 } from '../../src/webhook/read-messages.ts';
@@ -28,7 +28,7 @@ const QUICK = { strict: quickReader('strict'), open: quickReader('open') } as co
 /** Reads a message with the schema alone. */
 function readBySchema(given: unknown, dialect: Dialect): ReadDraft | undefined {
   const parsed = messageToSend(dialect).safeParse(given);
-  return parsed.success ? plainDraft(parsed.data, given) : undefined;
+  return parsed.success ? draftFromValidated(parsed.data, given) : undefined;
 }
 
 const EVENT = DRAFTS['event to send'];

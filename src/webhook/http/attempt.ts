@@ -50,8 +50,8 @@ const COMMON_READ_BYTES = 65_536;
 const MAX_INTERIM_RESPONSES = 32;
 
 /**
- * Made of callbacks and one promise, and handles the response itself: with a promise for each step and undici's
- * response stream, an attempt took a quarter more CPU.
+ * Uses callbacks and one promise, and handles the response itself. With a promise for each step and undici's response
+ * stream, an attempt took a quarter more CPU.
  */
 export class Attempt implements ResponseHandler {
   readonly #parts: AttemptParts;
@@ -150,7 +150,7 @@ export class Attempt implements ResponseHandler {
       method: 'POST',
       headers,
       body,
-      // Off: the deadlines are above, and undici's restart with every byte.
+      // Off: this class has its own deadlines, and undici's timeouts restart with every byte.
       headersTimeout: 0,
       bodyTimeout: 0,
     });

@@ -73,7 +73,7 @@ const SOCKET_OPTIONS = {
 const ADDRESSES_TRIED = 3;
 
 /**
- * Creates the `connect` option of undici's Client. `build` is undici's `buildConnector`. Needs one for
+ * Creates the `connect` option of undici's Client. `build` is undici's `buildConnector`. Create one for
  * each set of credentials, since it caches TLS sessions.
  *
  * The connector fails with a SecurityEventError `ERR_ADDRESS_REFUSED`, with an error of code
@@ -193,7 +193,7 @@ function checkPeer({ remoteAddress }: Socket, network: NetworkPolicy): void {
 interface ConnectLimits {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Ends the time early. */
+  /** Ends the connect before its deadline. */
   readonly ending: AbortSignal | undefined;
 }
 

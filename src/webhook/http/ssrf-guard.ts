@@ -37,7 +37,7 @@ export function judgeAddress(text: string, network: NetworkPolicy): Refusal | un
   if (network === 'delegated') return undefined;
   const address = parseAddress(text);
   if (address === undefined)
-    return refusal('not-an-address', 'a text that is no IP address', network);
+    return refusal('not-an-address', 'text that is not an IP address', network);
 
   const { kind, block, embedded } = classifyAddress(address);
   // Checked first: these may be private or public, and only `delegated` allows them.

@@ -64,7 +64,7 @@ const NOT_INHERITED = {
   onread: undefined,
 } as const;
 
-/** Unreadable credentials fail each handshake; plain HTTP never reads them. */
+/** Reads the credentials at the first handshake. Unreadable ones fail each handshake. */
 export function createTlsUpgrade(
   build: typeof buildConnector,
   credentials: TlsCredentials,

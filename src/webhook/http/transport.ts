@@ -38,7 +38,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Loads undici and the connections on first use: with them the import of this package would take a twentieth longer. */
+/** Loads undici and the connections on first use: the import of this package would take a twentieth longer with them. */
 export function connectionTransport(settings: PosterSettings): Transport {
   const pool = createConnectionPool(settings.clock, settings.maxIdleConnections);
   let lease: Transport['lease'] | undefined;
@@ -63,7 +63,7 @@ export function connectionTransport(settings: PosterSettings): Transport {
 /** Uses only the dispatcher's `request`: it may be from another copy, or another major, of undici. */
 export function dispatcherTransport(dispatcher: Dispatcher): Transport {
   return {
-    // A promise: in its callback few frames of ours are in the stack of an error in the host's dispatcher.
+    // Asynchronous, so that the stack of an error in the host's dispatcher has few frames of ours.
     ready: () => Promise.resolve(),
     lease: () => dispatcherLease(dispatcher),
     close: () => Promise.resolve(),
