@@ -2,16 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Claim, MessageQueue, NothingDue } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import {
-  closeApplication,
-  counted,
-  DEAD,
-  DELIVERED,
-  entryOf,
-  INITIAL,
-  isClaim,
-  Trial,
-} from './trial.ts';
+import { closeApplication, DEAD, DELIVERED, entryOf, INITIAL, isClaim, Trial } from './trial.ts';
 
 export function describeAccounting(harness: QueueHarness): void {
   describe('a full queue', () => {
@@ -47,41 +38,6 @@ export function describeAccounting(harness: QueueHarness): void {
       const { sequences, closed } = await trial.queue.enqueue(entries);
       expect([sequences.length, closed]).toEqual([1, ['closed']]);
       expect(await trial.counts()).toEqual([2, 1, 1, 0]);
-    });
-  });
-
-  describe('stats', () => {
-    test('have the ledger of each application and the sums', async () => {
-      const trial = await Trial.start(harness);
-      await trial.queue.enqueue([entryOf('one', { sizeBytes: 70 }), entryOf('one')]);
-      await trial.enqueue('two', 'c', 'd');
-      await trial.settle(await trial.claim(), [DELIVERED, DEAD], { health: 'failing' });
-      await trial.queue.purgeDeadLetters({});
-      await trial.settle(await trial.claim(), [DEAD, trial.retry(0)]);
-      const { applications, discarded, ...total } = await trial.queue.stats();
-      expect(total).toMatchObject({
-        accepted: 4,
-        delivered: 1,
-        pending: 1,
-        dead: 1,
-        pendingBytes: 100,
-      });
-      expect(counted(discarded)).toEqual({ purged: 1 });
-      const rows = [...applications].map(([name, row]) => [
-        name,
-        { ...row, discarded: counted(row.discarded) },
-      ]);
-      expect(Object.fromEntries(rows)).toEqual({
-        one: {
-          health: 'failing',
-          accepted: 2,
-          delivered: 1,
-          pending: 0,
-          dead: 0,
-          discarded: { purged: 1 },
-        },
-        two: { health: 'healthy', accepted: 2, delivered: 0, pending: 1, dead: 1, discarded: {} },
-      });
     });
   });
 

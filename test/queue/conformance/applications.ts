@@ -32,34 +32,6 @@ export function describeApplications(harness: QueueHarness): void {
   });
 
   describe('a closed application', () => {
-    test('has its waiting messages dead-lettered page by page', async () => {
-      const trial = await Trial.start(harness);
-      const entries = Array.from({ length: 5 }, () => entryOf('one'));
-      const { sequences } = await trial.queue.enqueue(entries);
-      await closeApplication(trial.queue);
-      await trial.enqueue('two', 'z');
-      const names: string[] = [];
-      const sizes: number[] = [];
-      for (let page = 0; page < 4; page += 1) {
-        const closed = await trial.queue.deadLetterClosed('one', 2);
-        sizes.push(closed.length);
-        for (const { applicationId, messageId, sequence } of closed) {
-          const place = entries.findIndex(({ stored }) => stored.messageId === messageId);
-          expect([applicationId, sequence]).toEqual(['one', sequences[place]]);
-          names.push(messageId);
-        }
-      }
-      expect(sizes).toEqual([2, 2, 1, 0]);
-      expect(names.toSorted()).toEqual(entries.map(({ stored }) => stored.messageId).toSorted());
-      const letters = await trial.deadLetters();
-      expect(letters.map(({ reason, lastAttempt }) => [reason, lastAttempt])).toEqual(
-        entries.map(() => ['destination-closed', null]),
-      );
-      expect(letters.map(({ sends }) => sends).toSorted((a, b) => a - b)).toEqual([0, 0, 0, 0, 1]);
-      expect(await trial.counts()).toEqual([6, 0, 1, 5]);
-      expect(idsOf(await trial.claim())).toEqual(['z']);
-    });
-
     test('keeps no message of an enqueue in progress when it was closed', async () => {
       const trial = await Trial.start(harness);
       const handle = await trial.join();
@@ -71,48 +43,6 @@ export function describeApplications(harness: QueueHarness): void {
       const dead = (await trial.queue.deadLetterClosed('one', 1000)).length;
       expect([closed, dead]).toEqual(dead === 0 ? [['one'], 0] : [[], 300]);
       expect(await trial.counts()).toEqual([dead + 1, 1, 0, dead]);
-    });
-  });
-
-  describe('reopening an application', () => {
-    test('gives it the initial state but its circuit breaker, and new messages are delivered', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      const row = {
-        health: 'closed',
-        maxMessages: 1,
-        maxBytes: 1,
-        circuitBreaker: 7,
-        pauseMs: 1e9,
-      } as const;
-      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, row);
-      await trial.queue.deadLetterClosed('one', 10);
-      await trial.queue.reopenApplication('one');
-      expect(await trial.queue.applicationState('one')).toEqual({
-        ...INITIAL,
-        circuitBreaker: 7,
-      });
-      expect((await trial.enqueue('one', 'c', 'd')).closed).toEqual([]);
-      expect(idsOf(await trial.claim())).toEqual(['c', 'd']);
-    });
-
-    test('does not change a healthy one, its limits and its pause', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      const healthy = {
-        health: 'healthy',
-        maxMessages: 1,
-        maxBytes: 9999,
-        circuitBreaker: 7,
-        pauseMs: 1e9,
-      } as const;
-      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, healthy);
-      await trial.queue.reopenApplication('one');
-      expect(await trial.queue.applicationState('one')).toMatchObject({
-        health: 'healthy',
-        maxBytes: 9999,
-      });
-      await trial.nothing();
     });
   });
 
@@ -143,22 +73,6 @@ export function describeApplications(harness: QueueHarness): void {
       ]);
       expect(letters.map(({ lastAttempt }) => lastAttempt)).toEqual([null, null, null]);
       expect(await trial.counts()).toEqual([6, 0, 3, 3]);
-    });
-
-    test('works in pages, and leaves younger messages alone', async () => {
-      const trial = await Trial.start(harness);
-      const entries = ['one', 'two', 'one', 'one', 'two'].map((name) => entryOf(name));
-      const { sequences } = await trial.queue.enqueue(entries);
-      await trial.advance(2);
-      await trial.enqueue('one', 'young');
-      const page = () => trial.queue.deadLetterOlderThan(trial.ms(1), 2);
-      const pages = [await page(), await page(), await page(), await page()];
-      expect(pages.map(({ length }) => length)).toEqual([2, 2, 1, 0]);
-      const found = pages.flat().map(({ messageId, sequence }) => `${messageId} ${sequence}`);
-      expect(found.toSorted()).toEqual(
-        entries.map(({ stored }, index) => `${stored.messageId} ${sequences[index]}`).toSorted(),
-      );
-      expect(idsOf(await trial.claim())).toEqual(['young']);
     });
   });
 }

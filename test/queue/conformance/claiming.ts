@@ -1,59 +1,15 @@
 /** Laws 2 and 4: what a claim holds, and whose turn it is. */
 import { describe, expect, test } from 'vitest';
-import type { ClaimRequest, QueueEntry } from '../../../src/queue/queue.ts';
+import type { QueueEntry } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DELIVERED, entryOf, INITIAL, idsOf, isClaim, Trial } from './trial.ts';
-
-interface LimitCase {
-  readonly title: string;
-  readonly sizes: readonly number[];
-  readonly request?: Partial<ClaimRequest>;
-  readonly state?: { readonly maxMessages?: number; readonly maxBytes?: number };
-  readonly claimed: number;
-}
-
-const LIMIT_CASES: readonly LimitCase[] = [
-  {
-    title: 'all that waits where that is within the limits',
-    sizes: [10, 20, 30],
-    request: { maxMessages: 3, maxBytes: 60 },
-    claimed: 3,
-  },
-  {
-    title: 'no more messages than the state says',
-    sizes: [10, 10, 10],
-    state: { maxMessages: 2 },
-    claimed: 2,
-  },
-  {
-    title: 'no more bytes than the state says',
-    sizes: [20, 20, 20],
-    state: { maxBytes: 59 },
-    claimed: 2,
-  },
-  {
-    title: 'a message that is too large for any claim, alone',
-    sizes: [100, 1],
-    request: { maxBytes: 60 },
-    claimed: 1,
-  },
-  {
-    title: 'nothing behind a message that does not fit, though it would',
-    sizes: [10, 100, 10],
-    request: { maxBytes: 60 },
-    claimed: 1,
-  },
-  { title: 'one message at least', sizes: [10, 10], request: { maxMessages: 0 }, claimed: 1 },
-];
+import { DELIVERED, entryOf, INITIAL, isClaim, Trial } from './trial.ts';
 
 export function describeClaiming(harness: QueueHarness): void {
   describe('a claim', () => {
-    test.each(LIMIT_CASES)('holds $title', async ({ sizes, request, state, claimed }) => {
+    test('holds one message at least', async () => {
       const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'first');
-      await trial.settle(await trial.claim(), DELIVERED, state);
-      await trial.queue.enqueue(sizes.map((sizeBytes) => entryOf('one', { sizeBytes })));
-      expect((await trial.claim(request)).messages).toHaveLength(claimed);
+      await trial.queue.enqueue([entryOf('one'), entryOf('one')]);
+      expect((await trial.claim({ maxMessages: 0 })).messages).toHaveLength(1);
     });
 
     test('has each message as it was accepted, byte by byte', async () => {
@@ -85,35 +41,6 @@ export function describeClaiming(harness: QueueHarness): void {
       }
     });
 
-    test('holds messages of one application, in the order of their acceptance', async () => {
-      const trial = await Trial.start(harness);
-      await trial.queue.enqueue(
-        ['one', 'two', 'one', 'two'].map((application, index) =>
-          entryOf(application, { messageId: `${application}:${index}` }),
-        ),
-      );
-      await trial.enqueue('one', 'one:4');
-      expect(idsOf(await trial.claim())).toEqual(['one:0', 'one:2', 'one:4']);
-      expect(idsOf(await trial.claim())).toEqual(['two:1', 'two:3']);
-    });
-
-    test('stops before the first message of another format', async () => {
-      const trial = await Trial.start(harness);
-      const formats = [1, 1, 2, 1] as const;
-      await trial.queue.enqueue(formats.map((format) => entryOf('one', { format })));
-      const seen: unknown[] = [];
-      for (let claims = 0; claims < 3; claims += 1) {
-        const claim = await trial.claim();
-        seen.push([claim.format, ...claim.messages.map(({ stored }) => stored.format)]);
-        await trial.settle(claim, DELIVERED);
-      }
-      expect(seen).toEqual([
-        [1, 1, 1],
-        [2, 2],
-        [1, 1],
-      ]);
-    });
-
     test('shows the age of its messages and the time', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
@@ -129,21 +56,6 @@ export function describeClaiming(harness: QueueHarness): void {
       expect(second.id).not.toBe(first.id);
     });
 
-    test.each([
-      { own: [undefined, undefined, 2, undefined], claimed: 2, when: 'joining would pass it' },
-      { own: [undefined, undefined, 3, undefined], claimed: 3, when: 'joining reaches it' },
-      { own: [2, 4, undefined, undefined], claimed: 2, when: 'one that joins allows more' },
-      { own: [undefined, 1, undefined, undefined], claimed: 1, when: 'the second goes alone' },
-    ])("keeps a message's own limit where $when", async ({ own, claimed }) => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b', 'c', 'd');
-      const results = own.map((maxMessages) =>
-        trial.retry(0, maxMessages === undefined ? {} : { maxMessages }),
-      );
-      await trial.settle(await trial.claim(), results);
-      expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c', 'd'].slice(0, claimed));
-    });
-
     test('is the only live one of its application when many are made at once', async () => {
       const trial = await Trial.start(harness);
       const other = await trial.join();
@@ -157,30 +69,6 @@ export function describeClaiming(harness: QueueHarness): void {
       const held = claims.filter(isClaim).map(({ applicationId }) => applicationId);
       expect(held.toSorted()).toEqual(['one', 'three', 'two']);
     });
-
-    test.each([
-      { ofHealth: ['untried'], claimed: ['new'] },
-      { ofHealth: ['failing', 'healthy', 'untried'], claimed: ['ill', 'new', 'well'] },
-      { ofHealth: [], claimed: [] },
-    ] as const)(
-      'is of an application whose health is one of $ofHealth',
-      async ({ ofHealth, claimed }) => {
-        const trial = await Trial.start(harness);
-        await trial.enqueue('ill', 'a', 'b');
-        await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { health: 'failing' });
-        await trial.enqueue('new', 'a', 'b');
-        const only = await trial.claim({ ofHealth: ['healthy'], maxMessages: 1 });
-        await trial.settle(only, DELIVERED, { health: 'untried' });
-        await trial.enqueue('well', 'c');
-        const names: string[] = [];
-        for (;;) {
-          const claim = await trial.queue.claim(trial.request({ ofHealth }));
-          if (!isClaim(claim)) break;
-          names.push(claim.applicationId);
-        }
-        expect(names.toSorted()).toEqual([...claimed]);
-      },
-    );
   });
 
   describe('applications', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DeadLetterFilter } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DEAD, DELIVERED, entryOf, idsOf, Trial } from './trial.ts';
+import { DELIVERED, entryOf, Trial } from './trial.ts';
 
 /** a, b and c of `one`, d and e of `two`. */
 async function fiveDead(harness: QueueHarness): Promise<Trial> {
@@ -128,31 +128,5 @@ export function describeDeadLetters(harness: QueueHarness): void {
         expect(await trial.counts()).toEqual([3, 0, 2, 1]);
       },
     );
-
-    test('keep their sends when they are replayed, with a new age and sequence and without retry state', async () => {
-      const trial = await Trial.start(harness);
-      const entry = entryOf('one');
-      await trial.queue.enqueue([entry]);
-      await trial.settle(await trial.claim(), trial.retry(0, { maxMessages: 1, retryState: 4 }));
-      await trial.settle(await trial.claim(), DEAD);
-      await trial.advance(5);
-      await trial.enqueue('one', 'b');
-      await trial.queue.replayDeadLetters({});
-      await trial.advance(1);
-      const claim = await trial.claim();
-      expect(idsOf(claim)).toEqual(['b', entry.stored.messageId]);
-      expect(claim.messages[1]).toMatchObject({
-        retryCount: 2,
-        retryState: null,
-        stored: entry.stored,
-      });
-      expect(trial.units(claim.messages[1]?.ageMs)).toBe(1);
-      // Its place is that of the replay, too, not the one it had.
-      await trial.queue.release(claim);
-      const again = await trial.claim();
-      expect(idsOf(again)).toEqual(idsOf(claim));
-      await trial.settle(again, DELIVERED);
-      expect(await trial.counts()).toEqual([2, 2, 0, 0]);
-    });
   });
 }

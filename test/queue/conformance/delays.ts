@@ -49,15 +49,6 @@ export function describeDelays(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['d', 'e', 'f']);
     });
 
-    test('ends early when a settle lowers how many messages a claim may have', async () => {
-      const trial = await threeAtOnce(harness);
-      await trial.queue.enqueue(named('a'));
-      const claim = await trial.claim();
-      await trial.queue.enqueue(named('b', 'c'), trial.ms(10));
-      await trial.settle(claim, DELIVERED, { maxMessages: 2 });
-      expect(idsOf(await trial.claim())).toEqual(['b', 'c']);
-    });
-
     test('ends early when an expired lease makes enough messages wait', async () => {
       const trial = await threeAtOnce(harness);
       await trial.queue.enqueue(named('a', 'b'));
@@ -65,15 +56,6 @@ export function describeDelays(harness: QueueHarness): void {
       await trial.queue.enqueue(named('c'), trial.ms(10));
       await trial.advance(1);
       expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
-    });
-
-    test('continues while fewer messages wait, although others are claimed', async () => {
-      const trial = await threeAtOnce(harness);
-      await trial.queue.enqueue(named('a', 'b'));
-      const claim = await trial.claim();
-      await trial.queue.enqueue(named('c', 'd'), trial.ms(10));
-      await trial.settle(claim, DELIVERED, { maxMessages: 3 });
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(10);
     });
 
     test('does not shorten the wait of retries when it ends early', async () => {

@@ -267,7 +267,7 @@ export class Model {
 
   oldestDueMs(): number {
     const claimed = new Set(this.live.map(({ applicationId }) => applicationId));
-    const ready = [...this.times(['healthy', 'failing'])].filter(
+    const ready = [...this.times(['healthy', 'failing', 'untried'])].filter(
       ([id, atMs]) => atMs <= this.nowMs && !claimed.has(id),
     );
     return Math.max(0, ...ready.map(([, atMs]) => this.nowMs - atMs));

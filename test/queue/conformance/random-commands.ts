@@ -1,9 +1,11 @@
 /** The calls of the random run. */
 import fc from 'fast-check';
 
-const anyApplication = fc.constantFrom('one', 'two', 'three');
+/** Mostly the same, so that many messages wait together. */
+const anyApplication = fc.constantFrom('one', 'one', 'one', 'two', 'three');
 const anyUnits = fc.integer({ min: 0, max: 6 });
-const anyMax = fc.constantFrom(1, 2, 3, 1000);
+const HEALTH = ['healthy', 'failing', 'untried'] as const;
+const anyMax = fc.constantFrom(1, 2, 3, 1000, 1000, 1000);
 
 const anyResult = fc.oneof(
   fc.constant({ kind: 'delivered' as const }),
@@ -21,8 +23,8 @@ const anyResult = fc.oneof(
 );
 
 const anyState = fc.record({
-  health: fc.constantFrom('healthy' as const, 'failing' as const, 'closed' as const),
-  maxMessages: fc.constantFrom(1, 3, 1000),
+  health: fc.constantFrom(...HEALTH, ...HEALTH, 'closed' as const),
+  maxMessages: fc.constantFrom(1, 3, 1000, 1000),
   maxBytes: fc.constantFrom(100, 250, 100_000),
   circuitBreaker: fc.nat({ max: 9 }),
   units: fc.constantFrom(0, 0, 0, 2),
@@ -61,9 +63,9 @@ export const anyCommand = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('claim' as const),
-      ofHealth: fc.subarray(['healthy' as const, 'failing' as const], { minLength: 1 }),
+      ofHealth: fc.oneof({ weight: 4, arbitrary: fc.constant(HEALTH) }, fc.subarray([...HEALTH])),
       maxMessages: anyMax,
-      maxBytes: fc.constantFrom(100, 200, 100_000),
+      maxBytes: fc.constantFrom(200, 100_000, 100_000),
       leaseUnits: fc.integer({ min: 1, max: 6 }),
     }),
   },

@@ -2,10 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SequenceRange } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { closeApplication, DELIVERED, entryOf, Trial } from './trial.ts';
-
-const rises = (sequences: readonly number[]): boolean =>
-  sequences.every((sequence, index) => index === 0 || sequence > (sequences[index - 1] ?? 0));
+import { DELIVERED, entryOf, Trial } from './trial.ts';
 
 const only = (sequence: number | undefined): SequenceRange[] => [
   { from: sequence ?? 0, to: sequence ?? 0 },
@@ -13,40 +10,6 @@ const only = (sequence: number | undefined): SequenceRange[] => [
 
 export function describeSequences(harness: QueueHarness): void {
   describe('sequences', () => {
-    test('belong to the stored entries, in their order, when an application is closed', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('closed', 'a');
-      await closeApplication(trial.queue);
-      const names = ['one', 'closed', 'two', 'closed', 'one'];
-      const { sequences, closed } = await trial.queue.enqueue(names.map((name) => entryOf(name)));
-      expect(closed).toEqual(['closed']);
-      expect(sequences).toHaveLength(3);
-      expect(rises(sequences)).toBe(true);
-      const claims = [await trial.claim(), await trial.claim()];
-      const found = claims.map(({ applicationId, messages }) => [
-        applicationId,
-        messages.map(({ sequence }) => sequence),
-      ]);
-      expect(Object.fromEntries(found)).toEqual({
-        one: [sequences[0], sequences[2]],
-        two: [sequences[1]],
-      });
-    });
-
-    test('rise with each acceptance and each replay', async () => {
-      const trial = await Trial.start(harness);
-      const first = await trial.enqueue('one', 'a', 'b');
-      const second = await trial.enqueue('two', 'c');
-      await trial.bury();
-      await trial.queue.replayDeadLetters({ applicationId: 'one' });
-      const { messages } = await trial.claim();
-      const replayed = messages.map(({ sequence }) => sequence);
-      const third = await trial.enqueue('three', 'd');
-      const all = [...first.sequences, ...second.sequences, ...replayed, ...third.sequences];
-      expect(all).toHaveLength(6);
-      expect(rises(all)).toBe(true);
-    });
-
     test('differ for two messages with the same id', async () => {
       const trial = await Trial.start(harness);
       const { sequences } = await trial.enqueue('one', 'same', 'same');

@@ -1,11 +1,7 @@
 /** Laws 2 and 3: what ends a claim, and when its messages are due again. */
 import { describe, expect, test } from 'vitest';
-import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DEAD, DELIVERED, INITIAL, idsOf, LAST, Trial } from './trial.ts';
-
-const retryCountsOf = (claim: Claim): number[] =>
-  claim.messages.map(({ retryCount }) => retryCount);
+import { DEAD, DELIVERED, idsOf, LAST, Trial } from './trial.ts';
 
 export function describeSettling(harness: QueueHarness): void {
   describe('settling', () => {
@@ -38,25 +34,6 @@ export function describeSettling(harness: QueueHarness): void {
       },
     );
 
-    test('makes a message due at its time, and not before; others are due meanwhile', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      await trial.settle(await trial.claim(), [trial.retry(4), trial.retry(2)]);
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(2);
-      await trial.enqueue('one', 'c');
-      const meanwhile = await trial.claim();
-      expect(idsOf(meanwhile)).toEqual(['c']);
-      await trial.settle(meanwhile, DELIVERED);
-      await trial.advance(1);
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(1);
-      await trial.advance(1);
-      const second = await trial.claim();
-      expect(idsOf(second)).toEqual(['b']);
-      await trial.settle(second, DELIVERED);
-      await trial.advance(2);
-      expect(idsOf(await trial.claim())).toEqual(['a']);
-    });
-
     test('keeps the due time of a message that is retried without a wait', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
@@ -79,84 +56,18 @@ export function describeSettling(harness: QueueHarness): void {
       expect(claim.state).toEqual(state);
       expect(await trial.queue.applicationState('one')).toEqual(state);
     });
-
-    test('pauses the application for pauseMs', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      await trial.settle(await trial.claim({ maxMessages: 1 }), trial.retry(1), {
-        pauseMs: trial.ms(3),
-      });
-      await trial.enqueue('one', 'c');
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(3);
-      expect((await trial.queue.stats()).oldestDueMs).toBe(0);
-      await trial.advance(2);
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(1);
-      await trial.advance(1);
-      expect(idsOf(await trial.claim())).toEqual(['b', 'c', 'a']);
-    });
   });
 
   describe('a release', () => {
-    test('makes the messages due as before, and writes the state if one is given', async () => {
+    test('without a state keeps the state and the sends of the messages', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
+      await trial.settle(await trial.claim({ maxMessages: 1 }), DELIVERED, { health: 'failing' });
       const claim = await trial.claim();
-      await trial.enqueue('one', 'c');
       expect(await trial.queue.release(claim)).toBe('released');
       const again = await trial.claim();
-      expect([idsOf(again), retryCountsOf(again)]).toEqual([
-        ['a', 'b', 'c'],
-        [0, 0, 0],
-      ]);
-      expect(again.state).toEqual(INITIAL);
-      const state = { health: 'failing', maxMessages: 2, maxBytes: 50, circuitBreaker: 1 } as const;
-      await trial.queue.release(again, { ...state, pauseMs: trial.ms(2) });
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(2);
-      await trial.advance(2);
-      expect((await trial.claim({ ofHealth: ['failing'] })).state).toEqual(state);
-    });
-  });
-
-  describe('a lease', () => {
-    test('makes its messages due again when it expires, first and with their sends', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a', 'b');
-      await trial.claim({ leaseMs: trial.ms(2), maxMessages: 1 });
-      await trial.advance(1);
-      await trial.enqueue('one', 'c');
-      expect(trial.units((await trial.nothing()).dueInMs)).toBe(1);
-      await trial.advance(1);
-      const claim = await trial.claim();
-      expect([idsOf(claim), retryCountsOf(claim)]).toEqual([
-        ['a', 'b', 'c'],
-        [1, 0, 0],
-      ]);
-    });
-
-    test.each<[string, (queue: MessageQueue, claim: Claim) => Promise<string>]>([
-      [
-        'settle',
-        (queue, claim) =>
-          queue.settle(claim, [DELIVERED], { ...INITIAL, circuitBreaker: 1, pauseMs: 99 }),
-      ],
-      [
-        'release',
-        (queue, claim) => queue.release(claim, { ...INITIAL, circuitBreaker: 1, pauseMs: 99 }),
-      ],
-      ['extend', (queue, claim) => queue.extend(claim, 99)],
-    ])('that is over can be used no more to %s', async (_name, use) => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a');
-      const stale = await trial.claim({ leaseMs: trial.ms(1) });
-      await trial.advance(1);
-      expect(await use(trial.queue, stale)).toBe('lost');
-      expect(await trial.queue.applicationState('one')).toEqual(INITIAL);
-      const claim = await trial.claim();
-      expect([idsOf(claim), retryCountsOf(claim)]).toEqual([['a'], [1]]);
-      // Nor against the claim that came after it.
-      expect(await use(trial.queue, stale)).toBe('lost');
-      expect(await trial.settle(claim, DELIVERED)).toBe('settled');
-      expect(await trial.counts()).toEqual([1, 1, 0, 0]);
+      expect(again.state).toEqual(claim.state);
+      expect(again.messages.map(({ retryCount }) => retryCount)).toEqual([0]);
     });
   });
 }
