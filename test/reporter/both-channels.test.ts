@@ -1,7 +1,7 @@
 /** Each event by format, module, webhook and dialect: the exact record and message, or the counted skip. */
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
-import { type Dialect, EVENT_NAMES, type LogActor } from '../../src/contract/index.ts';
+import type { Dialect, LogActor } from '../../src/contract/index.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
@@ -243,8 +243,6 @@ const ALL = Object.entries(TABLE).flatMap(([name, row]) =>
   CELLS.map((cell) => [name, cell, row] as const),
 );
 
-const NOTHING_REPORTED = Object.fromEntries(EVENT_NAMES.map((name) => [name, 0]));
-
 const WRITTEN = { reported: 1, written: 1, outsideStrict: 0, rejected: { log: 0, webhook: 0 } };
 
 test.each(ALL.filter(([, cell, row]) => isTold([row, cell])))(
@@ -273,27 +271,6 @@ test.each(ALL.filter(([, cell, row]) => !isTold([row, cell])))(
     expect(receiver.requests).toEqual([]);
   },
 );
-
-describe.each(Object.entries(TABLE))('%s', (_method, row) => {
-  test.each(['strict', 'open'] as const)('without a webhook, %s', async (dialect) => {
-    const { reporter, sink } = reporterOf({ dialect });
-    const receipt = row.report(reporter);
-    expect(linesOf(sink)).toEqual([recordOf(row)]);
-    expect(receipt.message_id).toBeUndefined();
-    expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'no-webhook' });
-    expect(await reporter.stats()).toEqual({
-      reported: 1,
-      reportedByName: { ...NOTHING_REPORTED, [row.event_name]: 1 },
-      written: 1,
-      outsideStrict: 0,
-      accepted: 0,
-      dropped: 0,
-      ownWork: 0,
-      skipped: { 'no-webhook': 1 },
-      rejected: { log: 0, webhook: 0 },
-    });
-  });
-});
 
 test('the second report of an incident is only logged and counted in format 1 (D44)', async () => {
   const incident = TABLE['incident'] as Row;

@@ -54,10 +54,6 @@ async function listedAfter(payloads: readonly IncidentPayload[]) {
   return messages().map(listed);
 }
 
-async function outOfOrder(): Promise<never> {
-  throw new Error('out of order');
-}
-
 test('an incident is created once and then updated, with new addresses and accounts only', async () => {
   expect(
     await listedAfter([
@@ -216,13 +212,4 @@ test('an incident waits for a store of promises, in its order, and other events 
   expect(records()).toHaveLength(1);
   await reporter.flush();
   expect(eventTypes(records().slice(1))).toEqual(['create', 'update']);
-});
-
-test('an incident is rejected when the store rejects, without throwing', async () => {
-  const incidents = { record: outOfOrder, retract: outOfOrder };
-  const { reporter, rejections } = await openSendingReporter({ incidents });
-  const { settled } = reporter.incident(INCIDENT);
-  expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FAILED' });
-  await reporter.flush();
-  expect(rejections().toSorted()).toEqual(['log ERR_QUEUE_FAILED', 'webhook ERR_QUEUE_FAILED']);
 });

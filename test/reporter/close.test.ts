@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { createLogWriter } from '../../src/log/writer.ts';
+import { createReporter } from '../../src/reporter/create-reporter.ts';
+import { createLineSink } from '../../src/testing/index.ts';
+import { openReceiver, openSender } from '../helpers/sender.ts';
+import {
+  ATTACK,
+  INCIDENT,
+  openReporter,
+  openSendingReporter,
+  SERVICE,
+  webhookTo,
+} from './open-reporter.ts';
+
+const pending = (): Promise<never> => new Promise(() => {});
+
+const NONE = { delivered: 0, dead: 0, discarded: 0 };
+const NOTHING_FLUSHED = { ...NONE, settledElsewhere: 0, pending: 0 };
+const NOTHING_CLOSED = { ...NONE, returned: [], remaining: 0 };
+
+describe('closing a reporter', () => {
+  test('delivers pending messages, and rejects later events', async () => {
+    const { reporter, records, rejections } = await openSendingReporter();
+    reporter.attack(ATTACK);
+    reporter.incident(INCIDENT);
+    const closing = reporter.close();
+    expect(reporter.close()).toBe(closing);
+    const receipt = reporter.attack(ATTACK);
+    expect(await closing).toEqual({ ...NOTHING_CLOSED, delivered: 2 });
+    expect(await receipt.settled).toEqual({ outcome: 'rejected', reason: 'ERR_REPORTER_CLOSED' });
+    expect(rejections()).toEqual(['log ERR_REPORTER_CLOSED', 'webhook ERR_REPORTER_CLOSED']);
+    expect(records()).toHaveLength(2);
+  });
+
+  test('returns undelivered messages', async () => {
+    const { reporter, receiver } = await openSendingReporter({}, { otherwise: { status: 500 } });
+    const { settled, message_id } = reporter.attack(ATTACK);
+    await receiver.waitForRequests(1);
+    const { returned } = await reporter.close({ deadlineMs: 0 });
+    expect(returned.map((message) => message.message_id)).toEqual([message_id]);
+    expect(await settled).toEqual({ outcome: 'discarded', reason: 'returned' });
+  });
+
+  test('leaves the caller’s writer and sender open', async () => {
+    const receiver = await openReceiver();
+    const sink = createLineSink();
+    const log = createLogWriter<'open'>({ destination: sink, dialect: 'open' });
+    const sender = openSender(webhookTo(receiver));
+    const { reporter } = openReporter({ log, webhook: sender });
+    expect(await reporter.attack(ATTACK).settled).toEqual({ outcome: 'delivered' });
+    expect(await reporter.close()).toEqual(NOTHING_CLOSED);
+    log.write(JSON.parse(sink.lines[0] ?? ''));
+    expect(sink.lines).toHaveLength(2);
+    expect((await sender.stats()).delivered).toBe(1);
+  });
+
+  test('returns the error of the log beside the other results', async () => {
+    const log = {
+      write: () => {},
+      flush: () => Promise.reject(new Error('EIO')),
+      close: () => Promise.reject(new Error('EIO')),
+    };
+    const { reporter } = openReporter({ log });
+    const logError = expect.objectContaining({ code: 'ERR_WRITE_FAILED' });
+    expect(await reporter.flush()).toEqual({ ...NOTHING_FLUSHED, logError });
+    expect(await reporter.close()).toMatchObject({ logError });
+  });
+
+  test.each(['flush', 'close'] as const)(
+    '%s does not wait for a stalled log after its deadline',
+    async (method) => {
+      const writer = { write: () => {}, flush: pending, close: pending };
+      const reporter = createReporter({ service: SERVICE, log: writer });
+      reporter.attack(ATTACK);
+      expect(await reporter[method]({ deadlineMs: 20 })).toMatchObject({
+        logError: { code: 'ERR_WRITE_FAILED' },
+      });
+    },
+  );
+
+  test('happens at the end of an `await using` scope', async () => {
+    const { reporter } = openReporter();
+    await reporter[Symbol.asyncDispose]();
+    expect(reporter.attack(ATTACK).record).toBeUndefined();
+  });
+});
+
+test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [-1], ['1000']])(
+  'close rejects an invalid deadline, and can be called again: %s',
+  async (deadlineMs) => {
+    const { reporter, records } = openReporter();
+    const refused = expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['deadlineMs'] });
+    await expect(reporter.close({ deadlineMs } as never)).rejects.toThrow(refused);
+    reporter.attack(ATTACK);
+    expect(records()).toHaveLength(1);
+    expect(await reporter.close()).toMatchObject({ returned: [] });
+    await expect(reporter.flush({ signal: 1 as never })).rejects.toThrow(
+      expect.objectContaining({ path: ['signal'] }),
+    );
+    await expect(reporter.flush({ deadlineMs } as never)).rejects.toThrow(refused);
+  },
+);
+
+test('flush does not wait for later events', async () => {
+  const { reporter } = await openSendingReporter();
+  reporter.attack(ATTACK);
+  const over = new AbortController();
+  const busy = (async () => {
+    while (!over.signal.aborted) await reporter.attack(ATTACK).settled;
+  })();
+  await reporter.flush();
+  over.abort();
+  await busy;
+  expect((await reporter.stats()).accepted).toBeGreaterThan(0);
+});
+
+test.each(['signal', 'deadlineMs'])(
+  'flush resolves with the number of pending messages at its %s',
+  async (limit) => {
+    const { reporter, receiver } = await openSendingReporter({}, { otherwise: { status: 500 } });
+    reporter.attack(ATTACK);
+    await receiver.waitForRequests(1);
+    const stop = new AbortController();
+    const flushed = reporter.flush(
+      limit === 'signal' ? { signal: stop.signal } : { deadlineMs: 20 },
+    );
+    if (limit === 'signal') stop.abort();
+    // The first attempt may have failed by then, or not.
+    const failed = [{ applicationId: 'shop-1', status: 500 }];
+    const { failures = failed, ...counts } = await flushed;
+    expect(failures).toEqual(failed);
+    expect(counts).toEqual({ ...NOTHING_FLUSHED, pending: 1 });
+  },
+);

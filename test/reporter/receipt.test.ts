@@ -1,0 +1,74 @@
+import { AssertionError, deepStrictEqual } from 'node:assert';
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { whilePolluted } from '../hostile-objects/pollution.ts';
+import { ATTACK, openReporter, openSendingReporter } from './open-reporter.ts';
+
+describe('a receipt', () => {
+  test('says that a message is dead, and why', async () => {
+    const { reporter } = await openSendingReporter(
+      {},
+      { otherwise: { status: 400 }, webhook: { schedule: { delaysMs: [] } } },
+    );
+    expect(await reporter.attack(ATTACK).settled).toEqual({
+      outcome: 'dead',
+      reason: 'attempts-exhausted',
+    });
+  });
+
+  test('says that another process delivers the message', async () => {
+    const webhook = { queue: createMemoryQueue(), role: 'enqueue' } as const;
+    const { reporter } = await openSendingReporter({}, { webhook });
+    expect(await reporter.attack(ATTACK).settled).toEqual({ outcome: 'accepted' });
+  });
+
+  test('shows the record and the id of the message in JSON and on the console', async () => {
+    const { reporter, records } = await openSendingReporter();
+    const receipt = reporter.attack(ATTACK);
+    const { message_id } = receipt;
+    expect(message_id).toEqual(expect.any(String));
+    expect(JSON.parse(JSON.stringify({ receipt }))).toEqual({
+      receipt: { record: records()[0], message_id },
+    });
+    expect(inspect(receipt)).toBe(inspect({ record: records()[0], message_id }));
+    const none = openReporter({ log: false }).reporter.attack(ATTACK);
+    expect(JSON.stringify(none)).toBe('{}');
+  });
+
+  test('is compared, copied and cloned by its record and the id of its message', () => {
+    const { reporter } = openReporter();
+    const [one, other] = [
+      reporter.userLogin({ success: true }),
+      reporter.userLogin({ success: false }),
+    ];
+    expect(() => deepStrictEqual(one, other)).toThrow(AssertionError);
+    const { record } = one;
+    expect(one.record).toBe(record);
+    expect({ ...one }).toStrictEqual({ record });
+    expect(structuredClone(one)).toStrictEqual({ record });
+    expect(Object.keys(one)).toEqual(['record']);
+  });
+
+  test('has no record if none was written', () => {
+    const { reporter } = openReporter({ log: false });
+    expect('record' in reporter.attack(ATTACK)).toBe(false);
+    expect('record' in openReporter({ enabled: false }).reporter.attack(ATTACK)).toBe(false);
+  });
+
+  test.each(['value', 'writable', 'get', 'set', 'enumerable'])(
+    'has its record while Object.prototype has a %s',
+    (key) => {
+      const { reporter } = openReporter();
+      const pollution = { names: [key], value: false };
+      const receipt = whilePolluted(pollution, () => reporter.attack(ATTACK));
+      expect(Object.keys(receipt)).toEqual(['record']);
+    },
+  );
+
+  test('has one promise for all readers', () => {
+    const { reporter } = openReporter();
+    const receipt = reporter.attack(ATTACK);
+    expect(receipt.settled).toBe(receipt.settled);
+  });
+});
