@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { AXES, type Axis, type Point } from '../bench/axes.ts';
 import { costOf, exponentOf, isLinearOrBetter, withAxis } from '../bench/growth-results.ts';
-import { linearTicks, logTicks, plot, shortNumber } from '../bench/pages/plot.ts';
 
 const axisNamed = (wanted: Axis['name']): Axis => {
   const found = AXES.find(({ name }) => name === wanted);
@@ -44,50 +43,4 @@ it('keeps axes in their own order, each of its last run', () => {
     ['batch size', 1],
     ['backlog', 2],
   ]);
-});
-
-it.each([
-  [
-    [3, 4000],
-    [1, 10, 100, 1000, 10_000],
-  ],
-  [
-    [100, 1000],
-    [100, 200, 500, 1000],
-  ],
-  [
-    [130, 180],
-    [100, 200],
-  ],
-  [
-    [7, 7],
-    [5, 10],
-  ],
-])('the ticks of a log axis around %j are %j', (values, ticks) => {
-  expect(logTicks(values)).toEqual(ticks);
-});
-
-it('the ticks of a linear axis begin at 0 and reach what there is', () => {
-  expect(linearTicks([0, 1_000_000])).toEqual([0, 200_000, 400_000, 600_000, 800_000, 1_000_000]);
-});
-
-it.each([
-  [0, '0'],
-  [0.25, '0.25'],
-  [1000, '1k'],
-  [2_500_000, '2.5M'],
-])('%d is written as %s', (value, text) => {
-  expect(shortNumber(value)).toBe(text);
-});
-
-it('a plot places the least and the most at the ends of its axes, and names them', () => {
-  const points = [
-    { x: 1, y: 10 },
-    { x: 1000, y: 10_000 },
-  ];
-  const text = plot('a < b', [{ title: 'ms & more', xLabel: 'messages', scale: 'log', points }]);
-  expect(text).toContain('<polyline class="line" points="62,186 286,34"/>');
-  expect(text).toContain('>ms &amp; more</text>');
-  expect(text).toContain('>messages</text>');
-  expect(text).toContain('aria-label="a &lt; b"');
 });

@@ -1,14 +1,12 @@
 /** The bench's own arithmetic and rows; what they measure is measured by `npm run bench` alone. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Comparison } from '../bench/comparison.ts';
-import { selectComparisons, USUAL_RUNS } from '../bench/comparisons.ts';
-import { benchmarksPage } from '../bench/pages/benchmarks.ts';
-import { measuredPages } from '../bench/pages/measured-pages.ts';
+import { selectComparisons } from '../bench/comparisons.ts';
 import { resultOf } from '../bench/results.ts';
 import { interleave } from '../bench/sampling.ts';
-import { spreadOf, summarise } from '../bench/statistics.ts';
+import { summarise } from '../bench/statistics.ts';
 import { readStoredResults, withRun } from '../bench/stored-results.ts';
 import { renderTable } from '../bench/table.ts';
 import { root } from './helpers/package-files.ts';
@@ -41,10 +39,6 @@ describe('statistics', () => {
     [[100, 2, 3, 4, 1], { median: 3, from: 2, to: 4 }],
   ])('%j has the quartiles of a spreadsheet', (values, expected) => {
     expect(summarise(values)).toEqual(expected);
-  });
-
-  it('tells the spread as a share of the median', () => {
-    expect(spreadOf({ median: 8, from: 7, to: 9 })).toBe(0.25);
   });
 });
 
@@ -121,32 +115,6 @@ describe('what is kept', () => {
       expect(goal).toEqual(goals.get(name));
     }
   });
-
-  it.each(Object.entries(measuredPages()))(
-    '%s is made of it: run `npm run docs` and commit it',
-    (page, text) => {
-      expect(readFileSync(join(root, page), 'utf8')).toBe(text);
-    },
-  );
-});
-
-describe('the page of benchmarks', () => {
-  const taken = { ours: samples(9), rival: samples(1) };
-  const missed = ROWS.filter(({ name }) => name === 'write-pino').map((row) =>
-    resultOf(row, taken),
-  );
-  const surroundings = { date: '2026-11-22', machine: 'a machine', versions: {}, loadBefore: 0 };
-
-  it('names the goals that nobody has looked at, beside those met and missed', () => {
-    const page = benchmarksPage([{ surroundings, results: missed }], '');
-    const others = ROWS.filter(({ name, goal }) => goal !== undefined && name !== 'write-pino');
-    const names = others.map(({ name }) => `\`${name}\``).join(', ');
-    expect(page.split('\n').filter((line) => /^- \d+ /.test(line))).toEqual([
-      '- 0 met',
-      '- 1 missed: `write-pino`',
-      `- ${others.length} not measured yet: ${names}`,
-    ]);
-  });
 });
 
 describe('the table', () => {
@@ -202,11 +170,6 @@ describe('the rows', () => {
     expect(() => selectComparisons(['write', 'nothing'])).toThrow('No row is called nothing.');
   });
 
-  it('have names of their own, and at least seven runs', () => {
-    expect(new Set(ROWS.map(({ name }) => name)).size).toBe(ROWS.length);
-    expect(ROWS.filter(({ runs = USUAL_RUNS }) => runs < 7)).toEqual([]);
-  });
-
   it.each(ROWS)(
     '$name compares two sides that its subject has',
     async ({ subject, ours, rival }) => {
@@ -215,28 +178,4 @@ describe('the rows', () => {
       expect([ours.side, ours.operations]).not.toEqual([rival.side, rival.operations]);
     },
   );
-
-  it('load built modules by the names that their sources have', () => {
-    const folder = join(root, 'bench/subjects');
-    const loaded = readdirSync(folder).flatMap((file) => {
-      const text = readFileSync(join(folder, file), 'utf8');
-      const [, below = ''] = /`\.\.\/\.\.\/modules\/(.*)\$\{path\}`/.exec(text) ?? [];
-      return [...text.matchAll(/built\('([^']+)\.js'\)/g)].map(([, name]) => `${below}${name}.ts`);
-    });
-    expect(loaded).toContain('webhook/encoder.ts');
-    expect(loaded.filter((name) => !existsSync(join(root, 'src', name)))).toEqual([]);
-  });
-
-  it('write a record of 994 bytes and send messages of 743', async () => {
-    const inputs = new URL('../bench/subjects/inputs.mjs', import.meta.url);
-    const { attackRecord, securityEvent, envelope } = (await import(inputs.href)) as {
-      attackRecord: () => object;
-      securityEvent: (index: number) => object;
-      envelope: (draft: object, messageId: string, dateCreated: string) => object;
-    };
-    const id = '019394ad-0000-7000-8000-000000000001';
-    const message = envelope(securityEvent(99_999), id, '2026-11-21T10:00:01.000+00:00');
-    expect(JSON.stringify(attackRecord())).toHaveLength(994);
-    expect(JSON.stringify(message)).toHaveLength(743);
-  });
 });

@@ -58,14 +58,3 @@ describe.each(FILES)('each option of %s', (file, table) => {
     expect(differing).toEqual([]);
   });
 });
-
-test('the reader of comments finds those of one line and of many', () => {
-  const comments = optionComments('src/delivery/options.ts');
-  expect(comments.get('lateAfterMs')).toMatch(
-    /^Time for which a request may wait .* default 50\.$/,
-  );
-  expect(comments.get('userAgent')).toBe(
-    'The header User-Agent. Default `security-event-delivery/<version>`.',
-  );
-  expect(defaultOf('In ms. 1 to 9; default 5. A')).toBe('5. A');
-});

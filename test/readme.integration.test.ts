@@ -244,36 +244,8 @@ it('CONTRIBUTING.md names tests that exist', () => {
   expect(named.filter(isMissing)).toEqual([]);
 });
 
-describe('the reader of these pages', () => {
-  const page = [
-    '```ts',
-    "import 'a';",
-    '```',
-    '```sh',
-    'npm start',
-    '```',
-    '```ts',
-    'fragment();',
-    '```',
-    '```text output',
-    'one',
-    '```',
-    '```json',
-    '{}',
-    '```',
-    '```js',
-    "require('b');",
-    '```',
-  ].join('\n');
-
-  it('takes ts and js blocks that import as programs, and the block marked output as what they print', () => {
-    expect(programsOf('page.md', page)).toEqual([
-      { place: 'page.md:1', language: 'ts', code: "import 'a';\n", output: 'one\n' },
-      { place: 'page.md:16', language: 'js', code: "require('b');\n", output: undefined },
-    ]);
-  });
-
-  it('finds in the README no fragment, and no program without its output', () => {
+describe('the README', () => {
+  it('has no fragment, and no program without its output', () => {
     const { programs } = pages[0] as (typeof pages)[number];
     expect(programs).toHaveLength(readPage('README.md').match(/^```[jt]s$/gm)?.length ?? 0);
     expect(programs.filter(({ output }) => output === undefined)).toEqual([]);

@@ -27,7 +27,7 @@ const STYLE = `
 const STEPS = [1, 2, 5];
 
 /** Returns the ticks of a log axis: powers of ten, and in narrow ranges also their multiples by 2 and 5. */
-export function logTicks(values: readonly number[]): number[] {
+function logTicks(values: readonly number[]): number[] {
   const least = Math.min(...values);
   const most = Math.max(...values);
   const from = Math.floor(Math.log10(least));
@@ -45,7 +45,7 @@ export function logTicks(values: readonly number[]): number[] {
 }
 
 /** Returns the ticks of a linear axis: four or five steps from 0. */
-export function linearTicks(values: readonly number[]): number[] {
+function linearTicks(values: readonly number[]): number[] {
   const most = Math.max(...values);
   const power = 10 ** Math.floor(Math.log10(most / 4));
   const step = power * ([1, 2, 2.5, 5, 10].find((times) => power * times * 5 >= most) ?? 10);
@@ -57,7 +57,7 @@ const SUFFIXES = [
   [1e3, 'k'],
 ] as const;
 
-export function shortNumber(value: number): string {
+function shortNumber(value: number): string {
   const [unit, suffix] = SUFFIXES.find(([least]) => value >= least) ?? [1, ''];
   return `${Number((value / unit).toPrecision(3))}${suffix}`;
 }

@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PROGRAM, readArguments } from '../../src/cli/command.ts';
 import { loadCommands, runCommandLine } from '../../src/cli/command-line.ts';
 import { EXIT_CODES } from '../../src/cli/errors.ts';
-import { manifest, root } from '../helpers/package-files.ts';
+import { manifest } from '../helpers/package-files.ts';
 import { fakeTerminal, runCommand } from '../helpers/terminal.ts';
 
 const commands = await loadCommands();
@@ -89,13 +87,5 @@ describe.each(Object.entries(commands))('the help of %s', (name, command) => {
     for (const call of own) {
       expect(() => readArguments(call.slice(words.length), command)).not.toThrow();
     }
-  });
-
-  it('is in docs/command-line.md', () => {
-    // Run `npm run docs` and commit it.
-    const page = readFileSync(join(root, 'docs/command-line.md'), 'utf8');
-    expect(page).toContain(command.summary);
-    expect(page).toMatch(new RegExp(`^#+ ${name}$`, 'm'));
-    expect(page).toContain(command.usage && `\`${PROGRAM} ${name} ${command.usage}\``);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { received } from '../../src/contract/index.ts';
 import { verify } from '../../src/webhook/signature.ts';
-import { hang, redirect, reset, respond, startReceiver } from '../helpers/receiver.ts';
+import { hang, reset, respond, startReceiver } from '../helpers/receiver.ts';
 import { type FakeTerminalOptions, runCommand, startCommand } from '../helpers/terminal.ts';
 
 const SECRET = 'secret-of-the-test';
@@ -99,13 +99,6 @@ describe('test', () => {
     await using receiver = await startReceiver({ script: [respond({ status: 700 })] });
     const { stdout } = await test([receiver.url]);
     expect(stdout.trimEnd().split('\n')).toHaveLength(2);
-  });
-
-  it('does not follow a redirect', async () => {
-    await using target = await startReceiver();
-    await using receiver = await startReceiver({ script: [redirect(307, target.url)] });
-    expect((await test([receiver.url])).exitCode).toBe(1);
-    expect(target.requests).toHaveLength(0);
   });
 
   it('explains that nothing listens at the port', async () => {

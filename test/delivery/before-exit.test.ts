@@ -58,15 +58,6 @@ describe('a process with nothing else to do', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('waits no longer than that takes', async () => {
-    const { state, exit, flushes, clock } = start(500);
-    Object.assign(state, { pending: 1, acceptedCount: 1 });
-    exit();
-    flushes[0]?.end();
-    await clock.advance(0);
-    expect(clock.pending).toBe(0);
-  });
-
   test('waits once for each lot of messages, so that it ends', async () => {
     const { state, exit, flushes, clock } = start(500);
     Object.assign(state, { pending: 2, acceptedCount: 2 });

@@ -185,13 +185,6 @@ describe('a message that fails', () => {
     });
   });
 
-  test('keeps its message_id over its attempts, also one that was made for it', async () => {
-    const { message_id: _, ...draft } = DRAFTS['event to send'];
-    const played = await play({ messages: [draft, draft], steps: [500, 200] });
-    expect(posts(played)).toEqual(['0: new-1 new-2 (0)', '500: new-1 new-2 (1)']);
-    expect(played.report.delivered).toEqual(['new-1', 'new-2']);
-  });
-
   test('does not hold back other requests', async () => {
     const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)];
     const played = await play({ messages, steps: [500, 500, 200], postMs: 300 });
@@ -522,30 +515,11 @@ describe('the poster', () => {
   });
 });
 
-/** A receiver that needs 14 ms for each message, and an attempt with a deadline. */
-const slow = (deadlineMs: number, elapse: (ms: number) => void) => (posted: Posted) => {
-  const ms = posted.messages.length * 14;
-  elapse(Math.min(ms, deadlineMs));
-  return ms > deadlineMs ? ('deadline' as const) : 200;
-};
-
 /** A receiver that refuses a request with this message. */
 const refusing =
   (id: string) =>
   ({ messages }: Posted) =>
     messages.some((message) => message['message_id'] === id) ? 400 : 200;
-
-describe('a receiver that needs its time for each message', () => {
-  test('is sent fewer messages after each deadline, and gets all of them', async () => {
-    const clock = recordingClock();
-    const steps = slow(3000, (ms) => clock.elapse(ms));
-    const { report, poster } = await play({ messages: batch(1000), steps, on: clock });
-    expect(report.ok).toBe(true);
-    const counts = poster.posts.map(({ messages }) => messages.length);
-    expect(counts.slice(0, 4)).toEqual([1000, 500, 250, 125]);
-    expect(Math.max(...counts.slice(3))).toBe(125);
-  });
-});
 
 describe('a limit that was learned', () => {
   test('holds for all applications, and grows for all', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { EVENT_WORDS, FIELD_TABLE } from '../../scripts/pages/event-words.ts';
 import { type DeliveryEventName, EVENT_TABLE } from '../../src/delivery/events.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { ClaimRequest, MessageQueue } from '../../src/queue/queue.ts';
@@ -302,27 +301,6 @@ const STORIES: Readonly<Record<string, Story>> = {
       ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
     ],
   },
-  'a queue that fails at a release': {
-    start: () => {
-      let asked = 0;
-      const settings = (): object => {
-        asked += 1;
-        const names = { name: '', environment: '' };
-        return asked < 3 ? names : { ...names, url: ENGINE_URL, secret: ENGINE_SECRET };
-      };
-      return startEngine({
-        destination: { settings },
-        options: (clock) => ({ queue: failingOnce('release', clock) }),
-      });
-    },
-    published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
-      ['destination-missing', { ...shop, waitMs: 5000, because: 'unknown' }],
-      ['queue-failed', { operation: 'release', retryInMs: 100, errorCode: 'ENOSPC' }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
-    ],
-  },
   'a queue that fails when a destination is closed, and is asked again': {
     start: () =>
       startEngine({
@@ -395,14 +373,5 @@ describe('the table of events', () => {
     expect(JSON.stringify(await publishedByAll())).not.toMatch(
       /hunter2|horse|receiver|secret word/,
     );
-  });
-
-  test('explains events, fields and words in a clause each', () => {
-    const words = Object.values({ ...EVENT_WORDS, fields: FIELD_TABLE });
-    const meanings = [
-      ...words.flatMap(Object.values<string>),
-      ...Object.values(EVENT_TABLE).map(({ when }) => when),
-    ];
-    expect(meanings.filter((meaning) => !/^[^\n|A-Z][^\n|]*[^.]$/.test(meaning))).toEqual([]);
   });
 });

@@ -100,27 +100,6 @@ describe('a queue that fails', () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  test('at claiming is asked again, and nothing is lost', async () => {
-    const { sender, clock, poster, published } = startEngine({
-      options: (time) => {
-        const { queue, fail } = createFailingQueue(createMemoryQueue({}, time));
-        fail('claim', 2);
-        return { queue };
-      },
-    });
-    await sender.send(messages(3));
-    const flushed = await clock.runUntilSettled(sender.flush());
-    expect(flushed).toEqual({ ...NONE, delivered: 3 });
-    expect(poster.posts.map(({ messages: sent }) => sent.length)).toEqual([3]);
-    const failures = published.flatMap(([name, event]) => (name === 'queue-failed' ? [event] : []));
-    expect(failures).toMatchObject([{ operation: 'claim' }, { operation: 'claim' }]);
-    const [first, second] = failures.map((event) => event['retryInMs']);
-    expect(first).toBeGreaterThanOrEqual(100);
-    expect(first).toBeLessThanOrEqual(125);
-    expect(second).toBeGreaterThanOrEqual(500);
-    expect(second).toBeLessThanOrEqual(625);
-  });
-
   test('whose answer to a settling is lost does not leave a flush waiting for ever', async () => {
     const { sender, receiver, loseAnswer, published } = await openFailing();
     loseAnswer('settle');

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
-import { deferred } from '../../src/runtime/deferred.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
-import { ENGINE_SECRET, ENGINE_URL, openEngine, startEngine } from '../helpers/fake-engine.ts';
+import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
 import { wrapQueue } from '../helpers/queues.ts';
-import { createSeededRandom } from '../helpers/seeded-random.ts';
 import { message, messages, NONE } from '../helpers/sender.ts';
 
 const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
@@ -32,74 +30,6 @@ test('settings that are not answered hold up no other destination for longer tha
     ['attempt-settled', { applicationId: 'healthy', outcome: 'delivered' }],
   ]);
   expect((await sender.stats()).inFlight).toEqual({ active: 0, waiting: 1 });
-});
-
-// The first has its settings in time, and waits for its response.
-test('requests whose settings came late are active again, no more than the limit at a time', async () => {
-  const clock = createFakeClock();
-  const answers: (() => void)[] = [];
-  let isLate = false;
-  let posts = 0;
-  const settings = async (id: string) => {
-    if (isLate && id !== 'a') await new Promise<void>((resolve) => answers.push(resolve));
-    return shop;
-  };
-  const post = async () => {
-    posts += 1;
-    await clock.sleep(500);
-    const timings = { totalMs: 500 };
-    return { kind: 'response', status: 200, retryAfter: undefined, timings } as const;
-  };
-  const sender = openEngine(
-    { settings, maxActiveRequests: 2, maxWaitingRequests: 8, lateAfterMs: 50 },
-    { clock, post, random: createSeededRandom(1) },
-  );
-  await sender.send(['a', 'b', 'c', 'd', 'e'].map((id) => message(id, id)));
-  isLate = true;
-  await clock.advance(200);
-  expect((await sender.stats()).inFlight).toEqual({ active: 0, waiting: 5 });
-  for (const answer of answers.splice(0)) answer();
-  await clock.advance(1);
-  expect(posts).toBe(3);
-  expect((await sender.stats()).inFlight).toEqual({ active: 2, waiting: 3 });
-  await clock.advance(60);
-  expect(posts).toBe(5);
-  expect((await sender.stats()).inFlight).toEqual({ active: 2, waiting: 3 });
-  await clock.advance(60);
-  expect((await sender.stats()).inFlight).toEqual({ active: 0, waiting: 5 });
-});
-
-test('a request whose settings came late makes way for one to an untried destination', async () => {
-  const clock = createFakeClock();
-  const answer = deferred();
-  let isLate = false;
-  const settings = async (id: string) => {
-    if (isLate && id === 'a') await answer.promise;
-    return shop;
-  };
-  const posts: string[] = [];
-  const post = async ({ body }: { readonly body: Buffer }) => {
-    const [{ message_id: id }] = JSON.parse(body.toString()) as [{ message_id: string }];
-    posts.push(id);
-    await clock.sleep(500);
-    const timings = { totalMs: 500 };
-    return { kind: 'response', status: 200, retryAfter: undefined, timings } as const;
-  };
-  const sender = openEngine(
-    { settings, maxActiveRequests: 2, maxWaitingRequests: 1, lateAfterMs: 50, deadlineMs: 1000 },
-    { clock, post },
-  );
-  await sender.send([message('m-0', 'a')]);
-  await clock.advance(1000);
-  await sender.send([message('m-1', 'a')]);
-  isLate = true;
-  await clock.advance(60);
-  await sender.send([message('m-2', 'b')]);
-  await clock.advance(10);
-  expect(posts).toEqual(['m-0']);
-  answer.resolve();
-  await clock.advance(1);
-  expect(posts).toEqual(['m-0', 'm-1', 'm-2']);
 });
 
 test('the wait for a rate limit is taken of the lease', async () => {

@@ -3,11 +3,8 @@ import {
   applicationsOf,
   batches,
   GENEROUS_TIMEOUT,
-  ids,
   listen,
   message,
-  messages,
-  NONE,
   openReceiver,
   openSender,
   SECRET,
@@ -48,44 +45,6 @@ describe('addresses', () => {
         path: ['network'],
         message: expect.stringContaining("network: 'allow-private'"),
       }),
-    );
-  });
-
-  test('that a name leads to are refused by default; the message waits and dies at the horizon', async () => {
-    const published = listen();
-    const receiver = await openReceiver();
-    const sender = openSender({
-      url: receiver.url.replace('127.0.0.1', 'localhost'),
-      secret: SECRET,
-      // As where no option says anything.
-      network: undefined as never,
-      schedule: { delaysMs: [20], repeatLast: true, horizonMs: 60 },
-      openAfterFailures: 1000,
-    });
-    await sender.send(messages(2));
-    expect(await sender.flush()).toEqual({
-      ...NONE,
-      dead: 2,
-      failures: [
-        {
-          applicationId: 'shop-1',
-          failure: 'address-refused',
-          detail: expect.stringContaining("network: 'allow-private'"),
-        },
-      ],
-    });
-    expect(receiver.connectionCount).toBe(0);
-    const settled = published.of('attempt-settled');
-    expect(settled.map(({ failure, outcome }) => [failure, outcome])).toEqual(
-      settled.map(() => ['address-refused', 'later']),
-    );
-    expect((await sender.deadLetters()).items).toMatchObject(
-      ids(2).map((message_id) => ({
-        message_id,
-        reason: 'horizon-passed',
-        failure: 'address-refused',
-        sends: settled.length,
-      })),
     );
   });
 });

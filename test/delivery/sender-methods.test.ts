@@ -7,7 +7,6 @@ import {
   ids,
   message,
   messages,
-  NONE,
   openReceiver,
   openSender,
   rejection,
@@ -15,44 +14,7 @@ import {
   senderTo,
 } from '../helpers/sender.ts';
 
-const SOON = { schedule: { delaysMs: [5, 5, 5, 5, 5] } } as const;
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
-
-describe('a destination that answers 410 twice', () => {
-  const CLOSING = { ...SOON, goneConfirmMs: 0 } as const;
-
-  test('is closed: waiting messages die and new ones are skipped, until `reopen`', async () => {
-    // As long as it takes: the second 410 may come within the millisecond of the first.
-    let isGone = true;
-    const receiver = await openReceiver({
-      script: () => (isGone ? { status: 410 } : undefined),
-    });
-    const sender = senderTo(receiver, { ...CLOSING, goneConfirmMs: 1, cautiousMaxMessages: 1 });
-    await sender.send(messages(3));
-    expect(await sender.flush()).toEqual({
-      ...NONE,
-      dead: 3,
-      failures: [{ applicationId: 'shop-1', status: 410 }],
-    });
-    expect((await sender.deadLetters()).items.map(({ reason }) => reason)).toEqual(
-      Array(3).fill('destination-closed'),
-    );
-    const { applications } = await sender.stats();
-    expect(applications.get('shop-1')).toMatchObject({ health: 'closed', dead: 3 });
-    expect(await sender.send([message('late')])).toEqual({
-      accepted: [],
-      skipped: [{ index: 0, applicationId: 'shop-1', reason: 'destination-closed' }],
-    });
-    expect(await sender.replay()).toBe(0);
-
-    isGone = false;
-    await sender.reopen('shop-1');
-    expect(await sender.replay()).toBe(3);
-    await sender.send([message('later')]);
-    await sender.flush();
-    expect(receiver.acceptedCounts()).toEqual(new Map([...ids(3), 'later'].map((id) => [id, 1])));
-  });
-});
 
 describe('roles', () => {
   test('that share a queue: one accepts without URL or secret, the other delivers', async () => {

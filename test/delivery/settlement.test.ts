@@ -44,41 +44,6 @@ describe('after an attempt', () => {
     });
   });
 
-  test('that failed the messages are due again, and the destination is failing', () => {
-    expect(settleAfter({ messages: [null, null], result: failed('dns') })).toEqual({
-      outcome: 'later',
-      results: [retry(5000, 1), retry(5000, 1)],
-      state: {
-        health: 'failing',
-        maxMessages: 100,
-        maxBytes: 1_048_574,
-        pauseMs: 0,
-        circuitBreaker: { ...BREAKER, health: 'failing', failures: 1 },
-      },
-      changes: [],
-    });
-  });
-
-  test('that asks for a pause messages and destination wait', () => {
-    const settlement = settleAfter({ result: answered(429), retryAfterMs: 9000 });
-    expect(settlement).toMatchObject({
-      outcome: 'pause',
-      results: [retry(9000, 1)],
-      state: { health: 'failing', pauseMs: 9000 },
-      changes: ['paused'],
-    });
-  });
-
-  test('that was too large there are halves, and a budget of half the bytes', () => {
-    const settlement = settleAfter({ messages: [null, null, null], result: answered(413) });
-    expect(settlement).toMatchObject({
-      outcome: 'smaller',
-      results: [1, 2, 3].map(() => ({ kind: 'retry', afterMs: 0, maxMessages: 1 })),
-      state: { health: 'untried', maxBytes: 198, maxMessages: 100 },
-      changes: [],
-    });
-  });
-
   test('the policy says which body is large', () => {
     const refused = { messages: [null, null], result: answered(403) };
     expect(settleAfter({ ...refused, policy: { largeBodyBytes: 399 } }).outcome).toBe('smaller');

@@ -141,14 +141,6 @@ describe('flush of a queue that another process shares', () => {
 });
 
 describe('close', () => {
-  test('delivers the messages that waited when the sender opened the queue, and counts them', async () => {
-    const scene = await openedQueue();
-    await scene.other.enqueue(300);
-    const { sender, clock } = start(scene);
-    const counts = { delivered: 300, dead: 0, discarded: 0, remaining: 0, returned: [] };
-    expect(await clock.runUntilSettled(sender.close())).toEqual(counts);
-  });
-
   test('counts messages that other processes have accepted since, and those that it returns', async () => {
     const scene = await openedQueue();
     const { sender, clock } = startEngine({

@@ -135,19 +135,6 @@ test('the counts of a tracker hold every message that was settled here, of any s
 });
 
 describe('a watch', () => {
-  test('is over when all that was accepted before it is settled', async () => {
-    const tracker = tracking(3);
-    const watch = tracker.watch();
-    expect(watch.counts).toEqual({ ...NONE, pending: 3 });
-    tracker.settled(3, 'delivered');
-    tracker.settled(1, 'dead');
-    expect(await isDone(watch.done)).toBe(false);
-    expect(watch.counts).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 1 });
-    tracker.settled(2, 'discarded');
-    expect(await isDone(watch.done)).toBe(true);
-    expect(watch.counts).toEqual({ ...NONE, delivered: 1, dead: 1, discarded: 1, pending: 0 });
-  });
-
   test('does not wait for what is accepted later, even with a lower sequence', async () => {
     const tracker = emptyTracker();
     accept(tracker, 2);

@@ -61,13 +61,6 @@ describe('a file by path', () => {
     expect(await writer.stats()).toMatchObject({ written: 2, pending: 0, failed: 0 });
   });
 
-  test('keeps its content', () => {
-    const path = join(temporaryFolder(), 'events.log');
-    writeFileSync(path, 'kept\n');
-    createLogWriter({ destination: path }).write(smallRecord('one'));
-    expect(readFileSync(path, 'utf8')).toBe(`kept\n${line('one')}`);
-  });
-
   test('gets a line feed first, once, if a crash tore its last line', () => {
     const path = join(temporaryFolder(), 'events.log');
     writeFileSync(path, '{"torn":');

@@ -233,14 +233,6 @@ describe('the joined files', () => {
   });
 });
 
-describe('the package', () => {
-  it('has a changelog entry for its version or [Unreleased]', () => {
-    expect(read('CHANGELOG.md')).toMatch(
-      new RegExp(`^## \\[(?:Unreleased|${manifest.version.replaceAll('.', '\\.')})\\]`, 'm'),
-    );
-  });
-});
-
 describe('the error codes', () => {
   const codes = Object.keys(ERROR_TABLE);
 

@@ -125,7 +125,6 @@ describe('the sources', () => {
 
 describe('the check of imports', () => {
   it.each([
-    ['an allowed folder', 'log/a.ts', "export { b } from '../runtime/clock.ts';"],
     ['a file of the same row', 'queue/sqlite/a.ts', "import { b } from '../sqlite.ts';"],
     ['a name in a comment', 'contract/a.ts', " * import { b } from 'pino';"],
   ])('accepts %s', (_, path, text) => {
@@ -133,11 +132,7 @@ describe('the check of imports', () => {
   });
 
   it.each([
-    ['a forbidden package', 'contract/a.ts', "import pino from 'pino';", 'pino'],
-    ['another queue', 'queue/sqlite/a.ts', "import { b } from '../memory.ts';", '../memory.ts'],
-    ['the root index.ts', 'webhook/a.ts', "import { b } from '../index.ts';", '../index.ts'],
     ['a type', 'webhook/a.ts', "import type {\n  Pool,\n} from 'pg';", 'pg'],
-    ['a dynamic import', 'webhook/a.ts', "const b = await import('zod');", 'zod'],
     ['a computed name', 'webhook/a.ts', 'const b = await import(name);', 'a computed name'],
   ])('refuses %s', (_, path, text, name) => {
     expect(refusedIn(path, text)).toEqual([`${path} may not import ${name}`]);

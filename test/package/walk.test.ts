@@ -25,8 +25,4 @@ describe('the walk of an event', () => {
   it.each(steps)('finds $name in src/$file', ({ name, file }) => {
     expect(has(sources.get(file) ?? '', name)).toBe(true);
   });
-
-  it.each(['missing', 'A.missing', 'Missing.b'])('does not find %s', (name) => {
-    expect(has('export class A {\n  b(): void {}\n}\n', name)).toBe(false);
-  });
 });

@@ -98,33 +98,3 @@ test.each(['express', 'express4'])(
     });
   },
 );
-
-test.each([
-  ['without an error handler', false],
-  ['the handler handles', true],
-])('another rejection that %s stays unhandled in Express 4', async (_who, isHandled) => {
-  const program = (lines: readonly string[]) => `
-import express from 'express4';
-import { captureRequests } from 'security-event-delivery/express';
-
-const app = express();
-${lines.join('\n')}
-app.get('/', (request, response) => {
-  const served = Promise.resolve().then(() => {
-    throw new Error('of the application');
-  });
-  ${isHandled ? 'served.catch((error) => response.status(500).send(error.message));' : ''}
-  return served;
-});
-const server = app.listen(0, '127.0.0.1', async () => {
-  const response = await fetch(\`http://127.0.0.1:\${server.address().port}/\`);
-  console.log(response.status, await response.text());
-  server.close();
-});
-`;
-  const without = await runApplication(program([]));
-  const captured = await runApplication(program(['app.use(captureRequests());']));
-  expect(captured.exitCode).toBe(isHandled ? 0 : 1);
-  expect(captured.stdout).toBe(isHandled ? '500 of the application\n' : '');
-  expect([captured.exitCode, captured.stdout]).toEqual([without.exitCode, without.stdout]);
-});

@@ -3,7 +3,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -232,15 +231,6 @@ describe('dead list of a path without a queue', () => {
       outcome(3, '', `security-events: ${path} contains no queue\n`),
     );
     expect([statSync(path).mode, readdirSync(folder)]).toEqual(before);
-  });
-
-  test('refuses a file of another program, and does not change it', async () => {
-    const file = join(temporaryFolder(), 'notes.txt');
-    writeFileSync(file, 'mine');
-    const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--sqlite', file]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain('The queue file belongs to another program');
-    expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 });
 

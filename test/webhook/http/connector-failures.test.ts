@@ -1,6 +1,5 @@
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
-import { Worker } from 'node:worker_threads';
 import { buildConnector } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
@@ -84,7 +83,6 @@ describe('a name with several addresses', () => {
 describe('the connect deadline', () => {
   const network = 'allow-private';
   const timedOut = { code: 'UND_ERR_CONNECT_TIMEOUT', message: 'no connection within 60 ms' };
-
   test('is 5 s by default, and its timer ends with the connection (D76)', async () => {
     const waits: { ms: number; signal: AbortSignal | undefined }[] = [];
     const clock = clockWhoseSleep((ms, signal) => {
@@ -145,40 +143,8 @@ describe('the connect deadline', () => {
     expect(await post(`https://127.0.0.1:${receiver.port}/`, agent)).toMatchObject(timedOut);
     await receiver.idle();
   });
-
-  test.runIf(process.platform === 'linux')('covers TCP, and destroys the socket', async () => {
-    const { port, stop } = await startFullListener();
-    onTestFinished(stop);
-    const fillers: net.Socket[] = [];
-    for (let count = 0; count < 8; count += 1) {
-      fillers.push(net.connect(port, '127.0.0.1').on('error', () => {}));
-    }
-    onTestFinished(() => {
-      for (const filler of fillers) filler.destroy();
-    });
-    const sockets: net.Socket[] = [];
-    watchSockets((socket) => sockets.push(socket));
-    const agent = guardedAgent({ network, connectTimeoutMs: 60 });
-    expect(await post(`http://127.0.0.1:${port}/`, agent)).toMatchObject(timedOut);
-    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
-  });
 });
 
 function clockWhoseSleep(sleep: Clock['sleep']): Clock {
   return { ...systemClock, now: () => 0, monotonicMs: () => 0, sleep, idle: sleep };
-}
-
-/** Listens but never accepts. When its backlog is full, connections hang. */
-async function startFullListener() {
-  const worker = new Worker(
-    `const { parentPort } = require('node:worker_threads');
-     const server = require('node:net').createServer();
-     server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-       parentPort.postMessage(server.address().port);
-       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-     });`,
-    { eval: true },
-  );
-  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
-  return { port, stop: () => void worker.terminate() };
 }

@@ -58,12 +58,6 @@ describe('TLS', () => {
     expect(handshakes).toEqual([]);
   });
 
-  test('fails if the peer does not speak TLS', async () => {
-    const canary = await openReceiver({ onConnection: (socket) => socket.end('hello\r\n') });
-    const code = await codeOf(`https://127.0.0.1:${canary.port}/`, guardedAgent({ network }));
-    expect(code).toMatch(/^(ERR_SSL_|EPROTO)/);
-  });
-
   describe('with TLS defaults of the host', () => {
     test('requires TLS 1.2 even if the host allows 1.1', async () => {
       setDefaults('TLSv1');

@@ -57,19 +57,6 @@ describe("under 'public'", () => {
     expect([canary.connectionCount, canaryV6?.connectionCount ?? 0]).toEqual([0, 0]);
   });
 
-  test('is tested with at least sixty spellings', () => {
-    expect(new Set(refused.map(([spelling]) => spelling)).size).toBe(refused.length);
-    expect(refused.length).toBeGreaterThanOrEqual(60);
-  });
-
-  test('does not look up addresses', async () => {
-    const { lookups, lookup } = stubResolver({ '127.0.0.1': [PUBLIC], '::1': [PUBLIC] });
-    const agent = guardedAgent({ network: 'public', lookup });
-    expect(await codeOf(`http://127.0.0.1:${canary.port}/`, agent)).toBe('ERR_ADDRESS_REFUSED');
-    expect(await codeOf(`http://[::1]:${canary.port}/`, agent)).toBe('ERR_ADDRESS_REFUSED');
-    expect(lookups).toEqual([]);
-  });
-
   test.each(INVALID_URLS)('never receives %j, which is not a URL', async (spelling) => {
     const { lookups, lookup } = stubResolver(NAMES);
     const url = spelling.replace('PORT', `${canary.port}`);
