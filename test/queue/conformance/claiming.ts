@@ -2,14 +2,36 @@
 import { describe, expect, test } from 'vitest';
 import type { QueueEntry } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DELIVERED, entryOf, INITIAL, isClaim, Trial } from './trial.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, isClaim, Trial } from './trial.ts';
 
 export function describeClaiming(harness: QueueHarness): void {
   describe('a claim', () => {
-    test('holds one message at least', async () => {
+    test.each([
+      { title: 'all that is within the limits', sizes: [10, 20, 30], maxBytes: 60, claimed: 3 },
+      { title: 'no more bytes than the limit', sizes: [20, 20, 20], maxBytes: 59, claimed: 2 },
+      { title: 'one message at least', sizes: [100, 1], maxBytes: 60, claimed: 1 },
+      {
+        title: 'nothing behind one that does not fit',
+        sizes: [1, 99, 1],
+        maxBytes: 60,
+        claimed: 1,
+      },
+    ])('holds $title of the request or the state', async ({ sizes, maxBytes, claimed }) => {
       const trial = await Trial.start(harness);
-      await trial.queue.enqueue([entryOf('one'), entryOf('one')]);
-      expect((await trial.claim({ maxMessages: 0 })).messages).toHaveLength(1);
+      await trial.queue.enqueue(sizes.map((sizeBytes) => entryOf('one', { sizeBytes })));
+      const byRequest = await trial.claim({ maxBytes });
+      await trial.settle(byRequest, trial.retry(0), { maxBytes });
+      const byState = await trial.claim();
+      expect([byRequest, byState].map(({ messages }) => messages.length)).toEqual([
+        claimed,
+        claimed,
+      ]);
+    });
+
+    test('holds one message where the request allows none', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a', 'b');
+      expect(idsOf(await trial.claim({ maxMessages: 0 }))).toEqual(['a']);
     });
 
     test('has each message as it was accepted, byte by byte', async () => {
@@ -54,6 +76,21 @@ export function describeClaiming(harness: QueueHarness): void {
       expect(trial.units(second.messages[0]?.ageMs)).toBe(5);
       expect(trial.units(second.nowMs - first.nowMs)).toBe(4);
       expect(second.id).not.toBe(first.id);
+    });
+
+    test.each([
+      { own: [undefined, undefined, 2, undefined], claimed: 2, when: 'joining would pass it' },
+      { own: [undefined, undefined, 3, undefined], claimed: 3, when: 'joining reaches it' },
+      { own: [2, 4, undefined, undefined], claimed: 2, when: 'one that joins allows more' },
+      { own: [undefined, 1, undefined, undefined], claimed: 1, when: 'the second goes alone' },
+    ])("keeps a message's own limit where $when", async ({ own, claimed }) => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a', 'b', 'c', 'd');
+      const results = own.map((maxMessages) =>
+        trial.retry(0, maxMessages === undefined ? {} : { maxMessages }),
+      );
+      await trial.settle(await trial.claim(), results);
+      expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c', 'd'].slice(0, claimed));
     });
 
     test('is the only live one of its application when many are made at once', async () => {

@@ -23,7 +23,7 @@ const anyResult = fc.oneof(
 );
 
 const anyState = fc.record({
-  health: fc.constantFrom(...HEALTH, ...HEALTH, 'closed' as const),
+  health: fc.constantFrom(...HEALTH, 'closed' as const),
   maxMessages: fc.constantFrom(1, 3, 1000, 1000),
   maxBytes: fc.constantFrom(100, 250, 100_000),
   circuitBreaker: fc.nat({ max: 9 }),
