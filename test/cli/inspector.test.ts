@@ -388,9 +388,7 @@ describe('sending again', () => {
     expect(await resend(page, 1)).toMatchObject({ status: 404 });
     expect(
       await post(`${page}other`, '', { headers: { origin: new URL(page).origin } }),
-    ).toMatchObject({
-      status: 404,
-    });
+    ).toMatchObject({ status: 404 });
   });
 });
 

@@ -23,9 +23,7 @@ it('the program signs standard input, prints only the signature and exits', asyn
 });
 
 it('a reader that leaves is no failure', async () => {
-  const child = spawn(process.execPath, [main, '--help'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(process.execPath, [main, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
   // Closed before the program starts, so its first write fails.
   child.stdout.destroy();
   let stderr = '';

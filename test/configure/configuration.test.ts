@@ -362,11 +362,7 @@ describe('rotateSecret', () => {
   test('keeps the current secret for another day', async () => {
     const { configuration, stored, clock } = keep(withShop());
     const from = new Date(clock.now() + 24 * HOUR_MS);
-    expect(await configuration.rotateSecret('shop')).toEqual({
-      secret: NEW_1,
-      from,
-      warnings: [],
-    });
+    expect(await configuration.rotateSecret('shop')).toEqual({ secret: NEW_1, from, warnings: [] });
     expect(stored().applications['shop']?.secret).toEqual({
       current: SAVED_SECRET,
       next: NEW_1,
@@ -407,10 +403,7 @@ describe('rotateSecret', () => {
     await configuration.rotateSecret('shop');
     await clock.advance(24 * HOUR_MS);
     await configuration.rotateSecret('shop');
-    expect(stored().applications['shop']?.secret).toMatchObject({
-      current: NEW_1,
-      next: NEW_2,
-    });
+    expect(stored().applications['shop']?.secret).toMatchObject({ current: NEW_1, next: NEW_2 });
   });
 
   test('accepts the last time that can be stored', async () => {

@@ -398,10 +398,7 @@ describe('the lock of another writer', () => {
       if (token === 'living') tokens.push(token);
       if (tokens.length === 3) await nodeFiles.unlink(lock);
     };
-    const store = fileStore(fileIn(path), {
-      ...system({ rename }),
-      clock: { ...clock, sleep },
-    });
+    const store = fileStore(fileIn(path), { ...system({ rename }), clock: { ...clock, sleep } });
     await store.update(() => 'new');
     expect(tokens).toEqual(['living', 'living', 'living']);
     expect(readdirSync(path)).toEqual(['settings.json']);

@@ -41,10 +41,7 @@ const withOptions = (options: unknown) => ({
 
 const recordWith = (identifiers: unknown) => ({
   ...RECORDS.attack,
-  context: {
-    ...RECORDS.attack.context,
-    actor: { ...RECORDS.attack.context.actor, identifiers },
-  },
+  context: { ...RECORDS.attack.context, actor: { ...RECORDS.attack.context.actor, identifiers } },
 });
 
 const cyclic = (): object => {

@@ -4,11 +4,7 @@ import { afterPassed, afterTooLarge, type Budget, startBudget } from '../../src/
 
 const LIMITS = { max: 10_000, growAfterSuccesses: 3, growth: 0.1 };
 
-const budget = (max: number, passed = 0, successes = 0): Budget => ({
-  max,
-  passed,
-  successes,
-});
+const budget = (max: number, passed = 0, successes = 0): Budget => ({ max, passed, successes });
 
 describe('a body that was refused for its size leaves', () => {
   test.each<[string, Budget, number, Budget]>([

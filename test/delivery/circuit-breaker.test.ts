@@ -256,9 +256,7 @@ describe('a receiver that asks for a pause', () => {
           const { pauseMs } = follow(
             {},
             { outcome: 'pause', retryAfterMs },
-            {
-              random: () => chance,
-            },
+            { random: () => chance },
           );
           expect(pauseMs).toBeGreaterThanOrEqual(retryAfterMs);
           expect(pauseMs).toBeLessThanOrEqual(retryAfterMs * 1.25);
@@ -303,11 +301,7 @@ describe('a body that was too large', () => {
     '(%s) teaches the budget and is no failure',
     (outcome) => {
       expect(follow({ missing: 1, failures: 2 }, { outcome, bodyBytes: 8000 })).toEqual({
-        breaker: {
-          ...BREAKER,
-          failures: 2,
-          bytes: { max: 4000, passed: 0, successes: 0 },
-        },
+        breaker: { ...BREAKER, failures: 2, bytes: { max: 4000, passed: 0, successes: 0 } },
         pauseMs: 0,
         changes: [],
       });

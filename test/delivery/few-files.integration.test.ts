@@ -49,10 +49,7 @@ test.skipIf(process.platform !== 'linux')(
     const { code, stdout, stderr } = await waitForExit(child);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const result = JSON.parse(stdout) as { readonly senderFiles: number };
-    expect(result).toMatchObject({
-      delivered: APPLICATIONS - SILENT,
-      failures: ['deadline'],
-    });
+    expect(result).toMatchObject({ delivered: APPLICATIONS - SILENT, failures: ['deadline'] });
     expect(receiver.served()).toBe(APPLICATIONS - SILENT);
     // Half of the files are left to the host: see withinOpenFiles in src/delivery/slots.ts.
     expect(receiver.mostOpen()).toBeLessThanOrEqual(MAX_FILES / 2);

@@ -59,11 +59,7 @@ test.each([
 });
 
 test('a lease that the queue does not extend is over: nothing is sent under it', async () => {
-  const { clock, sender, posts, fail } = start({
-    leaseMs: 20_001,
-    settingsMs: 9000,
-    postMs: 1000,
-  });
+  const { clock, sender, posts, fail } = start({ leaseMs: 20_001, settingsMs: 9000, postMs: 1000 });
   fail('extend', 6);
   const startedAt = clock.monotonicMs();
   await sender.send(messages(1));

@@ -54,10 +54,7 @@ describe('the options of a sender', () => {
       dialect: 'strict',
       v1Aliases: false,
       lingerMs: 0,
-      policy: {
-        ...DEFAULT_POLICY,
-        schedule: { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS },
-      },
+      policy: { ...DEFAULT_POLICY, schedule: { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS } },
       slots: { maxActiveRequests: 64, maxWaitingRequests: 1024 },
       lateAfterMs: 50,
       leaseMs: 60_000,

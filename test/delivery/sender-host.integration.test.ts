@@ -44,9 +44,7 @@ describe.concurrent('a process', TIMEOUT, () => {
       'waits for a flush',
       FAILING_ONCE,
     );
-    expect(printed).toEqual({
-      flushed: { ...NONE, delivered: 2 },
-    });
+    expect(printed).toEqual({ flushed: { ...NONE, delivered: 2 } });
     expect(batches(receiver)).toEqual([ids(2), ids(2)]);
   });
 

@@ -56,10 +56,7 @@ export type Settings = Readonly<Record<string, string>>;
 const MAX_TRIES = 1500;
 
 /** Functions that make a copy of a running server's data consistent. Version 15 renamed them. */
-const BACKUP = {
-  start: "pg_backup_start('standby', true)",
-  stop: 'pg_backup_stop(false)',
-};
+const BACKUP = { start: "pg_backup_start('standby', true)", stop: 'pg_backup_stop(false)' };
 const OLD_BACKUP = {
   start: "pg_start_backup('standby', true, false)",
   stop: 'pg_stop_backup(false, false)',

@@ -64,10 +64,7 @@ export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
   const out: string[] = [];
   const err: string[] = [];
   return {
-    input: {
-      isTerminal,
-      [Symbol.asyncIterator]: () => chunksOf(options.input, ending.signal),
-    },
+    input: { isTerminal, [Symbol.asyncIterator]: () => chunksOf(options.input, ending.signal) },
     output: output(out, options.onOutput),
     errors: output(err, options.onErrors),
     environment: options.environment ?? {},

@@ -57,10 +57,7 @@ async function configured(steps = Object.keys(STEPS) as (keyof typeof STEPS)[]) 
   const configuration = new StoredConfiguration(
     store,
     {},
-    {
-      clock: createFakeClock(),
-      newSecret: () => 'a secret of more than 16 bytes',
-    },
+    { clock: createFakeClock(), newSecret: () => 'a secret of more than 16 bytes' },
   );
   const answers: unknown[] = [];
   for (const step of steps) answers.push(await STEPS[step](configuration), text);

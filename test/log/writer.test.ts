@@ -100,10 +100,7 @@ describe('a record that breaks the contract', () => {
       payload: { ruleset: 'hunter2 hunter2' },
     });
     const error = thrownBy(() => writer.write(record));
-    expect(error).toMatchObject({
-      code: 'ERR_INVALID_RECORD',
-      path: ['payload', 'ruleset'],
-    });
+    expect(error).toMatchObject({ code: 'ERR_INVALID_RECORD', path: ['payload', 'ruleset'] });
     expect(Object.hasOwn(error, 'cause')).toBe(false);
     expect(error.issues).toEqual([
       { path: ['payload', 'ruleset'], message: expect.stringContaining('expected') as string },

@@ -37,10 +37,7 @@ async function exported() {
   const of = { applicationId: 'shop-1' };
   channel('security-event-delivery:destination-closed').publish(of);
   channel('security-event-delivery:stalled').publish({});
-  channel('security-event-delivery:rejected').publish({
-    channel: 'log',
-    code: 'ERR_WRITE_FAILED',
-  });
+  channel('security-event-delivery:rejected').publish({ channel: 'log', code: 'ERR_WRITE_FAILED' });
   channel('security-event-delivery:record-lost').publish({ reason: 'failed', count: 1 });
   createLogWriter({ destination: silent }).write(smallRecord());
   return metrics;

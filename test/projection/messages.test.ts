@@ -40,11 +40,7 @@ const checked = (message_type: string, message: object): unknown =>
   messageToSend('strict').parse({ message_type, message });
 
 describe('a security event', () => {
-  const fields = {
-    terms: findEventTerms('sql_injection'),
-    id: 'event-1',
-    url: 'urn:uuid:event-1',
-  };
+  const fields = { terms: findEventTerms('sql_injection'), id: 'event-1', url: 'urn:uuid:event-1' };
 
   test('contains the application, the terms and the address with its location', () => {
     const message = securityEvent(eventOf({}), fields);

@@ -166,10 +166,7 @@ const TABLE: Readonly<Record<string, Row>> = {
 };
 
 const recordOf = ({ event_name, payload }: Row) => ({
-  context: {
-    actor: { identifiers: { uid: 7 }, ip: IP, svc_identifier: null },
-    service: SERVICE,
-  },
+  context: { actor: { identifiers: { uid: 7 }, ip: IP, svc_identifier: null }, service: SERVICE },
   detected_at: AT,
   event_name,
   event_version: '1.0.0',

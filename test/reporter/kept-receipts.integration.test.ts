@@ -65,10 +65,7 @@ async function reported(webhook: object) {
   ]);
   await reporter.flush();
   await reporter.close();
-  return {
-    receipts,
-    weak: { reporter, payload, request } as const,
-  };
+  return { receipts, weak: { reporter, payload, request } as const };
 }
 
 async function released(webhook: object) {

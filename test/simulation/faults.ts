@@ -56,11 +56,7 @@ export const FAULTS = {
   none: answer(200),
   accepted: answer(202),
   slow: answer(200, [2100, 12_000]),
-  'endless-body': ({ latencyMs }) => ({
-    headersMs: latencyMs,
-    endMs: TOTAL_MS,
-    status: 200,
-  }),
+  'endless-body': ({ latencyMs }) => ({ headersMs: latencyMs, endMs: TOTAL_MS, status: 200 }),
   hang: broken('headers-timeout', HEADERS_MS),
   'hang-after-body': responseLost('headers-timeout', HEADERS_MS),
   deadline: responseLost('deadline', TOTAL_MS),

@@ -98,10 +98,7 @@ export class Simulation {
     const { batches, plannedActions, healedMs } = world.scenario;
     const events = [
       ...batches.map((batch) => ({ atMs: batch.atMs, run: () => this.#send(batch) })),
-      ...plannedActions.map((action) => ({
-        atMs: action.atMs,
-        run: () => perform(this, action),
-      })),
+      ...plannedActions.map((action) => ({ atMs: action.atMs, run: () => perform(this, action) })),
       { atMs: healedMs, run: () => {} },
     ].toSorted((a, b) => a.atMs - b.atMs);
     for (const { atMs, run } of events) {

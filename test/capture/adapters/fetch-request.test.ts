@@ -24,11 +24,7 @@ describe('fetchRequest', () => {
     };
     expect(requestOf(Object.freeze(request), Object.freeze(details))).toEqual({
       host: 'shop.example',
-      parameters: {
-        query: { b: 'c' },
-        json: { parsed: true },
-        other: { params: { id: '7' } },
-      },
+      parameters: { query: { b: 'c' }, json: { parsed: true }, other: { params: { id: '7' } } },
       path: '/a/7',
       port: 443,
       referer: null,

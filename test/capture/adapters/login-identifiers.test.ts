@@ -56,9 +56,7 @@ describe('triedIdentifiers', () => {
       'what is not secret',
       { username: `Bearer ${'x'.repeat(40)}` },
       'username',
-      {
-        username: 'Bearer [redacted]',
-      },
+      { username: 'Bearer [redacted]' },
     ],
     ['text that is cut', { username: 'n'.repeat(257) }, 'username', { username: 'n'.repeat(256) }],
   ])('are %s', (_what, body, field, identifiers) => {

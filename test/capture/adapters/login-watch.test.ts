@@ -101,11 +101,7 @@ describe('a strategy', () => {
   test('is no login if isLogin throws', () => {
     expect(
       outcome({ ...FORM, act: accept }, { watch: { isLogin: throwOfTheApplication } }),
-    ).toEqual({
-      reported: [],
-      gave: 'passport succeeded',
-      identifiers: { id: 7 },
-    });
+    ).toEqual({ reported: [], gave: 'passport succeeded', identifiers: { id: 7 } });
   });
 });
 

@@ -136,10 +136,7 @@ const anyIpv6 = fc.ipV6().filter((text) => !text.includes('.'));
 const rangesOf = (addresses: fc.Arbitrary<string>, bits: number) =>
   fc.array(
     fc.tuple(addresses, fc.integer({ min: 1, max: bits })).map((part) => part.join('/')),
-    {
-      minLength: 1,
-      maxLength: 5,
-    },
+    { minLength: 1, maxLength: 5 },
   );
 
 test.each([

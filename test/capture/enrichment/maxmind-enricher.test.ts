@@ -62,9 +62,9 @@ describe('an enricher of a MaxMind database', () => {
 
   it('names cities in the given language, or else in English', async () => {
     const facts = ['fr', 'de'].map(async (language) =>
-      createEnrichment({
-        enrichers: [await maxmindEnricher({ databasePath, language })],
-      }).factsOf('8.8.8.1'),
+      createEnrichment({ enrichers: [await maxmindEnricher({ databasePath, language })] }).factsOf(
+        '8.8.8.1',
+      ),
     );
     const cities = (await Promise.all(facts)).map(({ geo }) => geo?.city);
     expect(cities).toEqual(['Delft (Pays-Bas)', 'Delft']);

@@ -15,10 +15,7 @@ test('each option takes effect', () => {
     parameters: { maxStringLength: 3 },
     blockedStatus: 400,
   });
-  expect(settings).toMatchObject({
-    addresses: { addressHeader: 'x-real-ip' },
-    blockedStatus: 400,
-  });
+  expect(settings).toMatchObject({ addresses: { addressHeader: 'x-real-ip' }, blockedStatus: 400 });
   expect(settings.addresses.isTrusted('127.0.0.1', 0)).toBe(true);
   expect(settings.enrichment).toBe(enrichment);
   expect(settings.copyParameters?.({ json: { color: 'red', password: 'x1234' } })).toEqual({

@@ -10,11 +10,7 @@ import { LogRecord } from '../../../src/contract/index.ts';
 import { smallRecord } from '../../helpers/log-records.ts';
 
 const captured = (): Required<RequestContext> => ({
-  actor: {
-    identifiers: null,
-    ip: describeAddress('203.0.113.9') as never,
-    svc_identifier: null,
-  },
+  actor: { identifiers: null, ip: describeAddress('203.0.113.9') as never, svc_identifier: null },
   http: { request: {}, response: { blocked: false } },
 });
 

@@ -7,12 +7,7 @@ import { type FakeTerminalOptions, runCommand } from '../../helpers/terminal.ts'
 export const OLD_SECRET = 'hunter2-hunter2-hunter2';
 export const URL_TEXT = 'https://receiver.example/hook';
 
-export const SHOP = {
-  name: 'shop',
-  environment: 'production',
-  url: URL_TEXT,
-  secret: OLD_SECRET,
-};
+export const SHOP = { name: 'shop', environment: 'production', url: URL_TEXT, secret: OLD_SECRET };
 
 export interface SettingsFixture {
   readonly folder: string;

@@ -2,12 +2,7 @@ import { byDialect, type Change, type Refusal } from './case.ts';
 import { type Decision, fails, fits, missing } from './decision.ts';
 import { oneOf, WORDS } from './words.ts';
 
-const GEO = {
-  city: 'Lyon',
-  country_code: 'FRA',
-  latitude: 45,
-  longitude: 4,
-};
+const GEO = { city: 'Lyon', country_code: 'FRA', latitude: 45, longitude: 4 };
 const GEO_KINDS = {
   city: 'a string',
   country_code: 'a string',

@@ -9,11 +9,7 @@ const attribute = (field: string, given: readonly Given[]): FieldRow => ({
   field: [field],
   given: given.map((row) => ({
     ...row,
-    verdicts: {
-      ...row.verdicts,
-      'strict received': true,
-      'open received': true,
-    },
+    verdicts: { ...row.verdicts, 'strict received': true, 'open received': true },
   })),
 });
 

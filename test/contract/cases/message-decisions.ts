@@ -18,25 +18,13 @@ export const MESSAGE_DECISIONS: readonly Decision[] = [
     cases: [
       fits(
         'security_event',
-        {
-          'message.date_occurred': ABSENT,
-          'message.date_occured': '2026-11-21T10:00:00Z',
-        },
-        {
-          'message.date_occured': ABSENT,
-          'message.date_occurred': '2026-11-21T10:00:00Z',
-        },
+        { 'message.date_occurred': ABSENT, 'message.date_occured': '2026-11-21T10:00:00Z' },
+        { 'message.date_occured': ABSENT, 'message.date_occurred': '2026-11-21T10:00:00Z' },
       ),
       fits(
         'event to send',
-        {
-          'message.date_occurred': ABSENT,
-          'message.date_occured': '2026-11-21T10:00:00Z',
-        },
-        {
-          'message.date_occured': ABSENT,
-          'message.date_occurred': '2026-11-21T10:00:00Z',
-        },
+        { 'message.date_occurred': ABSENT, 'message.date_occured': '2026-11-21T10:00:00Z' },
+        { 'message.date_occured': ABSENT, 'message.date_occurred': '2026-11-21T10:00:00Z' },
       ),
       fits(
         'security_event (v1)',
@@ -112,10 +100,7 @@ export const MESSAGE_DECISIONS: readonly Decision[] = [
         set: { 'message.new_compromised_accounts': [5] },
         verdicts: byReading(
           { at: 'message', says: 'unknown key "new_compromised_accounts"' },
-          {
-            at: 'message.new_compromised_accounts.0',
-            says: 'expected an object, found a number',
-          },
+          { at: 'message.new_compromised_accounts.0', says: 'expected an object, found a number' },
         ),
       },
     ]),

@@ -58,11 +58,7 @@ export function describeSequences(harness: QueueHarness): void {
         const { sequences } = await trial.enqueue('three', 'e');
         const last = sequences[0] ?? 0;
         await trial.reopen(how);
-        expect(trial.backlog).toEqual({
-          pendingMessages: 6,
-          dueMessages: 3,
-          lastSequence: last,
-        });
+        expect(trial.backlog).toEqual({ pendingMessages: 6, dueMessages: 3, lastSequence: last });
         const next = await trial.enqueue('four', 'f');
         expect(next.sequences[0]).toBeGreaterThan(last);
       },

@@ -167,9 +167,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue with a stan
             () => true,
             () => false,
           ),
-        {
-          timeout: 10_000,
-        },
+        { timeout: 10_000 },
       )
       .toBe(true);
     expect(queue.durability).toBe('replicated');

@@ -146,9 +146,7 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
       }
     }
     const inner = new pg.default.Pool(server.connection);
-    const pool = {
-      connect: () => inner.connect(),
-    };
+    const pool = { connect: () => inner.connect() };
     const load = () => Promise.resolve({ ...pg.default, Client });
     const parts = { clock: systemClock, newId: () => 'id', load };
     for (const given of [pool, { ...pool, options: inner.options }]) {

@@ -46,10 +46,7 @@ describe('a failure while connecting', () => {
     const canary = await startCanary();
     watchSockets((socket) => Object.defineProperty(socket, 'remoteAddress', { value: undefined }));
     expect(await post(`http://127.0.0.1:${canary.port}/`, guardedAgent({ network }))).toMatchObject(
-      {
-        code: 'ECONNRESET',
-        message: 'the peer closed at once',
-      },
+      { code: 'ECONNRESET', message: 'the peer closed at once' },
     );
     await canary.idle();
   });

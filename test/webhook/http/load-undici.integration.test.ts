@@ -29,13 +29,7 @@ const SCENES: readonly (readonly [title: string, scene: string, expected: object
   [
     "a host's own global dispatcher stays, serves its fetch and is not used by a post",
     'own dispatcher before',
-    {
-      status: 200,
-      changed: [],
-      stillItsOwn: true,
-      dispatchedByPost: 0,
-      dispatchedByFetch: 1,
-    },
+    { status: 200, changed: [], stillItsOwn: true, dispatchedByPost: 0, dispatchedByFetch: 1 },
   ],
   [
     'a host can import and use the same copy of undici afterwards',
