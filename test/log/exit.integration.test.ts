@@ -49,7 +49,7 @@ test.concurrent.for(ENDINGS)(
 test('the guide prints this table', () => {
   const guide = readFileSync(new URL('../../docs/log-writer.md', import.meta.url), 'utf8');
   for (const { ending, buffered } of ENDINGS) {
-    const promised = buffered === WRITTEN.length ? 'everything' : 'no promise';
+    const promised = buffered === WRITTEN.length ? 'everything' : 'all but pending lines';
     expect(guide).toMatch(new RegExp(`^\\|.*${ending}.*\\| everything \\| ${promised} \\|$`, 'm'));
   }
 });

@@ -119,6 +119,19 @@ test.each([[7], [null], ['text'], [[]]])(
   },
 );
 
+const guarded = <T extends object>(target: T): T =>
+  new Proxy(target, {
+    set: fail,
+    defineProperty: fail,
+    deleteProperty: fail,
+    setPrototypeOf: fail,
+    preventExtensions: fail,
+    get: (from, key) => {
+      const value: unknown = Reflect.get(from, key);
+      return typeof value === 'object' && value !== null ? guarded(value) : value;
+    },
+  });
+
 describe('an event that changes while it is read', () => {
   test('is read once, and reported with the values that were read', async () => {
     const { reporter, messages, sink } = await openSendingReporter();
@@ -132,21 +145,6 @@ describe('an event that changes while it is read', () => {
 
   test('is not changed by reporting it', async () => {
     const { reporter, rejected } = await openSendingReporter();
-    const forbidden = {
-      set: fail,
-      defineProperty: fail,
-      deleteProperty: fail,
-      setPrototypeOf: fail,
-    };
-    const guarded = <T extends object>(target: T): T =>
-      new Proxy(target, {
-        ...forbidden,
-        preventExtensions: fail,
-        get: (from, key) => {
-          const value: unknown = Reflect.get(from, key);
-          return typeof value === 'object' && value !== null ? guarded(value) : value;
-        },
-      });
     const context = guarded({
       actor: { ip: '203.0.113.9', identifiers: { uid: 7 } },
       webhook: { v1: { blocked: true } },
