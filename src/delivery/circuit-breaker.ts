@@ -66,8 +66,8 @@ export function initialState(policy: DeliveryPolicy): ApplicationState {
 }
 
 /**
- * Reads the circuit breaker of a stored state. Returns a new one without it, for another URL, and after a reopening, which
- * resets only the health. The rate limit continues.
+ * Reads the circuit breaker of a stored state. Returns a new one if none is stored, if the URL differs, or if the
+ * destination was reopened: that resets only the health of the state. The rate limit continues.
  */
 export function circuitBreakerOf(
   { circuitBreaker, health }: ApplicationState,

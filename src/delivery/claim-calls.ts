@@ -1,4 +1,4 @@
-/** Settles, releases and extends claims. Repeats a call that fails until the lease has expired. */
+/** Settles, releases and extends claims. Retries failed calls until the lease has expired. */
 import type { ApplicationUpdate, Claim, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -12,7 +12,7 @@ export interface ClaimCallParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: Observe;
-  /** Ends the repetitions: a failing queue must not delay `close` (D79). */
+  /** Ends the retries: a failing queue must not delay `close` (D79). */
   readonly signal: AbortSignal;
 }
 
@@ -29,7 +29,7 @@ export class ClaimCalls {
     this.#parts = parts;
   }
 
-  /** Takes note of a new claim: the queue has not settled its messages. */
+  /** Must be called for each new claim: it shows that the queue had not settled its messages. */
   claimed({ messages }: Claim): void {
     if (this.#maybeSettled.size === 0) return;
     for (const { sequence } of messages) this.#maybeSettled.delete(sequence);
@@ -90,7 +90,7 @@ export class ClaimCalls {
     }
   }
 
-  /** Repeats a call that failed until the lease has expired: then the messages are due again anyway (law 3 in queue/queue.ts). */
+  /** Retries a failed call until the lease has expired: then the messages are due again anyway (law 3 in queue/queue.ts). */
   async #callAgain<T>(
     operation: QueueOperation,
     call: () => Promise<T>,

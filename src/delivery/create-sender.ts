@@ -95,7 +95,7 @@ function makeMethods(options: unknown, system: SenderSystem): SenderMethods {
   const test = { ...intake, ...core.http, destinations: core.destinations };
   const enqueuer = new Enqueuer({
     ...core,
-    find: settings.isSettingsFunction ? withAnswerTimeout(core.find, core.http) : core.find,
+    find: settings.isSettingsFunction ? withAnswerTimeout(core.find, core.timeLimit) : core.find,
     intake,
     delayMs: settings.lingerMs,
     reopenIfMoved: dispatch.reopenIfMoved,
@@ -129,15 +129,17 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     maxIdleConnections,
   });
   const stop = { signal: stopping.signal, listen: shareAbortListener(stopping.signal) };
+  const timeLimit = { clock, ...stop };
   return {
     ...system,
     settings,
     find,
-    destinations: new Destinations({ find, network, clock, ...stop }),
+    timeLimit,
+    destinations: new Destinations({ find, network, ...timeLimit }),
     isDelivering,
     queue,
     stopping,
-    http: { poster, clock, headers: settings.headers, ...stop },
+    http: { poster, headers: settings.headers, ...timeLimit },
     ready: opener(async () => tracker.setBacklog(await queue.open(initialState(settings.policy)))),
     observe: createObserver(senderId),
     tracker,

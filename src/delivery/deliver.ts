@@ -59,7 +59,7 @@ export class Delivery {
     this.#calls.claimed(held.claim);
     const found = this.#parts.destinations.resolve(held.claim.applicationId);
     return isPromiseLike(found)
-      ? this.#inSlot(held.slot, found).then((late) => this.#deliverTo(late, held))
+      ? this.#inSlot(held.slot, found).then((destination) => this.#deliverTo(destination, held))
       : this.#deliverTo(found, held);
   }
 

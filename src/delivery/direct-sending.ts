@@ -1,6 +1,6 @@
 /**
- * A call of `sendWebhook`: makes one request after the other, and settles each by the rules of a sender. It has the
- * messages in memory already: with a memory queue for each call, which copies them, 100,000 took a third longer.
+ * A call of `sendWebhook`: makes one request after the other, and settles each by the rules of a sender. It uses no
+ * memory queue: that copies the messages, and a call with 100,000 took a third longer.
  */
 import { SecurityEventError } from '../errors.ts';
 import type { Json } from '../queue/queue.ts';
@@ -30,7 +30,7 @@ export interface DirectCall extends Sending {
   readonly random: Random;
 }
 
-/** Returns the policy of a call that ends: without probes, and without closing the destination at 410. */
+/** Returns the policy of a call: no circuit breaker opens, and 410 does not close the destination. */
 export function directPolicy({
   schedule,
   maxBodyBytes,

@@ -77,9 +77,9 @@ export class Enqueuer {
   }
 
   /**
-   * Opens the closed destinations that have a new URL, which has not answered 410 yet (D72), and stores their messages.
+   * Reopens the closed destinations that have a new URL, which has not answered 410 yet (D72), and stores their messages.
    * Resolves to the applications of which nothing is accepted, and why. Never rejects: the messages of the others are
-   * accepted by now.
+   * accepted already.
    */
   async #storeReopened(
     closed: readonly string[],

@@ -35,7 +35,7 @@ export class Flushes {
   readonly #calls: CallsInProgress;
   /** Functions that end the flushes in progress. */
   readonly #ends = new Set<() => void>();
-  /** Shared by calls that have no limit and the same `callCount`. */
+  /** Shared by calls that have no limit, if no other call of the sender began between them. */
   #latest: { readonly callCount: number; readonly result: Promise<FlushResult> } | undefined;
   #polling: AbortController | undefined;
   #isClosed = false;
@@ -46,7 +46,10 @@ export class Flushes {
     this.#calls = calls;
   }
 
-  /** Waits for messages. Calls with the same `callCount` and without a limit share one promise. */
+  /**
+   * Waits for messages. `callCount` is the number of calls of the sender that have begun. Calls with the same count and
+   * without a limit share one promise.
+   */
   flush(limit: FlushOptions, callCount: number): Promise<FlushResult> {
     if (limit.signal !== undefined || limit.deadlineMs !== undefined) return this.#flush(limit);
     if (this.#latest?.callCount !== callCount) {

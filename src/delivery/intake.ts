@@ -156,7 +156,7 @@ function routingOf({ module, playbook }: SendSelection, draft: ReadDraft): Routi
 function unknownApplication(index: number, { messageType }: ReadDraft): SecurityEventError {
   const field = messageType === 'security_response' ? ['application', 'id'] : ['application_id'];
   return new SecurityEventError('ERR_UNKNOWN_APPLICATION', {
-    detail: `message ${index} is of an application that the settings do not have`,
+    detail: `message ${index} names an application that the settings do not have`,
     path: [index, 'message', ...field],
   });
 }

@@ -39,7 +39,7 @@ export class Lifecycle {
   }
 
   /** Runs a call that `flush` and `close` wait for. */
-  async accepting<T>(work: () => Promise<T>): Promise<T> {
+  async runCall<T>(work: () => Promise<T>): Promise<T> {
     const end = this.begin();
     try {
       return await work();

@@ -46,15 +46,15 @@ const REQUEST_OPTIONS = {
    */
   network: option<NetworkPolicy>(oneOf('allow-private', 'public', 'delegated'), 'public'),
   /**
-   * An undici dispatcher of your own, for example for a proxy. Needs `network: 'delegated'`. Default connections of
-   * its own.
+   * An undici dispatcher of your own, for example for a proxy. Needs `network: 'delegated'`. Default the library's own
+   * connections.
    */
   dispatcher: optional<NonNullable<PosterOptions['dispatcher']>>(
     object(
       'a dispatcher of undici',
       (value) => 'request' in value && typeof value.request === 'function',
     ),
-    'connections of its own',
+    "the library's own connections",
   ),
   /** Further headers. `Content-Type`, `Content-Length` and `X-Svc-Integrity` cannot be changed. Default none. */
   headers: optional<Readonly<Record<string, string>>>(

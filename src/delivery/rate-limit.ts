@@ -20,7 +20,7 @@ const LEAD_MS = 10;
 /** Longest wait in this process, in ms. */
 export const MAX_LEAD_MS = 1000;
 
-/** Longest wait that may be right, in ms: the longest interval of most limits is 1000, and round trips are added. */
+/** Maximum credible wait, in ms, unless two intervals are longer. Most intervals are at most 1000. */
 const MAX_WAIT_MS = 60_000;
 
 /** The request that was made last. */
@@ -120,9 +120,10 @@ export interface SentRequest {
   readonly limit: RateLimit;
 }
 
-/** The same moment on two clocks; `queueMs` may be early by the round trip of the claim, never late. */
 export interface Now {
   readonly limit: RateLimit;
+  /** The time of the queue. May be early by the round trip of the claim, never late. */
   readonly queueMs: number;
+  /** The same moment on the monotonic clock. */
   readonly monotonicMs: number;
 }

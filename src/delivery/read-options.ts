@@ -166,7 +166,8 @@ function oneDestination(given: Given): SettingsSource {
   const { format = DESTINATION_OPTIONS.format.default } = given;
   refuseLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
-  const { id, ...names } = application === undefined ? ANYBODY : readApplication(application);
+  const { id, ...names } =
+    application === undefined ? ANY_APPLICATION : readApplication(application);
   const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
   const destination = { ...names, url, secret, tls, format, ...limits };
   const read = readWith(organisedApplicationSchema(), destination);
@@ -178,7 +179,7 @@ function oneDestination(given: Given): SettingsSource {
   return Object.assign(find, { [IS_CHECKED]: true });
 }
 
-const ANYBODY = { id: undefined, name: '', environment: '' };
+const ANY_APPLICATION = { id: undefined, name: '', environment: '' };
 
 type Application = NonNullable<OneDestination['application']>;
 

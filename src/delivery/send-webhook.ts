@@ -20,7 +20,7 @@ import { readSendOptions, type SendSettings } from './read-options.ts';
 import type { SendReport } from './report.ts';
 
 /**
- * Sends messages to one receiver, with retries, and reports what became of each. One request is in
+ * Sends messages to one receiver, with retries, and reports the result of each. One request is in
  * flight at a time; at most `maxMessages` messages of one application share one.
  *
  * Failures of the receiver or the network are in the report and never reject. Rejects with `ERR_PEER_MISSING` if undici

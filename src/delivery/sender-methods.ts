@@ -80,7 +80,7 @@ export class SenderMethods implements WebhookSender, FollowingSender {
   ): Promise<readonly PromiseSettledResult<SingleSendResult>[]> {
     const { lifecycle, enqueuer, tracker } = this.#parts;
     const { epoch } = tracker;
-    return lifecycle.accepting(() =>
+    return lifecycle.runCall(() =>
       sendEach(messages, {
         accept: (given, followed) => enqueuer.accept(given, { selection, epoch, followed }),
         errorFor: (error) => lifecycle.errorFor(error),
@@ -90,7 +90,7 @@ export class SenderMethods implements WebhookSender, FollowingSender {
 
   async sendTest(applicationId: string): Promise<SendReport> {
     const { lifecycle, sendTest } = this.#parts;
-    return await lifecycle.accepting(() => sendTest(applicationId));
+    return await lifecycle.runCall(() => sendTest(applicationId));
   }
 
   async stats(): Promise<SenderStats> {
@@ -153,7 +153,7 @@ export class SenderMethods implements WebhookSender, FollowingSender {
 
   #changing<T>(change: (queue: MessageQueue) => Promise<T>): Promise<T> {
     const { lifecycle, queue, ready } = this.#parts;
-    return lifecycle.accepting(async () => {
+    return lifecycle.runCall(async () => {
       await ready();
       return await change(queue);
     });

@@ -18,7 +18,7 @@ import type { DestinationFailure, SendReport } from './report.ts';
 import type { FollowedMessage, SettledCounts, WatchCounts } from './settled-messages.ts';
 import type { InFlight } from './slots.ts';
 
-/** Used for routing: the module that detected the messages of a call, and the playbook they are for (D60). */
+/** Used for routing: the module that detected the events of a call, and the playbook of its messages (D60). */
 export interface SendSelection {
   readonly module?: string | undefined;
   /** Its name or its slug. */

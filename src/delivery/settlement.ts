@@ -19,7 +19,7 @@ import {
 } from './circuit-breaker.ts';
 import type { DeliveryPolicy, RetryContext } from './retry-policy.ts';
 
-/** One request and its result, with what decided about it. */
+/** One finished request, its result, and the circuit breaker that the result changes. */
 export interface FinishedAttempt {
   /** One history for each message of the request. Ages are measured at `claimedAtMs`. */
   readonly messages: readonly MessageHistory[];
@@ -62,7 +62,7 @@ export function settlementOf(
     bytes: attempted.bodyBytes,
     largeBodyBytes: policy.largeBodyBytes,
   });
-  const isContent = blamesContent(result);
+  const isContentBlamed = blamesContent(result);
   const isBisection = messages.some(isWithinBisection);
   const [first] = messages;
   const failedAlone = messageCount === 1 && hasFailedAlone(first);
@@ -73,8 +73,8 @@ export function settlementOf(
       bodyBytes: attempted.bodyBytes,
       messageCount,
       isTimeout: isTimeout(result),
-      blamesDestination: !failedAlone && !(isBisection && isContent),
-      isBisection: isBisection && isContent,
+      blamesDestination: !failedAlone && !(isBisection && isContentBlamed),
+      isBisection: isBisection && isContentBlamed,
       retryAfterMs: attempted.retryAfterMs,
       now: attempted.now,
     },
@@ -83,7 +83,7 @@ export function settlementOf(
   const end: RequestEnd = {
     outcome,
     maxAttempts,
-    blamesContent: isContent,
+    blamesContent: isContentBlamed,
     retryAfterMs: attempted.retryAfterMs,
     isBisectionOver: step.breaker.bisectionFailures >= policy.bisectionMaxFailures,
     lastAttempt: lastAttemptOf(result),
@@ -119,8 +119,8 @@ function settleInconclusive(
 ): Settlement {
   const results = messages.map((message): MessageResult => {
     const retryState = retryStateOf(message);
-    const isAlone = retryState.failedAlone || retryState.isBisecting;
-    const limit = isAlone ? { maxMessages: messages.length } : {};
+    const mustStaySmall = retryState.failedAlone || retryState.isBisecting;
+    const limit = mustStaySmall ? { maxMessages: messages.length } : {};
     return { kind: 'retry', afterMs: 0, ...limit, retryState };
   });
   const state = updateOf({ ...step, changes: [] }, policy);

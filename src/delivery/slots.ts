@@ -175,7 +175,7 @@ export class Slots {
 
 /** The slot of one request. */
 export interface Slot {
-  /** Moves an active request to the waiting ones: now, or once there is a place. Returns whether there was one. */
+  /** Moves an active request to the waiting ones: now, or once there is a place. Returns whether it waits now. */
   tryToWait(): boolean;
   /** Moves a waiting request back to the active ones: resolves when there is a slot. Returns undefined for an active one. */
   resume(): Promise<void> | undefined;

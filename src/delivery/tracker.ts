@@ -1,6 +1,6 @@
 /**
  * Follows the messages that `flush`, `close` and receipts wait for: those that this sender accepted, and those that
- * were due when it opened the queue. Holds ranges and counts, however many messages wait.
+ * were due when it opened the queue. Stores ranges and counts, not messages, except those that a receipt follows.
  *
  * - A range is a run of sequences whose messages this sender accepted, with the number of unsettled ones.
  * - An epoch is the time between two calls of `flush` or rounds of maintenance. A message is of the epoch in which its call

@@ -166,8 +166,8 @@ async function compare(ranges: readonly UnsettledRange[], comparison: Comparison
   const pending = await countPending(ranges.map(({ from, to }) => ({ from, to })));
   if (pending >= unsettledOf(ranges)) return;
   await counted();
-  // Messages that this process settled since the query can hide messages that others settled, until the next query.
-  // They never count as settled by others.
+  // Counted again: this process may have settled messages since the query. They can hide messages that others settled,
+  // until the next query, but never count as settled by others.
   const known = unsettledOf(ranges);
   if (pending >= known) return;
   if (pending === 0) {

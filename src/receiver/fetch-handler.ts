@@ -35,7 +35,7 @@ export function fetchHandler(
   };
 }
 
-/** Returns false if `waitUntil` throws, as it does without its context ("Illegal invocation"): the work must go on. */
+/** Returns false if `waitUntil` throws, as it does without its context ("Illegal invocation"): the response then waits. */
 function tryWaitUntil(
   work: Promise<unknown>,
   waitUntil: FetchHandlerOptions['waitUntil'],

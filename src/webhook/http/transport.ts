@@ -38,7 +38,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Loads undici and the connections on first use: the import of this package would take a twentieth longer with them. */
+/** Loads undici and the connections on first use: with them, importing this package would take a twentieth longer. */
 export function connectionTransport(settings: PosterSettings): Transport {
   const pool = createConnectionPool(settings.clock, settings.maxIdleConnections);
   let lease: Transport['lease'] | undefined;
