@@ -164,11 +164,7 @@ describe('an invalid input', () => {
       ndjson([good, { ...good, message: { ...good.message, ips: 1 } }]),
       ':2: message.ips: expected an array, found a number',
     ],
-    [
-      'an element of an array',
-      JSON.stringify([good, 7]),
-      ':1[1]: expected an object, found a number',
-    ],
+    ['an array’s element', JSON.stringify([good, 7]), ':1[1]: expected an object, found a number'],
     ['a syntax error', `${ndjson([good])}{"a" 1}\n`, ':2: not JSON: syntax error (column 6)'],
     ['a key of another format', ndjson([sampleMessageV1('test')]), ':1: message_type: expected'],
     [

@@ -26,11 +26,7 @@ describe('a valid input', () => {
       '2 records, 1 message, 1 log line, 1 format 1 message: valid',
     ],
     ['a body', ndjson([event, event]), '2 messages: valid'],
-    [
-      'a body over several lines',
-      JSON.stringify([messageV1], null, 2),
-      '1 format 1 message: valid',
-    ],
+    ['a body over many lines', JSON.stringify([messageV1], null, 2), '1 format 1 message: valid'],
   ])('is %s, recognised by itself', async (_, input, summary) => {
     expect(await validate(input)).toEqual(outcome(0, '', `${summary}\n`));
   });

@@ -12,12 +12,7 @@ describe('a body that was refused for its size leaves', () => {
     ['half of it, whatever the budget was', budget(900), 2000, budget(1000)],
     ['what has passed, where that is more', budget(10_000, 5000, 2), 8000, budget(5000, 5000)],
     ['half of it, where less has passed', budget(10_000, 3999, 2), 8000, budget(4000, 3999)],
-    [
-      'one byte less than it, where that has passed',
-      budget(10_000, 7999),
-      8000,
-      budget(7999, 7999),
-    ],
+    ['a byte less than it, where that has passed', budget(10_000, 7999), 8000, budget(7999, 7999)],
     ['half of it, where it passed before: that is over', budget(10_000, 8000), 8000, budget(4000)],
     ['a byte at least', budget(10_000), 1, budget(1)],
   ])('%s', (_title, before, bodyBytes, after) => {
@@ -35,12 +30,7 @@ describe('a body that passed', () => {
     ['grows the budget by a tenth', budget(1000, 900, 2), 800, budget(1100, 900)],
     ['grows it by a byte at least', budget(1, 1, 2), 1, budget(2, 1)],
     ['grows it up to the start', budget(9950, 9000, 2), 9000, budget(10_000, 9000)],
-    [
-      'counts nothing more once it is whole',
-      budget(10_000, 9000, 2),
-      9000,
-      budget(10_000, 9000, 2),
-    ],
+    ['counts nothing once it is whole', budget(10_000, 9000, 2), 9000, budget(10_000, 9000, 2)],
     ['cuts a budget that the option has become less than', budget(20_000), 1, budget(10_000, 1)],
   ])('%s', (_title, before, bodyBytes, after) => {
     expect(afterPassed(before, bodyBytes, LIMITS)).toEqual(after);

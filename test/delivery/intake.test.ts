@@ -191,11 +191,7 @@ describe('a message is skipped', () => {
   });
 
   test.each<[string, unknown, unknown]>([
-    [
-      'if the call names a selected one instead',
-      response('chosen', 'Notify'),
-      { playbook: 'Block IPs' },
-    ],
+    ['if the call names a selected one', response('chosen', 'Notify'), { playbook: 'Block IPs' }],
   ])('but not %s', async (_title, message, selection) => {
     const { entries, skipped } = await accept({ messages: [message], selection });
     expect([entries.length, skipped]).toEqual([1, []]);

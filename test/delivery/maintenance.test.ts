@@ -63,12 +63,7 @@ const stateOf = async (queue: MessageQueue, applicationId = 'shop-1') =>
 
 describe('messages that wait for a closed destination', () => {
   test.each([
-    [
-      'in pages, none of which begins once the sender stops',
-      true,
-      { dead: 1000, pending: 1500 },
-      0,
-    ],
+    ['in pages, none begun once the sender stops', true, { dead: 1000, pending: 1500 }, 0],
     ['to the last one, yielding between pages', false, { dead: 2500, pending: 0 }, 2],
   ])('become dead letters %s', async (_title, isStopped, counts, turns) => {
     let yields = 0;

@@ -121,11 +121,7 @@ describe('a message', () => {
       { status: 413, count: 4, retryState: { failures: 3, refusals: 2 } },
       retry(0, { failures: 3, refusals: 2 }, 2),
     ],
-    [
-      'goes then after Retry-After',
-      { status: 413, retryAfterMs: 8000, count: 4 },
-      retry(8000, {}, 2),
-    ],
+    ['goes after Retry-After', { status: 413, retryAfterMs: 8000, count: 4 }, retry(8000, {}, 2)],
 
     // D74
     [

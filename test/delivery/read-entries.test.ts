@@ -79,12 +79,7 @@ describe('a batch is refused', () => {
 
   test.each<[string, unknown, readonly PropertyKey[], string]>([
     ['is nothing', undefined, [1], '1: expected an object, found nothing'],
-    [
-      'has an envelope of its own',
-      { ...EVENT, retry_count: 0 },
-      [1],
-      '1: unknown key "retry_count"',
-    ],
+    ['has its own envelope', { ...EVENT, retry_count: 0 }, [1], '1: unknown key "retry_count"'],
     [
       'lacks a field deep inside',
       { ...EVENT, message: { ...EVENT.message, ips: [{ ...EVENT.message.ips[0], is_tor: 1 }] } },

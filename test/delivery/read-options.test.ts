@@ -259,12 +259,7 @@ describe('each option accepts its values only, and its error names the path and 
 describe('options that exclude each other', () => {
   test.each<[string, object, readonly string[], string]>([
     ['a dispatcher and our own guard', { dispatcher }, ['network'], "needs network: 'delegated'"],
-    [
-      'enqueueing into a memory of its own',
-      { role: 'enqueue' },
-      ['queue'],
-      "role: 'enqueue' needs",
-    ],
+    ['enqueueing into its own memory', { role: 'enqueue' }, ['queue'], "role: 'enqueue' needs"],
     ['delivering what nobody can enqueue', { role: 'deliver' }, ['queue'], "role: 'deliver' needs"],
     [
       'a lease that ends with the attempt',

@@ -73,32 +73,16 @@ describe('the failures that open a destination (D75)', () => {
 
   test.each<[string, SettledCase, number]>([
     ['are those of requests', { messages: [null, null], result: answered(502) }, 1],
-    [
-      'are not those of a message that failed alone',
-      { messages: [ALONE], result: answered(500) },
-      0,
-    ],
-    [
-      'are not those of such a message for any reason',
-      { messages: [ALONE], result: failed('dns') },
-      0,
-    ],
+    ['are not those of a message failing alone', { messages: [ALONE], result: answered(500) }, 0],
+    ['are not those of such a one for any reason', { messages: [ALONE], result: failed('dns') }, 0],
     [
       'are those of a request in which such a message is not alone',
       { messages: [ALONE, null], result: answered(502) },
       1,
     ],
     ['are not those of a bisection', { messages: [BISECTING, null], result: answered(500) }, 0],
-    [
-      'but a bisection may meet a real one',
-      { messages: [BISECTING, null], result: answered(502) },
-      1,
-    ],
-    [
-      'are those that only may be of the content',
-      { messages: [null, null], result: answered(500) },
-      1,
-    ],
+    ['but a bisection may meet one', { messages: [BISECTING, null], result: answered(502) }, 1],
+    ['are those that may be of the content', { messages: [null, null], result: answered(500) }, 1],
   ])('%s', (_title, given, failures) => {
     expect(settleAfter(given).state.circuitBreaker).toMatchObject({ failures });
   });

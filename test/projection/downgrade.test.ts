@@ -295,11 +295,7 @@ describe('the texts of a pulse', () => {
   test.each<[string, object[] | undefined, string | null]>([
     ['no account without a list', undefined, null],
     ['no account without a word', [{}, { id: null }, { deep: { id: 'x' } }, { id: '' }], null],
-    [
-      'the first word of each account',
-      [{ a: null, b: '', c: 'jane', d: 'x' }, { id: 7 }],
-      'jane, 7',
-    ],
+    ['each account’s first word', [{ a: null, b: '', c: 'jane', d: 'x' }, { id: 7 }], 'jane, 7'],
     ['five accounts', [0, 1, 2, 3, 4].map((id) => ({ id })), '0, 1, 2, 3, 4'],
   ])('names %s', (_what, accounts, humanized_accounts) => {
     const new_compromised_accounts = accounts?.map(account);

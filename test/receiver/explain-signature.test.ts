@@ -64,11 +64,7 @@ const PROVEN: readonly (readonly [string, Case, readonly SignatureFault[]])[] = 
   ['a compressed body', { body: gzipSync(SENT) }, ['body-compressed']],
   ['a line end behind the secret', { secret: `${SECRET}\n` }, ['secret-whitespace']],
   ['quotation marks around the secret', { secret: `"${SECRET}"` }, ['secret-quotes']],
-  [
-    'a secret that was decoded from hex',
-    { secret: Buffer.from(SECRET, 'hex') },
-    ['secret-hex-decoded'],
-  ],
+  ['a secret decoded from hex', { secret: Buffer.from(SECRET, 'hex') }, ['secret-hex-decoded']],
   [
     'a sender that decodes the secret from hex',
     { header: createHmac('sha256', Buffer.from(SECRET, 'hex')).update(SENT).digest('hex') },

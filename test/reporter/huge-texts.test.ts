@@ -32,10 +32,7 @@ describe('two million characters', () => {
     ['the address of an actor', { actor: { ip: TEXT } }],
     ['an address of digits', { actor: { ip: '1.'.repeat(1_000_000) } }],
     ['an address of colons', { actor: { ip: ':'.repeat(2_000_000) } }],
-    [
-      'an identifier in base64',
-      { actor: { ip: '203.0.113.9', svc_identifier: 'x'.repeat(10_000_000) } },
-    ],
+    ['an id in base64', { actor: { ip: '203.0.113.9', svc_identifier: 'x'.repeat(10_000_000) } }],
     ['a time of digits', { detected_at: `2026-11-21T10:00:00.${'0'.repeat(2_000_000)}` }],
   ])('as %s are rejected on channel A', async (_name, context) => {
     const { reporter, sink, rejected } = openReporter();

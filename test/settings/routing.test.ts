@@ -23,12 +23,7 @@ describe('a message', () => {
     ['of a selected module is sent', both, { module: 'waf' }, SEND],
     ['of a module set to false is skipped', both, { module: 'rasp' }, MODULE],
     ['of a selected playbook is sent', both, { playbookSlug: 'block_ips_v2.1' }, SEND],
-    [
-      'of a selected playbook is sent by its name too',
-      both,
-      { playbookSlug: 'Block IPs v2.1' },
-      SEND,
-    ],
+    ['of a selected playbook is sent by name too', both, { playbookSlug: 'Block IPs v2.1' }, SEND],
     ['of a playbook set to false is skipped', both, { playbookSlug: 'notify' }, PLAYBOOK],
     ['of a playbook whose name gives no slug is skipped', both, { playbookSlug: '🚨' }, PLAYBOOK],
     ['is skipped for its module first', both, { module: 'rasp', playbookSlug: 'notify' }, MODULE],

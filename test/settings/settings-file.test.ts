@@ -133,12 +133,7 @@ describe('a settings file', () => {
   test.each<[string, string, string, readonly PropertyKey[]]>([
     ['no JSON', '{ "applications": hunter2 }', 'expected JSON. ', []],
     ['a fault', '{\n "hunter2": 1 "b" }', 'expected JSON; the error is in line 2, column 15. ', []],
-    [
-      'half of JSON',
-      '{ "applications": 1',
-      'expected JSON; the error is in line 1, column 20. ',
-      [],
-    ],
+    ['half JSON', '{ "applications": 1', 'expected JSON; the error is in line 1, column 20. ', []],
     ['nothing', '', 'expected JSON; the text ends too early. ', []],
     [
       'a secret of another kind',

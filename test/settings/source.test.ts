@@ -50,10 +50,7 @@ const rejected = (found: unknown): Promise<unknown> =>
 const SOURCES: readonly [string, (application: unknown) => Promise<unknown>][] = [
   ['an object', async (application) => create(one(application)).find('app-1')],
   ['a function', async (application) => create(() => application).find('app-1')],
-  [
-    'an asynchronous function',
-    async (application) => create(async () => application).find('app-1'),
-  ],
+  ['an async function', async (application) => create(async () => application).find('app-1')],
 ];
 
 describe.each(SOURCES)('an application of %s', (_source, find) => {

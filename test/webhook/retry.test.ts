@@ -95,20 +95,8 @@ describe('the next attempt', () => {
       noJitter,
       { kind: 'dead', reason: 'horizon-passed', waitMs: 500 },
     ],
-    [
-      'comes while the status allows it',
-      QUEUE,
-      { step: 4, maxAttempts: 6 },
-      noJitter,
-      at(1_801_000),
-    ],
-    [
-      'is none above the limit of a status',
-      QUEUE,
-      { step: 5, maxAttempts: 6 },
-      noJitter,
-      EXHAUSTED,
-    ],
+    ['comes while the status allows', QUEUE, { step: 4, maxAttempts: 6 }, noJitter, at(1_801_000)],
+    ['is none above a status’s limit', QUEUE, { step: 5, maxAttempts: 6 }, noJitter, EXHAUSTED],
   ])('%s', (_title, schedule, failed, random, next) => {
     expect(nextAttempt(schedule, { ...FIRST, ...failed }, random)).toEqual(next);
   });

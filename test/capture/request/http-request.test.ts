@@ -86,11 +86,7 @@ describe('the parameters of a request', () => {
     ['params of a router without any', { params: {} }, undefined],
     ['params that are null', { params: null }, undefined],
     ['a body that is null', { body: null }, undefined],
-    [
-      'the empty body of Express 4',
-      { headers: { 'content-type': 'text/plain' }, body: {} },
-      undefined,
-    ],
+    ['Express 4’s empty body', { headers: { 'content-type': 'text/plain' }, body: {} }, undefined],
     ['the original query', { url: '/', originalUrl: '/a?b=1' }, { query: { b: '1' } }],
     ['a form', { headers: FORM, body: { a: '1' } }, { form: { a: '1' } }],
     ['text', { body: 'raw', params: {} }, { other: { body: 'raw' } }],

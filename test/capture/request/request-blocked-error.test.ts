@@ -27,7 +27,7 @@ describe('the error of a blocked request', () => {
     ['as given', () => new RequestBlockedError(451), 451],
     ['its adapter’s', () => runInScope(scopeOf(429), () => new RequestBlockedError()), 429],
     [
-      'given before its adapter’s',
+      'given, not its adapter’s',
       () => runInScope(scopeOf(429), () => new RequestBlockedError(400)),
       400,
     ],

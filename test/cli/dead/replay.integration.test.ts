@@ -33,11 +33,7 @@ describe('dead replay', () => {
     ['an application', ['--application', 'shop-1'], ['b', 'd', 'f']],
     ['a reason', ['--reason', 'too-large'], ['a', 'b', 'd', 'e', 'f']],
     ['a time', ['--since', '30s'], ['a', 'b', 'c', 'd', 'f']],
-    [
-      'the oldest of an application',
-      ['--application', 'shop-1', '--limit', '2'],
-      ['b', 'd', 'e', 'f'],
-    ],
+    ['the oldest of a shop', ['--application', 'shop-1', '--limit', '2'], ['b', 'd', 'e', 'f']],
   ])('queues the dead letters of %s again, and leaves the others', async (_what, words, left) => {
     const file = await queueFileWith(SIX, ['gone-1']);
     const count = 6 - left.length;

@@ -76,11 +76,7 @@ describe('settings rotate', () => {
       [...SHOP_1],
       'no new secret given\nUse --secret-env or --secret-file. `security-events secret` generates a secret.',
     ],
-    [
-      'an empty application',
-      ['--application=', '--secret-env', 'NEXT'],
-      '--application is missing',
-    ],
+    ['an empty name', ['--application=', '--secret-env', 'NEXT'], '--application is missing'],
   ])('exits with 2: %s', async (_what, words, message) => {
     const { run, text } = settingsFixture(SAVED);
     // The usual variable is no new secret: it may well be the old one.

@@ -54,10 +54,7 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ],
   ['release', async (queue) => queue.release(await claimed(queue))],
   ['extend', async (queue) => queue.extend(await claimed(queue), 1000)],
-  [
-    'deadLetterOlderThan, if nothing is too old',
-    (queue) => queue.deadLetterOlderThan(DAY_MS, 1000),
-  ],
+  ['deadLetterOlderThan, if nothing is so old', (queue) => queue.deadLetterOlderThan(DAY_MS, 1000)],
   ['deadLetterOlderThan', (queue) => queue.deadLetterOlderThan(-1000, 3)],
   [
     'deadLetterClosed',

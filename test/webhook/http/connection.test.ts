@@ -205,11 +205,7 @@ describe('a response', () => {
     ['an endless length of a chunk', endless(CHUNKED, '0'), OK],
     ['an endless extension of a chunk', endless(`${CHUNKED}1;`, 'x'), OK],
     ['endless trailers', endless(`${CHUNKED}0\r\n`, 'a: b\r\n'), OK],
-    [
-      'endless bytes after its end',
-      endless('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'x'),
-      OK,
-    ],
+    ['endless bytes after it', endless('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'x'), OK],
     [
       'a gzip bomb',
       respond({ headers: { 'content-encoding': 'gzip' }, body: Buffer.concat([bomb, bomb]) }),
