@@ -2,17 +2,14 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import * as nodeFiles from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { LockSystem } from '../../src/configure/file-lock.ts';
@@ -20,12 +17,7 @@ import { fileStore } from '../../src/configure/file-store.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { fixtureCommand, runFixture } from '../helpers/child-programs.ts';
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'file-store-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 const fileIn = (path: string): string => join(path, 'settings.json');
 
@@ -59,7 +51,7 @@ const openFilesAlone: LockSystem['files']['open'] = async (path, flags, mode) =>
 
 describe('a file', () => {
   test('is refused, and left as it is, when it is no file', async () => {
-    const file = fileIn(folder());
+    const file = fileIn(temporaryFolder());
     execFileSync('mkfifo', [file]);
     const store = fileStore(file);
     const refusal = { code: 'ERR_SETTINGS_FAILED', message: expect.stringContaining('not a file') };
@@ -69,7 +61,7 @@ describe('a file', () => {
   });
 
   test('is created by the first change, readable only by its owner', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     const store = fileStore(fileIn(path));
     expect(await store.read()).toBeUndefined();
     await store.update((text) => `${String(text)} before`);
@@ -79,7 +71,7 @@ describe('a file', () => {
   });
 
   test('is readable only by its owner after a change', async () => {
-    const file = fileIn(folder());
+    const file = fileIn(temporaryFolder());
     writeFileSync(file, 'old', { mode: 0o644 });
     await fileStore(file).update((text) => `${String(text)}er`);
     expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual(['older', 0o600]);
@@ -89,7 +81,7 @@ describe('a file', () => {
     ['returns the same text', (text) => text],
     ['returns undefined', () => undefined],
   ])('is not written if `change` %s', async (_what, change) => {
-    const file = fileIn(folder());
+    const file = fileIn(temporaryFolder());
     writeFileSync(file, 'old');
     const before = statSync(file, { bigint: true });
     await fileStore(file).update(change);
@@ -98,7 +90,7 @@ describe('a file', () => {
   });
 
   test('is unchanged when `change` throws, and no other files remain', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     writeFileSync(fileIn(path), 'old');
     const store = fileStore(fileIn(path));
     const error = new RangeError('of the change');
@@ -112,7 +104,7 @@ describe('a file', () => {
   });
 
   test('behind a link is replaced, and the link stays', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     mkdirSync(join(path, 'real'));
     writeFileSync(join(path, 'real/real.json'), 'old');
     symlinkSync('real/real.json', fileIn(path));
@@ -126,7 +118,7 @@ describe('a file', () => {
     ['one link', ['real.json']],
     ['two links', ['other.json', 'real.json']],
   ])('behind %s without a target is created there, and links stay', async (_what, names) => {
-    const path = folder();
+    const path = temporaryFolder();
     mkdirSync(join(path, 'real'));
     symlinkSync(`real/${names[0]}`, fileIn(path));
     if (names[1] !== undefined) symlinkSync(names[1], join(path, 'real', names[0] ?? ''));
@@ -137,7 +129,7 @@ describe('a file', () => {
   });
 
   test('stays the same after process.chdir', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     const cwd = vi.spyOn(process, 'cwd').mockReturnValue(path);
     onTestFinished(() => cwd.mockRestore());
     const store = fileStore('settings.json');
@@ -147,7 +139,7 @@ describe('a file', () => {
   });
 
   test('that is not UTF-8 is not changed, since its bytes would be lost', async () => {
-    const file = fileIn(folder());
+    const file = fileIn(temporaryFolder());
     const bytes = Buffer.from('caf\u00e9', 'latin1');
     writeFileSync(file, bytes);
     const store = fileStore(file);
@@ -164,7 +156,7 @@ describe('a file', () => {
     ['of another user keeps its owner', 1, [[(process.geteuid?.() ?? 0) + 1, 7]]],
     ['of this user keeps its owner', 0, []],
   ])('%s', async (_what, by, expected) => {
-    const path = folder();
+    const path = temporaryFolder();
     writeFileSync(fileIn(path), 'old');
     const owners: unknown[] = [];
     const open: LockSystem['files']['open'] = async (name, flags, mode) => {
@@ -183,11 +175,11 @@ describe('a file', () => {
   });
 
   test('is written even if the lock cannot be removed', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     const unlink = failing('EBUSY');
     await fileStore(fileIn(path), system({ unlink })).update(() => 'new');
     expect(readFileSync(fileIn(path), 'utf8')).toBe('new');
-    const other = folder();
+    const other = temporaryFolder();
     const files = { unlink, rename: failing('EACCES') };
     await expect(fileStore(fileIn(other), system(files)).update(() => 'new')).rejects.toMatchObject(
       { code: 'EACCES' },
@@ -199,7 +191,7 @@ describe('a file', () => {
     ['is on a full disk', { open: failing('ENOSPC') }],
     ['cannot be read', { readFile: unreadable as LockSystem['files']['readFile'] }],
   ])('that %s is unchanged, and no other files remain', async (_what, files) => {
-    const path = folder();
+    const path = temporaryFolder();
     writeFileSync(fileIn(path), 'old');
     await expect(fileStore(fileIn(path), system(files)).update(() => 'new')).rejects.toMatchObject({
       code: expect.stringMatching(/^E[A-Z]+$/) as string,
@@ -209,7 +201,7 @@ describe('a file', () => {
   });
 
   test('is unchanged if the lock file cannot be written, and no lock remains', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     await expect(
       fileStore(fileIn(path), system({ open: openUnwritable })).update(() => 'new'),
     ).rejects.toMatchObject({ code: 'ENOSPC' });
@@ -217,7 +209,7 @@ describe('a file', () => {
   });
 
   test('is synced before the rename, and its folder after', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     const uses: string[] = [];
     const open: LockSystem['files']['open'] = async (name, flags, mode) => {
       const handle = await nodeFiles.open(name, flags, mode);
@@ -238,7 +230,7 @@ describe('a file', () => {
   });
 
   test('is written even if its folder cannot be synced', async () => {
-    const file = fileIn(folder());
+    const file = fileIn(temporaryFolder());
     await fileStore(file, system({ open: openFilesAlone })).update(() => 'new');
     expect(readFileSync(file, 'utf8')).toBe('new');
   });
@@ -271,7 +263,7 @@ async function killedWriter(file: string): Promise<readonly string[]> {
 
 describe('concurrent writers', () => {
   test('of one process lose no change', async () => {
-    const file = fileIn(folder());
+    const file = fileIn(temporaryFolder());
     const stores = Array.from({ length: 4 }, () => fileStore(file));
     const changes = stores.flatMap((store, at) =>
       Array.from({ length: 5 }, (_, change) =>
@@ -284,7 +276,7 @@ describe('concurrent writers', () => {
   });
 
   test('of several processes lose no change, even if one is killed, and readers see whole settings', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     const application = { name: 'shop', environment: '' };
     writeFileSync(fileIn(path), JSON.stringify({ applications: { shop: application } }));
     const names = ['a', 'b', 'c'];
@@ -323,7 +315,7 @@ describe('concurrent writers', () => {
 
 /** Runs a writer that is killed before its nth file system call, and another one after it. */
 const run = async (killAt: number) => {
-  const path = folder();
+  const path = temporaryFolder();
   const file = fileIn(path);
   writeFileSync(file, 'old');
   const { exitCode, stdout } = await runFixture('crashing-settings-writer', [file, String(killAt)]);
@@ -360,7 +352,7 @@ function lockIn(path: string, token = 'another'): string {
 
 describe('the lock of another writer', () => {
   test('is waited for', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     const lock = lockIn(path);
     const store = fileStore(fileIn(path), {
       ...system(),
@@ -373,7 +365,7 @@ describe('the lock of another writer', () => {
   test.each(['another', ''])(
     'is removed after 20 s, with its temporary file: %j',
     async (token) => {
-      const path = folder();
+      const path = temporaryFolder();
       lockIn(path, token);
       writeFileSync(join(path, `settings.json.tmp-${token}`), 'half');
       const waits: number[] = [];
@@ -384,7 +376,7 @@ describe('the lock of another writer', () => {
   );
 
   test('is put back if another writer has replaced a stale one first', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     const lock = lockIn(path, 'stale');
     const tokens: string[] = [];
     const rename: LockSystem['files']['rename'] = async (from, to) => {
@@ -405,7 +397,7 @@ describe('the lock of another writer', () => {
   });
 
   test('may be gone when it should be removed', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     lockIn(path);
     const files = { rename: renameWithoutLock };
     const store = fileStore(fileIn(path), { ...system(files), clock: hurried() });
@@ -414,7 +406,7 @@ describe('the lock of another writer', () => {
   });
 
   test('is waited for one minute', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     const clock = createFakeClock();
     lockIn(path);
     let waits = 0;
@@ -433,7 +425,7 @@ describe('the lock of another writer', () => {
   });
 
   test('prevents the write if it has replaced ours', async () => {
-    const path = folder();
+    const path = temporaryFolder();
     writeFileSync(fileIn(path), 'old');
     const store = fileStore(fileIn(path));
     const replaceLock = (): string => {

@@ -1,6 +1,5 @@
 /** Set, test, save and deliver, with real receivers. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { TestOptions } from '../../src/configure/configuration.ts';
@@ -14,11 +13,10 @@ import {
   type Receiver,
   startReceiver,
 } from '../../src/testing/index.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 function configurationOf(options: TestOptions = { network: 'allow-private' }) {
-  const folder = mkdtempSync(join(tmpdir(), 'configure-flow-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, 'settings.json');
+  const file = join(temporaryFolder(), 'settings.json');
   return { file, configuration: createConfiguration({ file, ...options }) };
 }
 

@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import { urlFrom } from '../../src/reporter/reporter-options.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
 import { SERVICE } from './open-reporter.ts';
 
 test('urlFrom encodes ids of any characters', () => {
@@ -20,9 +20,7 @@ test('urlFrom encodes ids of any characters', () => {
 test.runIf(process.platform === 'linux')(
   'createReporter closes the log file when the webhook options are invalid',
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'reporter-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const destination = join(folder, 'security.log');
+    const destination = join(temporaryFolder(), 'security.log');
     const options = { service: SERVICE, log: { destination }, webhook: { url: 'nonsense' } };
     expect(() => createReporter(options as never)).toThrow(
       expect.objectContaining({ code: expect.stringMatching(/^ERR_INVALID_/) }),

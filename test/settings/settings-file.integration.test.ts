@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runFixture } from '../helpers/child-programs.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 test('a watched file does not keep the process alive', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'settings-file-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'settings.json');
+  const path = join(temporaryFolder(), 'settings.json');
   const shop = {
     name: 'shop',
     environment: 'production',

@@ -2,16 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import {
   mkdirSync,
-  mkdtempSync,
   renameSync,
-  rmSync,
   symlinkSync,
   truncateSync,
   unlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
@@ -26,6 +23,7 @@ import {
 import { createSettings } from '../../src/settings/source.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { rejectingListener } from '../helpers/promises.ts';
+import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
 
 const SECRET = 'secret-hunter2';
 const LARGEST = 16 * 1024 * 1024;
@@ -39,16 +37,8 @@ const SHOP = {
 const shop = (name: string): string =>
   JSON.stringify({ applications: { shop: { ...SHOP, name } } });
 
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'settings-file-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
 function fileOf(text: string): string {
-  const path = join(folder(), 'settings.json');
-  writeFileSync(path, text);
-  return path;
+  return temporaryFile(text, 'settings.json');
 }
 
 interface Watched {
@@ -227,7 +217,7 @@ describe('a changed file', () => {
   });
 
   test('is used when a link in its path was swapped, as by Kubernetes', async () => {
-    const mount = folder();
+    const mount = temporaryFolder();
     for (const version of ['v1', 'v2']) {
       mkdirSync(join(mount, version));
       writeFileSync(join(mount, version, 'settings.json'), shop(version));
