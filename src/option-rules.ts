@@ -1,7 +1,7 @@
 /** Checks the caller's options against rules, and names the invalid option in the error. */
 
 import { SecurityEventError } from './errors.ts';
-import { ownProperties } from './own-properties.ts';
+import { isObjectLike, ownProperties } from './own-properties.ts';
 
 /** The longest timeout of Node's timers. A longer one would fire immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -30,7 +30,7 @@ export const integer = (min: number, max: number): Rule => ({
 
 export const object = (expected: string, isUsable: (value: object) => boolean): Rule => ({
   expected,
-  isUsable: (value) => typeof value === 'object' && value !== null && isUsable(value),
+  isUsable: (value) => isObjectLike(value) && isUsable(value),
 });
 
 export const listOf = (what: string, isElement: (value: unknown) => boolean): Rule =>
@@ -124,7 +124,7 @@ export function check<T>(
   rules: Rules<keyof T & string>,
   { name, path }: Subject = THE_OPTIONS,
 ): Partial<T> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+  if (!isObjectLike(given) || Array.isArray(given)) {
     throw invalidOption(`expected ${name} to be an object`, path);
   }
   const copy: object = ownProperties(given);

@@ -9,8 +9,7 @@
  * getters, which may throw.
  */
 export function ownProperties<T extends object>(given: T): T {
-  const isObject = typeof given === 'object' && given !== null;
-  return Object.assign(Object.create(null) as T, isObject ? given : {});
+  return Object.assign(Object.create(null) as T, isObjectLike(given) ? given : {});
 }
 
 /**
@@ -31,3 +30,11 @@ export function readProperty(source: object, name: string): unknown {
 export function definedProperties<T extends object>(given: T): T {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
 }
+
+/** Returns whether a value is an object, also an array. */
+export const isObjectLike = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null;
+
+/** Returns whether an object of the host has these methods. */
+export const hasMethods = (value: unknown, ...names: readonly string[]): value is object =>
+  isObjectLike(value) && names.every((name) => typeof readProperty(value, name) === 'function');

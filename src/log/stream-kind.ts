@@ -2,7 +2,7 @@
  * Recognises the host's streams by their shape, and flushes each kind. The host may have other copies of
  * pino, sonic-boom or thread-stream, so `instanceof` does not work.
  */
-import { readProperty } from '../own-properties.ts';
+import { hasMethods, readProperty } from '../own-properties.ts';
 import { systemCode } from './line-sink.ts';
 
 /** Anything with a `write`; the other properties decide its {@link StreamKind}. */
@@ -37,8 +37,7 @@ export function streamKindOf(stream: HostStream): StreamKind {
   return typeof readProperty(stream, 'sync') === 'boolean' ? 'sonic-boom' : 'worker';
 }
 
-export const isStream = (value: unknown): value is HostStream =>
-  typeof value === 'object' && value !== null && typeof readProperty(value, 'write') === 'function';
+export const isStream = (value: unknown): value is HostStream => hasMethods(value, 'write');
 
 /** Returns the streams of a `pino.multistream`, or the stream itself. */
 export function leavesOf(stream: HostStream): HostStream[] {

@@ -3,7 +3,7 @@
  * pino logger. Never ends or closes it. Listens for errors while the writer is open, since an 'error'
  * event without a listener would crash the host.
  */
-import { readProperty } from '../own-properties.ts';
+import { hasMethods, readProperty } from '../own-properties.ts';
 import { ignoreRejection, isPromiseLike } from '../runtime/host-calls.ts';
 import {
   type LateOutcomes,
@@ -196,8 +196,7 @@ export class StreamSink implements LineSink {
 
 type Emitter = HostStream & Required<Pick<HostStream, 'on' | 'off'>>;
 
-const isEmitter = (stream: HostStream): stream is Emitter =>
-  ['on', 'off'].every((name) => typeof readProperty(stream, name) === 'function');
+const isEmitter = (stream: HostStream): stream is Emitter => hasMethods(stream, 'on', 'off');
 
 /**
  * pino.multistream chooses streams by level; a record has none, and the highest number reaches all of

@@ -1,5 +1,5 @@
 import { invalidOption } from '../option-rules.ts';
-import { readProperty } from '../own-properties.ts';
+import { hasMethods, readProperty } from '../own-properties.ts';
 import {
   type NodeRequestLike,
   type NodeResponseLike,
@@ -33,7 +33,7 @@ export function expressHandler(
 ) => void {
   const checked = checkReceiver(receiver);
   return (request, response, next) => {
-    if (!isResponse(response)) {
+    if (!hasMethods(response, 'setHeader', 'end')) {
       const error = invalidOption('expected the response of Express or node:http', ['response']);
       // Fastify passes no `next`; it handles what is thrown.
       if (typeof next !== 'function') throw error;
@@ -52,11 +52,6 @@ export function expressHandler(
     void respond();
   };
 }
-
-const isResponse = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  ['setHeader', 'end'].every((name) => typeof readProperty(value, name) === 'function');
 
 const isRaw = (value: unknown): value is string | Uint8Array =>
   typeof value === 'string' || value instanceof Uint8Array;

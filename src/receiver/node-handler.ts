@@ -16,7 +16,6 @@ export interface BodyStream {
   readonly destroyed?: boolean;
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
   on(event: 'end' | 'close' | 'error', listener: () => void): unknown;
-  off(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
   destroy(): unknown;
 }
 

@@ -1,4 +1,5 @@
 /** Reads the messages in the body of a request, in either format. */
+
 import { contract } from '../contract/contract.ts';
 import { inputIssues } from '../contract/parse-log-line.ts';
 import {
@@ -10,6 +11,7 @@ import {
   PULSE_GENRES,
 } from '../contract/vocabulary.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
+import { isObjectLike } from '../own-properties.ts';
 
 const { WebhookMessageV1, WebhookMessageV2 } = contract({ dialect: 'open', reading: 'received' });
 
@@ -110,7 +112,7 @@ function unusable(detail: string, input: unknown): SecurityEventError {
 
 function readElement(element: unknown, index: number): ReceivedMessage | RefusedElement {
   // Only format v1 has this key.
-  if (isObject(element) && Object.hasOwn(element, 'svc_payload_type')) {
+  if (isObjectLike(element) && Object.hasOwn(element, 'svc_payload_type')) {
     const read = WebhookMessageV1.safeParse(element);
     if (!read.success) return { index, element, issues: inputIssues(read.error) };
     const { data } = read;
@@ -129,8 +131,6 @@ function readElement(element: unknown, index: number): ReceivedMessage | Refused
 
 const isRefused = (found: ReceivedMessage | RefusedElement): found is RefusedElement =>
   Object.hasOwn(found, 'issues');
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** An empty id would make all messages duplicates. */
 function idOfV1(element: ReceivedV1): string | null {

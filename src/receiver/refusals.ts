@@ -37,14 +37,12 @@ export const REFUSALS = {
 export type RefusalReason = keyof typeof REFUSALS;
 
 /** The part of a request that is known before its body is read. */
-export interface RequestHead {
+interface RequestHead {
   readonly method: string | undefined;
-  readonly contentType: string | undefined;
-  readonly contentEncoding: string | undefined;
-  readonly contentLength: string | undefined;
-  /** The value of `X-Svc-Integrity`. */
-  readonly signature: string | undefined;
+  header(name: string): string | undefined;
 }
+
+export const SIGNATURE_HEADER = 'x-svc-integrity';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
@@ -53,17 +51,17 @@ const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/
  * prefix, is refused later: `explainSignature` needs the body.
  */
 export function refusalOfHead(
-  { method, contentType, contentEncoding, contentLength, signature }: RequestHead,
+  request: RequestHead,
   maxBodyBytes: number,
 ): RefusalReason | undefined {
-  if (method !== 'POST') return 'method';
-  if (!JSON_TYPE.test(contentType?.trim() ?? '')) return 'content-type';
+  if (request.method !== 'POST') return 'method';
+  if (!JSON_TYPE.test(request.header('content-type')?.trim() ?? '')) return 'content-type';
   // Senders of this library do not compress.
-  if (contentEncoding !== undefined && !/^\s*identity\s*$/i.test(contentEncoding)) {
-    return 'content-type';
-  }
+  const coding = request.header('content-encoding') ?? 'identity';
+  if (!/^\s*identity\s*$/i.test(coding)) return 'content-type';
   // Node refuses a Content-Length that is not a number.
-  if (Number(contentLength) > maxBodyBytes) return 'body-too-large';
+  if (Number(request.header('content-length')) > maxBodyBytes) return 'body-too-large';
+  const signature = request.header(SIGNATURE_HEADER);
   if (signature === undefined || signature === '') return 'signature-missing';
   return headerVariant(signature) === undefined ? 'signature-wrong' : undefined;
 }

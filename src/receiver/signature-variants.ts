@@ -1,5 +1,6 @@
 /** Reverts known mistakes: computes what the body, the header and the key may have been without them. */
 import { gunzipSync } from 'node:zlib';
+import { isObjectLike } from '../own-properties.ts';
 import type { SignatureFault } from './signature-faults.ts';
 
 /** Candidate bytes, and the faults that were reverted in them. */
@@ -74,8 +75,6 @@ const JSON_STRUCTURE = /^\s*[[{]/;
 
 const startOf = (bytes: Buffer): string => bytes.toString('latin1', 0, 100);
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
 function withText(
   bytes: Buffer,
   textOf: (value: unknown) => string | undefined,
@@ -100,7 +99,7 @@ function unpacked(bytes: Buffer): Buffer | undefined {
 export function bodyVariant(body: unknown): Variant | undefined {
   const given = bytesOf(body);
   if (given !== undefined) return given.length === 0 ? undefined : { value: given, faults: [] };
-  const text = isObject(body) ? jsonOf(body) : undefined;
+  const text = isObjectLike(body) ? jsonOf(body) : undefined;
   return text === undefined ? undefined : { value: Buffer.from(text), faults: ['body-parsed'] };
 }
 

@@ -1,7 +1,7 @@
 /** The webhook receiver: verifies and answers requests, and handles each message once. */
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
-import { readProperty } from '../own-properties.ts';
+import { hasMethods } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { ignoreRejection, isPromiseLike, tryCall } from '../runtime/host-calls.ts';
@@ -11,7 +11,7 @@ import { Deduplicator } from './duplicates.ts';
 import { isFresh } from './is-fresh.ts';
 import { type ParsedBody, parseBody, type ReceivedMessage } from './parse-body.ts';
 import { type ReceiverOptions, readReceiverOptions, type Settings } from './receiver-options.ts';
-import { REFUSALS, type RefusalReason, refusalOfHead } from './refusals.ts';
+import { REFUSALS, type RefusalReason, refusalOfHead, SIGNATURE_HEADER } from './refusals.ts';
 
 /** A request, as an adapter passes it to the receiver. */
 export interface WebhookRequest {
@@ -51,9 +51,7 @@ export interface WebhookReceiver {
  * the adapter is created, not at its first request.
  */
 export function checkReceiver(receiver: WebhookReceiver): WebhookReceiver {
-  const given: unknown = receiver;
-  const isObject = typeof given === 'object' && given !== null;
-  if (isObject && typeof readProperty(given, 'receive') === 'function') return receiver;
+  if (hasMethods(receiver, 'receive')) return receiver;
   throw invalidOption('expected the result of `createWebhookReceiver`', ['receiver']);
 }
 
@@ -85,9 +83,8 @@ class Receiver implements WebhookReceiver {
   }
 
   async receive(request: WebhookRequest): Promise<WebhookAnswer> {
-    const head = headOf(request);
-    const { signature } = head;
-    const early = refusalOfHead(head, this.#settings.maxBodyBytes);
+    const signature = request.header(SIGNATURE_HEADER);
+    const early = refusalOfHead(request, this.#settings.maxBodyBytes);
     if (early !== undefined) return this.#refuse(early, { signature });
     if (this.#isBusy()) return this.#refuse('busy');
     // Called before the body is read: while `secret` fails or hangs, bodies must not fill the memory.
@@ -216,14 +213,6 @@ class Receiver implements WebhookReceiver {
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
 
 const ACCEPTED: WebhookAnswer = { status: 204, headers: {}, text: '', handle: undefined };
-
-const headOf = (request: WebhookRequest) => ({
-  method: request.method,
-  contentType: request.header('content-type'),
-  contentEncoding: request.header('content-encoding'),
-  contentLength: request.header('content-length'),
-  signature: request.header('x-svc-integrity'),
-});
 
 function tryParse(body: Uint8Array): ParsedBody | undefined {
   try {

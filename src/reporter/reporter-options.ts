@@ -22,18 +22,13 @@ import {
   readOptions,
   usable,
 } from '../option-rules.ts';
-import { readProperty } from '../own-properties.ts';
+import { hasMethods, isObjectLike } from '../own-properties.ts';
 import type { Service } from '../projection/event-messages.ts';
 import type { EventVocabulary, IncidentVocabulary } from '../projection/vocabulary-map.ts';
 import type { BeforeSend } from './event-pipeline.ts';
 import type { Writer } from './log-channel.ts';
 import type { RejectedEvent } from './rejections.ts';
 import { readEventVocabulary, readIncidentVocabulary } from './vocabulary-options.ts';
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
-  isObject(value) && names.every((name) => typeof readProperty(value, name) === 'function');
 
 const ON_OR_OFF = oneOf(true, false);
 
@@ -53,7 +48,7 @@ export const REPORTER_OPTIONS = {
    * standard output, synchronously.
    */
   log: optional<LogOptions | Writer | false>(
-    usable('an object, a writer or false', (value) => value === false || isObject(value)),
+    usable('an object, a writer or false', (value) => value === false || isObjectLike(value)),
     'standard output, synchronously',
   ),
   /**

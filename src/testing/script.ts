@@ -1,7 +1,7 @@
 /** The script of a receiver: a step for each request, validated. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { invalidOption, MAX_TIMER_MS } from '../option-rules.ts';
-import { ownProperties } from '../own-properties.ts';
+import { isObjectLike, ownProperties } from '../own-properties.ts';
 import { FAULTS } from './answer.ts';
 import type { IncomingRequest } from './received-request.ts';
 import { type ConnectionFault, headersOf, OK, type Reply, type Step } from './step.ts';
@@ -26,14 +26,14 @@ const MAXIMA = {
  * headers or body.
  */
 function checkStep(given: Step, path: readonly PropertyKey[]): Step {
-  const step = isObject(given) ? ownProperties(given) : given;
+  const step = isObjectLike(given) ? ownProperties(given) : given;
   const detail = mistakeIn(step);
   if (detail !== undefined) throw invalidOption(detail, path);
   return step;
 }
 
 function mistakeIn(step: Step): string | undefined {
-  if (!isObject(step)) return 'expected an object';
+  if (!isObjectLike(step)) return 'expected an object';
   if ('fault' in step && !FAULTS.includes(step.fault))
     return `fault: expected one of ${FAULTS.join(', ')}`;
   for (const [name, max] of Object.entries(MAXIMA)) {
@@ -57,8 +57,6 @@ function mistakeInReply(reply: Reply): string | undefined {
   }
   return undefined;
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 const isWithin = (value: unknown, max: number): boolean =>
   value === undefined || (typeof value === 'number' && value >= 0 && value <= max);

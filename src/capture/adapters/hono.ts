@@ -8,7 +8,7 @@ import {
   optional,
   readOptions,
 } from '../../option-rules.ts';
-import { readProperty } from '../../own-properties.ts';
+import { isObjectLike, readProperty } from '../../own-properties.ts';
 import { CAPTURE_OPTIONS, readCaptureOptions, refuseRequest } from '../request/capture-options.ts';
 import { bodyKindOf, type HttpRequest, type ParsedParameters } from '../request/http-request.ts';
 import {
@@ -100,15 +100,14 @@ export function captureRequests<C extends HonoContext = HonoContext>(
 /** The same look-up as in the helper `getConnInfo` of `@hono/node-server`. */
 function incomingOf(env: unknown): HttpRequest | undefined {
   const incoming = propertyOf(propertyOf(env, 'server') ?? env, 'incoming');
-  return isObject(propertyOf(incoming, 'headers')) && isObject(propertyOf(incoming, 'socket'))
+  return isObjectLike(propertyOf(incoming, 'headers')) &&
+    isObjectLike(propertyOf(incoming, 'socket'))
     ? (incoming as HttpRequest)
     : undefined;
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
 const propertyOf = (value: unknown, name: string): unknown =>
-  isObject(value) ? readProperty(value, name) : undefined;
+  isObjectLike(value) ? readProperty(value, name) : undefined;
 
 function withPeer(source: HttpRequest, connection: () => HonoConnection | undefined): HttpRequest {
   let socket: SocketLike | undefined;

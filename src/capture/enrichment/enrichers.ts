@@ -9,7 +9,6 @@ import {
   listOf,
   MAX_TIMER_MS,
   type OptionsOf,
-  object,
   option,
   optional,
   readOptions,
@@ -37,12 +36,6 @@ const OPTIONS = {
   maxCached: option<number>(integer(1, 1_000_000), 10_000),
   /** Time for which facts are cached, in milliseconds. 1 to 2,147,483,647; default 3,600,000 (an hour). */
   cachedMs: option<number>(integer(1, MAX_TIMER_MS), 3_600_000),
-  /** Default: the system's. */
-  clock: option<Pick<Clock, 'monotonicMs'>>(
-    object('a clock', () => true),
-    systemClock,
-    "the system's",
-  ),
 } as const;
 
 export interface EnrichmentOptions extends OptionsOf<typeof OPTIONS> {
@@ -57,13 +50,21 @@ export interface Enrichment {
   readonly stats: () => Promise<readonly Readonly<Record<EnricherFault, number>>[]>;
 }
 
-/** @throws SecurityEventError `ERR_INVALID_OPTION` */
-export function createEnrichment(options: EnrichmentOptions): Enrichment {
+/**
+ * The last argument is for tests.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`
+ */
+export function createEnrichment(
+  options: EnrichmentOptions,
+  clock: Pick<Clock, 'monotonicMs'> = systemClock,
+): Enrichment {
   const { enrichers, onFailure, ...limits } = readOptions(options, OPTIONS);
   const sources = enrichers.map(
     (enricher, index) =>
       new EnricherSource(enricher, {
         ...limits,
+        clock,
         onFailure: (failure) => onFailure?.({ index, ...failure }),
       }),
   );

@@ -10,7 +10,7 @@ import {
   readOptions,
   usable,
 } from '../../option-rules.ts';
-import { readProperty } from '../../own-properties.ts';
+import { isObjectLike, readProperty } from '../../own-properties.ts';
 import {
   CLIENT_ADDRESS_OPTIONS,
   type ClientAddressPolicy,
@@ -25,17 +25,15 @@ import {
   type RequestParameters,
 } from './parameters.ts';
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
 export const CAPTURE_OPTIONS = {
   ...CLIENT_ADDRESS_OPTIONS,
   /** Adds facts about addresses: see `createEnrichment`. Default: none. */
-  enrichment: optional<Enrichment>(usable('the result of `createEnrichment`', isObject)),
+  enrichment: optional<Enrichment>(usable('the result of `createEnrichment`', isObjectLike)),
   /** Redaction of parameters, path and user agent. Default: by the default names, and by value. */
   redaction: optional<RedactionOptions>(ANYTHING),
   /** Limits of the captured parameters; `false`: none are captured. */
   parameters: option<ParameterOptions | false>(
-    usable('an object of limits, or false', (value) => value === false || isObject(value)),
+    usable('an object of limits, or false', (value) => value === false || isObjectLike(value)),
     {},
   ),
   /** Status of the response to a blocked request. 400 to 599; default 403. */
@@ -56,7 +54,7 @@ export interface CaptureSettings {
 
 /** Throws if a host has called `captureRequests` itself with a request, instead of what it returns. */
 export function refuseRequest(options: unknown): void {
-  if (!isObject(options)) return;
+  if (!isObjectLike(options)) return;
   const isRequest = ['headers', 'req'].some((name) => readProperty(options, name) !== undefined);
   if (isRequest) throw invalidOption(NOT_CALLED, []);
 }

@@ -331,9 +331,9 @@ function withNumbers(value) {
 
 // src/own-properties.ts
 function ownProperties(given) {
-  const isObject = typeof given === "object" && given !== null;
-  return Object.assign(/* @__PURE__ */ Object.create(null), isObject ? given : {});
+  return Object.assign(/* @__PURE__ */ Object.create(null), isObjectLike(given) ? given : {});
 }
+var isObjectLike = (value) => typeof value === "object" && value !== null;
 
 // src/queue/stored-values.ts
 var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
@@ -1474,7 +1474,7 @@ var integer = (min, max) => ({
 });
 var object = (expected, isUsable) => ({
   expected,
-  isUsable: (value) => typeof value === "object" && value !== null && isUsable(value)
+  isUsable: (value) => isObjectLike(value) && isUsable(value)
 });
 var A_FUNCTION = usable("a function", (value) => typeof value === "function");
 var SIGNAL = object(
