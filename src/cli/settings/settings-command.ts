@@ -16,7 +16,7 @@ import {
   type OptionValues,
   option,
 } from '../command.ts';
-import { environmentError, usageError, withPath } from '../errors.ts';
+import { CommandError, environmentError, usageError, withPath } from '../errors.ts';
 import { jsonLine, paint, printable, type Terminal } from '../terminal.ts';
 import { type TestFacts, testFacts, testText, V1_ALIASES_OPTION } from '../test-report.ts';
 import { networkOf } from '../values.ts';
@@ -118,7 +118,8 @@ function describeIn(file: string, error: unknown): unknown {
   if (!(error instanceof SecurityEventError)) return error;
   const { code, cause } = error;
   if (code === 'ERR_UNKNOWN_APPLICATION') {
-    return usageError(
+    return new CommandError(
+      1,
       `${file} has no such application, or it has no URL and secret`,
       `Run security-events settings show ${file}`,
     );

@@ -56,12 +56,12 @@ describe('settings rotate', () => {
     expect(JSON.parse(stdout)).toEqual({ application: 'shop-1', from: '2099-06-02T00:00:00.000Z' });
   });
 
-  test('exits with 2 when the application is unknown', async () => {
+  test('exits with 1 when the application is unknown', async () => {
     const { file, run, text } = settingsFixture(SAVED);
     const words = ['--application', 'blog-1', '--secret-env', 'NEXT'];
     expect(await run('rotate', words, env)).toEqual(
       outcome(
-        2,
+        1,
         '',
         `security-events: ${file} has no such application, or it has no URL and secret\n` +
           `Run security-events settings show ${file}\n`,
