@@ -6,7 +6,7 @@
 export type Budget = {
   /** The largest request that is sent. Never above `BudgetLimits.max`. */
   readonly max: number;
-  /** The largest request that passed; 0 before the first. A refusal of one no larger resets it. */
+  /** The largest request that passed; 0 before the first. Reset when one of this size or less is refused. */
   readonly passed: number;
   /** Large requests that passed since `max` changed. */
   readonly successes: number;

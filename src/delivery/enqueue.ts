@@ -60,19 +60,19 @@ export class Enqueuer {
     const given = { messages, selection: call.selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await readSendCall(given, this.#rules);
     // Usually there is nothing to wait for, and a check for that is faster than an `await`.
-    let pause = yieldToEventLoop();
-    if (pause !== undefined) await pause;
+    let yielding = yieldToEventLoop();
+    if (yielding !== undefined) await yielding;
     const closed = entries.length === 0 ? NONE_CLOSED : await this.#store(entries, call);
     const refused =
       closed.length === 0 ? NONE_REFUSED : await this.#storeReopened(closed, entries, call);
     const { accepted, skips } = partition(entries, refused);
-    pause = yieldToEventLoop();
-    if (pause !== undefined) await pause;
+    yielding = yieldToEventLoop();
+    if (yielding !== undefined) await yielding;
     const all =
       skips.length === 0 ? skipped : [...skipped, ...skips].toSorted((a, b) => a.index - b.index);
     this.#publish(accepted, all);
-    pause = yieldToEventLoop();
-    if (pause !== undefined) await pause;
+    yielding = yieldToEventLoop();
+    if (yielding !== undefined) await yielding;
     return { accepted, skipped: all };
   }
 

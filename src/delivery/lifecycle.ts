@@ -118,8 +118,8 @@ export class Lifecycle {
     for (const message of returned) {
       tracker.settled(message.sequence, 'discarded', 'returned');
       kept.push(new KeptMessage(message));
-      const pause = yieldToEventLoop();
-      if (pause !== undefined) await pause;
+      const yielding = yieldToEventLoop();
+      if (yielding !== undefined) await yielding;
     }
     const count = kept.length;
     if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));

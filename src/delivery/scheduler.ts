@@ -185,8 +185,8 @@ export class Scheduler {
     // Read before the slot is taken: the answer of a host's own queue may be damaged.
     const { health } = answer.state;
     const slot = reserved.take(health);
-    const pause = yieldToEventLoop();
-    if (pause !== undefined) await pause;
+    const yielding = yieldToEventLoop();
+    if (yielding !== undefined) await yielding;
     void this.#deliver({ claim: answer, slot, requestedAt, answeredAt });
     return undefined;
   }

@@ -168,18 +168,18 @@ const PREFIX = /^[\w-]+[=:]\s*/;
 export function headerVariant(header: unknown): Variant | undefined {
   if (typeof header !== 'string') return undefined;
   const faults: SignatureFault[] = [];
-  const without = (text: string, changed: string, fault: SignatureFault): string => {
-    if (changed !== text) faults.push(fault);
-    return changed;
+  const revert = (text: string, reverted: string, fault: SignatureFault): string => {
+    if (reverted !== text) faults.push(fault);
+    return reverted;
   };
-  const bare = without(header, header.trim(), 'header-whitespace');
+  const bare = revert(header, header.trim(), 'header-whitespace');
   // Base64 padding looks like the end of a prefix.
   const value = BASE64_OF_32_BYTES.test(bare)
     ? bare
-    : without(bare, bare.replace(PREFIX, ''), 'header-prefix');
+    : revert(bare, bare.replace(PREFIX, ''), 'header-prefix');
   if (BASE64_OF_32_BYTES.test(value)) {
     return { value: Buffer.from(value, 'base64'), faults: [...faults, 'header-base64'] };
   }
-  const lower = without(value, value.toLowerCase(), 'header-upper-case');
+  const lower = revert(value, value.toLowerCase(), 'header-upper-case');
   return HEX.test(lower) ? { value: Buffer.from(lower, 'hex'), faults } : undefined;
 }
