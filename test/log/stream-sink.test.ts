@@ -140,11 +140,6 @@ describe('with sync: true', () => {
       'was not made with `sync: true`',
     ],
     [
-      'a pino logger without options',
-      () => pino({}, pino.destination('/dev/null')),
-      'was not made with `sync: true`',
-    ],
-    [
       'a pino destination that keeps bytes back',
       async () => (await sonicBoom({ sync: true, minLength: 4096 })).stream,
       'keeps `minLength` bytes back',

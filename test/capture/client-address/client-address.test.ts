@@ -170,18 +170,11 @@ describe('the trusted header', () => {
 
   test('is not read, like any other, if the direct peer is not trusted', () => {
     const reads: string[] = [];
-    const watched = new Proxy<Record<string, string>>(
-      {},
-      Object.fromEntries(
-        ['get', 'has', 'ownKeys', 'getOwnPropertyDescriptor', 'getPrototypeOf'].map((trap) => [
-          trap,
-          () => {
-            reads.push(trap);
-            throw new Error('of a header object that cannot be read');
-          },
-        ]),
-      ),
-    );
+    const trap = (_handler: object, name: string | symbol) => () => {
+      reads.push(String(name));
+      throw new Error('of a header object that cannot be read');
+    };
+    const watched = new Proxy<Record<string, string>>({}, new Proxy({}, { get: trap }));
     const given = request(watched, '203.0.113.9');
     expect(client(given, { trustedProxies: '10.0.0.0/8' })?.address).toBe('203.0.113.9');
     expect(reads).toEqual([]);
@@ -247,16 +240,8 @@ const value = fc.oneof(
   fc.constant(undefined),
   fc.anything() as fc.Arbitrary<string>,
 );
-const NAMES = [
-  'x-forwarded-for',
-  'forwarded',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'host',
-  ':authority',
-  ':scheme',
-];
+const FORWARDED = ['for', 'proto', 'host', 'port'].map((name) => `x-forwarded-${name}`);
+const NAMES = [...FORWARDED, 'forwarded', 'host', ':authority', ':scheme'];
 const anyRequest = fc.record({
   headers: fc.record(Object.fromEntries(NAMES.map((name) => [name, value]))),
   socket: fc.option(

@@ -199,16 +199,13 @@ const anything = fc.anything({
   withNullPrototype: true,
   withSparseArray: true,
 });
-const HEADERS = [
-  'host',
-  'user-agent',
-  'content-type',
-  'x-forwarded-for',
-  'forwarded',
-  ':authority',
-];
+const FORWARDED = ['for', 'proto', 'host', 'port'].map((name) => `x-forwarded-${name}`);
+const HEADERS = ['host', 'user-agent', 'content-type', 'forwarded', ':authority', ...FORWARDED];
 const headers = fc.dictionary(
-  fc.constantFrom(...HEADERS, 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port'),
+  fc.constantFrom(
+    ...HEADERS,
+    ...['for', 'proto', 'host', 'port'].map((name) => `x-forwarded-${name}`),
+  ),
   fc.oneof(texts, fc.array(texts, { maxLength: 3 }), fc.ipV4(), fc.ipV6(), anything),
 );
 const ports = fc.oneof(fc.integer({ min: -1, max: 70_000 }), anything);
