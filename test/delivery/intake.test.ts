@@ -118,9 +118,9 @@ describe('a batch', () => {
   test('looks each application up once, and yields to the event loop', async () => {
     const asked: string[] = [];
     let turns = 0;
-    const messages = ['shop-1', 'chosen', 'shop-1', 'chosen', 'shop-1'].map((id) => event(id));
+    const ids = ['shop-1', 'chosen', 'shop-1', 'chosen', 'shop-1'];
     const { entries } = await accept({
-      messages,
+      messages: ids.map((id) => event(id)),
       find: (applicationId) => {
         asked.push(applicationId);
         return createSettings(source).find(applicationId);
@@ -130,13 +130,7 @@ describe('a batch', () => {
         return Promise.resolve();
       },
     });
-    expect(entries.map(({ applicationId }) => applicationId)).toEqual([
-      'shop-1',
-      'chosen',
-      'shop-1',
-      'chosen',
-      'shop-1',
-    ]);
+    expect(entries.map(({ applicationId }) => applicationId)).toEqual(ids);
     expect(asked).toEqual(['shop-1', 'chosen']);
     expect(turns).toBe(5);
   });
@@ -190,10 +184,9 @@ describe('a message is skipped', () => {
     expect(entries.map(({ stored }) => stored.messageId)).toEqual(['taken']);
   });
 
-  test.each<[string, unknown, unknown]>([
-    ['if the call names a selected one', response('chosen', 'Notify'), { playbook: 'Block IPs' }],
-  ])('but not %s', async (_title, message, selection) => {
-    const { entries, skipped } = await accept({ messages: [message], selection });
+  test('but not if the call names a selected one', async () => {
+    const call = { messages: [response('chosen', 'Notify')], selection: { playbook: 'Block IPs' } };
+    const { entries, skipped } = await accept(call);
     expect([entries.length, skipped]).toEqual([1, []]);
   });
 });
