@@ -1,5 +1,5 @@
 /** What `test` and the commands of `settings` print about a test message. */
-import type { FailureCode, SendReport } from '../index.ts';
+import { type FailureCode, SecurityEventError, type SendReport } from '../index.ts';
 import { flag, type OptionTable } from './command.ts';
 import { paint, type TerminalOutput } from './terminal.ts';
 import { durationText } from './values.ts';
@@ -93,7 +93,10 @@ export function testFacts(
   { ok, requests: [request] }: Pick<SendReport, 'ok' | 'requests'>,
   options: OptionTable,
 ): TestFacts {
-  const { status, failure, detail, durationMs = 0, bytes, message_ids = [] } = request ?? {};
+  const { status, failure, durationMs = 0, bytes, message_ids = [] } = request ?? {};
+  // Its hint names an option of the library; the advice names that of the command.
+  const { hint } = new SecurityEventError('ERR_ADDRESS_REFUSED');
+  const detail = request?.detail?.replace(` ${hint}`, '');
   const advice = ok || request === undefined ? undefined : adviceFor({ status, failure }, options);
   const [message_id] = message_ids;
   const time = Math.round(durationMs);

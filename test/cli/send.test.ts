@@ -334,6 +334,8 @@ describe('an undelivered message', () => {
     expect(exitCode).toBe(1);
     expect(idsOf(receiver)).toEqual(['id-0', 'id-2']);
     expect(stdout).toContain('  1  too large for a request; line 2\n');
+    // The hints of the library name its options.
+    expect(stdout).not.toContain('`');
     expect(valuesOf(readFileSync(left, 'utf8'))).toEqual([large]);
   });
   it('is grouped by cause for programs', async () => {

@@ -135,6 +135,7 @@ describe('test', () => {
     const { exitCode, stdout } = await test([url, '--network', 'public']);
     expect({ exitCode, requests: receiver.requests.length }).toEqual({ exitCode: 1, requests: 0 });
     expect(stdout).toContain('\nUse --network allow-private to reach private addresses.');
+    expect(stdout).not.toContain('`network`');
     const literal = await test([receiver.url, '--network', 'public']);
     expect(literal).toMatchObject({ exitCode: 3, stdout: '' });
     expect(literal.stderr).toContain('allow-private');

@@ -7,6 +7,7 @@ import {
   type UndeliveredMessage,
   type WebhookDestination,
 } from '../../index.ts';
+import { describeError } from '../errors.ts';
 import { openInput } from '../input.ts';
 import { showProgress, type Terminal } from '../terminal.ts';
 import { wholeNumber } from '../values.ts';
@@ -193,7 +194,7 @@ export class SendRun {
         const reason = UNUSABLE[error.code as keyof typeof UNUSABLE] as 'invalid' | undefined;
         const found = sent[Number(error.path[0])];
         if (reason === undefined || found === undefined) throw error;
-        this.#addUndelivered(found.place, { reason, detail: error.message });
+        this.#addUndelivered(found.place, { reason, detail: describeError(error).message });
         await this.savedTo?.add([found.message]);
         sent = sent.filter((one) => one !== found);
       }
