@@ -15,13 +15,14 @@ describe.runIf(postgresPrograms !== undefined)('two senders on one PostgreSQL qu
     const where = { connection: server.connection };
     await createPostgresSchema(where);
     const open = () => createPostgresQueue(where);
-    // The flush begins before the first response.
-    const receiver = await openReceiver({ otherwise: { status: 200, delayMs: 100 } });
+    const receiver = await openReceiver();
     const options = { settings: applicationsOf({ 'shop-1': receiver }), maxMessages: 20 };
     const first = openSender({ queue: open(), ...options });
     const second = openSender({ queue: open(), ...options, role: 'deliver' });
-    await first.send(messages(200));
+    // The flush begins before the first response, and also waits for the call.
+    const sending = first.send(messages(200));
     const { delivered, settledElsewhere, ...others } = await first.flush();
+    await sending;
     expect(delivered + settledElsewhere).toBe(200);
     expect(others).toEqual({ dead: 0, discarded: 0, pending: 0 });
     expect(await second.stats()).toMatchObject({ delivered: 200, pending: 0 });
