@@ -6,13 +6,10 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { jsonSchemas } from '../helpers/json-schemas.ts';
 import { manifest, root } from '../helpers/package-files.ts';
 import { ELEMENTS, MESSAGES } from './samples.ts';
-
-// Compiling the schemas of both formats takes a second on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
 
 interface Document {
   readonly file: string;

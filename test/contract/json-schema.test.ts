@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { API_VERSION, contract, EVENT_VERSION } from '../../src/contract/index.ts';
 import { jsonSchemas } from '../helpers/json-schemas.ts';
 import { manifest } from '../helpers/package-files.ts';
@@ -20,9 +20,6 @@ import {
   SAMPLES,
   type SampleName,
 } from './samples.ts';
-
-// Building and compiling 24 schemas in one go can take long on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
 
 const SHAPES = [
   'log-record',

@@ -1,11 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Input, inputs } from './cases/arbitrary-inputs.ts';
 import { MODES, type Mode } from './cases/case.ts';
 import { schemasFor } from './cases/judge.ts';
-
-// Every reading of every shape is built here at once.
-vi.setConfig({ testTimeout: 30_000 });
 
 const RUNS = { numRuns: 120 };
 

@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { logFixtureCommand, startChild, waitForExit } from '../helpers/child-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 import { type OnFinished, temporaryFolder } from '../helpers/temporary-files.ts';
-
-// Child processes start slowly on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
 
 const WRITTEN = ['one', 'two', 'three'];
 

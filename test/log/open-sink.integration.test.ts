@@ -1,10 +1,8 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { logFixtureCommand, startChild, waitForExit } from '../helpers/child-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 import type { OnFinished } from '../helpers/temporary-files.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 /** Runs log-standard.ts with one destination, and returns what it prints to standard error. */
 async function run(

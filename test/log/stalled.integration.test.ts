@@ -1,14 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { LogWriterStats } from '../../src/log/write-counters.ts';
 import { logFixtureCommand, startChild, waitForExit } from '../helpers/child-programs.ts';
 import { parseLines } from '../helpers/log-records.ts';
 import { type OnFinished, stalledPipe } from '../helpers/temporary-files.ts';
-
-// Child processes start slowly on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
 
 /** How a parent that stops reading looks from inside: Node's own parents give sockets. */
 const STALLED: Readonly<Record<string, (ending: string, onFinished: OnFinished) => ChildProcess>> =

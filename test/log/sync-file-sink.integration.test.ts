@@ -14,14 +14,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { logFixtureCommand, startChild, waitForExit } from '../helpers/child-programs.ts';
 import { parseLines, smallRecord, thrownBy } from '../helpers/log-records.ts';
 import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/temporary-files.ts';
-
-// Child processes start slowly on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
 
 /** The user id of `nobody` on most systems. */
 const NOBODY = 65_534;

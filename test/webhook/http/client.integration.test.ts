@@ -7,10 +7,7 @@ import { createCertificate } from '../../../src/testing/index.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { openReceiver } from '../../helpers/poster.ts';
 
-/** Generous for a child process on a busy machine. */
-const CHILD_TIMEOUT_MS = 20_000;
-
-test('a certificate of NODE_EXTRA_CA_CERTS is trusted', { timeout: CHILD_TIMEOUT_MS }, async () => {
+test('a certificate of NODE_EXTRA_CA_CERTS is trusted', async () => {
   const certificate = createCertificate();
   const folder = await mkdtemp(path.join(tmpdir(), 'ca-'));
   onTestFinished(() => rm(folder, { recursive: true }));
