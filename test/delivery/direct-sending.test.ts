@@ -123,15 +123,6 @@ describe('messages that are delivered at once', () => {
     expect(report.delivered).toEqual(Array.from({ length: 1001 }, (_, index) => `m${index}`));
   });
 
-  test('is split over applications, and reported in the order given', async () => {
-    const [a0] = batch(1, 'a');
-    const [, b1] = batch(2, 'b');
-    const [, , a2] = batch(3, 'a');
-    const played = await play({ messages: [a0, b1, a2] });
-    expect(posts(played)).toBe('0: m0 m2 (0); 0: m1 (0)');
-    expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
-  });
-
   test('of format 1 is sent as given, under its own ids', async () => {
     const { id: _, ...event } = ELEMENTS['security_event (v1)'];
     const elements = [
@@ -180,13 +171,6 @@ describe('a message that fails', () => {
         { status: 404, outcome: 'later', retry_count: 3 },
       ],
     });
-  });
-
-  test('does not hold back other requests', async () => {
-    const messages = [...batch(1, 'a'), ...batch(2, 'b').slice(1), ...batch(3, 'c').slice(2)];
-    const played = await play({ messages, steps: [500, 500, 200], postMs: 300 });
-    expect(posts(played)).toBe('0: m0 (0); 300: m1 (0); 600: m2 (0); 900: m0 (1); 1200: m1 (1)');
-    expect(played.report.delivered).toEqual(['m0', 'm1', 'm2']);
   });
 
   test('waits its delay from the end of its attempt, lengthened by chance', async () => {
