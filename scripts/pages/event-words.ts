@@ -93,7 +93,7 @@ const DISCARDS: Readonly<Record<DiscardReason, string>> = {
 
 const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'], string>> = {
   unknown: 'the settings have no such application, or no URL and secret',
-  unusable: 'its URL or secret is invalid',
+  unusable: 'its settings are invalid',
   disabled: 'its settings have `enabled: false`',
   refused: '`network` refuses the address in the URL',
   failed: 'the settings or secret function failed, or needed more than 10 s',

@@ -14,7 +14,12 @@ import {
   urlHashOf,
 } from './circuit-breaker.ts';
 import { type ClaimCallParts, ClaimCalls } from './claim-calls.ts';
-import type { Destination, Destinations, MissingDestination, Unresolved } from './destination.ts';
+import {
+  type Destination,
+  type Destinations,
+  isUnresolved,
+  type Unresolved,
+} from './destination.ts';
 import { intervalAfter, MAX_LEAD_MS, maxMessagesAtOnce, RateLimits } from './rate-limit.ts';
 import { type ReportParts, reportAttempt } from './report-attempt.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
@@ -68,8 +73,8 @@ export class Delivery {
     const { clock, signal, policy } = this.#parts;
     const { claim, slot } = held;
     if (signal.aborted) return this.#calls.release(claim);
-    if (typeof destination === 'string') return this.#releaseMissing(claim, destination);
-    if (destination.isRefused) return this.#releaseMissing(claim, 'refused');
+    if (isUnresolved(destination)) return this.#releaseMissing(claim, destination);
+    if (destination.isRefused) return this.#releaseMissing(claim, { because: 'refused' });
     const smaller = stateForFewer(claim, destination, policy);
     if (smaller !== undefined) return this.#calls.release(claim, smaller);
     const breaker = circuitBreakerOf(claim.state, destination.urlHash, policy);
@@ -199,7 +204,7 @@ export class Delivery {
   }
 
   /** Releases a claim without a usable destination, and pauses the destination (D72). */
-  async #releaseMissing(claim: Claim, because: MissingDestination): Promise<void> {
+  async #releaseMissing(claim: Claim, missing: Unresolved | { because: 'refused' }): Promise<void> {
     const { policy, random, observe, lastFailures } = this.#parts;
     const { applicationId, state } = claim;
     const breaker = circuitBreakerOf(state, urlHashOf(state) ?? '', policy);
@@ -209,8 +214,12 @@ export class Delivery {
       health: state.health,
       maxMessages: state.maxMessages,
     };
-    lastFailures.failed({ applicationId, because });
-    observe('destination-missing', () => ({ applicationId, waitMs: step.pauseMs, because }));
+    lastFailures.failed({ applicationId, ...missing });
+    observe('destination-missing', () => ({
+      applicationId,
+      waitMs: step.pauseMs,
+      because: missing.because,
+    }));
     await this.#calls.release(claim, update);
   }
 }

@@ -1,5 +1,6 @@
 /** Resolves an application to its destination: the URL and secret that its settings have now. */
 import { hash } from 'node:crypto';
+import { SecurityEventError } from '../errors.ts';
 import { isPromiseLike } from '../runtime/host-calls.ts';
 import { type TimeLimit, withTimeout } from '../runtime/timers.ts';
 import type { ResolvedApplication, SettingsReader } from '../settings/source.ts';
@@ -25,11 +26,22 @@ export interface Destination extends Endpoint {
   readonly application: ResolvedApplication;
 }
 
-/** Why an application has no destination: no settings, unusable or disabled ones, or the host failed to supply them. */
-export type Unresolved = 'unknown' | 'unusable' | 'disabled' | 'failed';
+/** Why nothing can be sent to an application. */
+export type MissingDestination = 'unknown' | 'unusable' | 'disabled' | 'failed' | 'refused';
 
-/** Why nothing can be sent to an application: also because the network policy refuses its address. */
-export type MissingDestination = Unresolved | 'refused';
+/** An application without a destination: no settings, unusable or disabled ones, or the host failed to supply them. */
+export interface Unresolved {
+  readonly because: Exclude<MissingDestination, 'refused'>;
+  /** What is unusable. */
+  readonly detail?: string;
+}
+
+export const isUnresolved = (found: Destination | Unresolved): found is Unresolved =>
+  Object.hasOwn(found, 'because');
+
+const UNKNOWN: Unresolved = { because: 'unknown' };
+const DISABLED: Unresolved = { because: 'disabled' };
+const FAILED: Unresolved = { because: 'failed' };
 
 export interface DestinationParts extends Omit<TimeLimit, 'ms'> {
   readonly find: SettingsReader['find'];
@@ -50,8 +62,8 @@ export class Destinations {
   resolve(applicationId: string): Destination | Unresolved | Promise<Destination | Unresolved> {
     const found = this.#parts.find(applicationId);
     if (!isPromiseLike(found)) {
-      if (found === undefined) return 'unknown';
-      if (found.enabled === false) return 'disabled';
+      if (found === undefined) return UNKNOWN;
+      if (found.enabled === false) return DISABLED;
       if (typeof found.secret !== 'function') return this.#read(found);
     }
     return this.#askInTime(found);
@@ -59,19 +71,19 @@ export class Destinations {
 
   async #askInTime(found: ReturnType<SettingsReader['find']>): Promise<Destination | Unresolved> {
     const answer = await withTimeout(this.#ask(found), this.#parts);
-    return answer?.value ?? 'failed';
+    return answer?.value ?? FAILED;
   }
 
   async #ask(found: ReturnType<SettingsReader['find']>): Promise<Destination | Unresolved> {
     try {
       const application = await found;
-      if (application === undefined) return 'unknown';
-      if (application.enabled === false) return 'disabled';
+      if (application === undefined) return UNKNOWN;
+      if (application.enabled === false) return DISABLED;
       const { secret } = application;
       if (typeof secret !== 'function') return this.#read(application);
       return this.#destinationOf(application, await secret());
-    } catch {
-      return 'failed';
+    } catch (error) {
+      return unresolvedBy(error);
     }
   }
 
@@ -88,15 +100,15 @@ export class Destinations {
     application: ResolvedApplication,
     secret: string | undefined,
   ): Destination | Unresolved {
-    if (application.url === undefined || secret === undefined) return 'unknown';
+    if (application.url === undefined || secret === undefined) return UNKNOWN;
     const { tls } = application;
     try {
       const url = parseWebhookUrl(application.url);
       const isRefused = this.#isRefused(url);
       const urlHash = hashOfUrl(url);
       return { url, secret: checkSecret(secret), tls, application, urlHash, isRefused };
-    } catch {
-      return 'unusable';
+    } catch (error) {
+      return unresolvedBy(error);
     }
   }
 
@@ -108,6 +120,12 @@ export class Destinations {
       return true;
     }
   }
+}
+
+/** Settings that cannot be used give an error of this library, without secrets and URLs; others may hold both. */
+function unresolvedBy(error: unknown): Unresolved {
+  const isOurs = error instanceof SecurityEventError && error.code !== 'ERR_SETTINGS_FAILED';
+  return isOurs ? { because: 'unusable', detail: error.message } : FAILED;
 }
 
 /** Returns the hash of a URL. */

@@ -1,7 +1,7 @@
 /** Reopens closed and failing applications whose URL has changed (D72). */
 import type { MessageQueue } from '../queue/queue.ts';
 import { urlHashOf } from './circuit-breaker.ts';
-import type { Destinations } from './destination.ts';
+import { type Destinations, isUnresolved } from './destination.ts';
 
 /**
  * Reopens the application if its URL has changed since its state was stored. Resolves to `unknown` if its settings cannot
@@ -16,7 +16,7 @@ export function reopener(
   return async (applicationId) => {
     const before = urlHashOf(await queue.applicationState(applicationId));
     const destination = await destinations.resolve(applicationId);
-    if (typeof destination === 'string') return 'unknown';
+    if (isUnresolved(destination)) return 'unknown';
     // Read again after the settings, which may take long: a request to another URL may have written the state meanwhile.
     const after = urlHashOf(await queue.applicationState(applicationId));
     if (after === undefined || after === destination.urlHash || after !== before) return 'same';

@@ -7,7 +7,7 @@ import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry } from '../webhook/accept.ts';
 import { formatTimestamp, type MessageToStore, storeV1, storeV2 } from '../webhook/encoder.ts';
 import type { Sending } from './attempt.ts';
-import type { Destinations, Unresolved } from './destination.ts';
+import { type Destinations, isUnresolved, type Unresolved } from './destination.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
 import type { SendReport } from './report.ts';
 import { DEFAULT_POLICY, directSchedule } from './retry-policy.ts';
@@ -20,9 +20,9 @@ export interface TestParts extends Sending {
   readonly v1Aliases: boolean;
 }
 
-const WHY_UNRESOLVED: Readonly<Record<Unresolved, string>> = {
+const WHY_UNRESOLVED: Readonly<Record<Unresolved['because'], string>> = {
   unknown: 'the settings have no URL and secret for it',
-  unusable: 'its URL or its secret cannot be used',
+  unusable: 'its settings are not usable',
   disabled: 'its settings have `enabled: false`',
   failed: 'asking for its URL and secret failed, or took too long',
 };
@@ -33,8 +33,8 @@ export async function sendTestMessage(
   parts: TestParts,
 ): Promise<SendReport> {
   const destination = await parts.destinations.resolve(applicationId);
-  if (typeof destination === 'string') {
-    const detail = WHY_UNRESOLVED[destination];
+  if (isUnresolved(destination)) {
+    const { because, detail = WHY_UNRESOLVED[because] } = destination;
     throw new SecurityEventError('ERR_UNKNOWN_APPLICATION', { detail, path: ['applicationId'] });
   }
   const { application } = destination;

@@ -60,8 +60,11 @@ test.each<[string, ResolvedApplication | undefined, string]>([
   ['a secret that is not asked for: they are disabled', DISABLED, 'disabled'],
   ['no secret when asked', { ...SHOP, secret: () => Promise.reject(new Error('x')) }, 'failed'],
 ])('there is no destination where the settings have %s', async (_what, application, why) => {
-  expect(await destinations(() => application).resolve('shop-1')).toBe(why);
-  expect(await destinations(() => Promise.resolve(application)).resolve('shop-1')).toBe(why);
+  const detail = why === 'unusable' ? { detail: expect.stringMatching(/URL|secret/) } : {};
+  const missing = { because: why, ...detail };
+  expect(await destinations(() => application).resolve('shop-1')).toEqual(missing);
+  const later = destinations(() => Promise.resolve(application));
+  expect(await later.resolve('shop-1')).toEqual(missing);
 });
 
 test('a private address is a destination that is refused', () => {
@@ -72,11 +75,12 @@ test('a private address is a destination that is refused', () => {
 const never = new Promise<undefined>(() => {});
 
 test('settings that fail, or do not answer within 10 s, give none', async () => {
-  expect(await destinations(() => Promise.reject(new Error('x'))).resolve('shop-1')).toBe('failed');
+  const failing = destinations(() => Promise.reject(new Error('x')));
+  expect(await failing.resolve('shop-1')).toEqual({ because: 'failed' });
   const clock = createFakeClock();
   const { signal } = new AbortController();
   const asked = new Destinations({ find: () => never, network: 'public', clock, signal });
-  expect(await clock.runUntilSettled(Promise.resolve(asked.resolve('shop-1')), 10_000)).toBe(
-    'failed',
-  );
+  expect(await clock.runUntilSettled(Promise.resolve(asked.resolve('shop-1')), 10_000)).toEqual({
+    because: 'failed',
+  });
 });

@@ -46,7 +46,9 @@ test.each<[string, Case, string]>([
   };
   const resolve = () => {
     circuitBreaker = after;
-    return Promise.resolve(found ?? ({ urlHash: 'new' } as Destination));
+    return Promise.resolve(
+      found === undefined ? ({ urlHash: 'new' } as Destination) : { because: found },
+    );
   };
   expect(await reopener(queue, { resolve })('shop-1')).toBe(result);
   expect(reopened).toBe(result === 'reopened' ? 1 : 0);

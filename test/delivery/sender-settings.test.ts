@@ -53,4 +53,32 @@ describe('settings', () => {
     expect(returned).toMatchObject([{ message_id: 'm-0', sends: 0 }]);
     expect(failures).toEqual(flushed.failures);
   });
+
+  test.each([
+    [{ url: 'ftp://one.example/' }, 'http or https URL'],
+    [{ secret: '' }, 'settings.applications.shop-1.secret'],
+    [{ secret: () => '' }, 'The webhook secret is not usable'],
+    [{ tls: { ca: 'ca.pem' } }, 'settings.applications.shop-1.tls.ca'],
+  ])(
+    'that a function returns and that are not usable (%j) are named by close',
+    async (bad, named) => {
+      const published = listen();
+      const good = {
+        name: 'shop',
+        environment: 'test',
+        url: 'http://127.0.0.1:1/',
+        secret: SECRET,
+      };
+      let isAccepted = false;
+      const settings = () => ({ ...good, ...(isAccepted ? bad : {}) });
+      const sender = openSender({ settings, lingerMs: 1 });
+      await sender.send(messages(1));
+      isAccepted = true;
+      await published.until('destination-missing');
+      const { failures } = await sender.close({ deadlineMs: 0 });
+      expect(failures).toEqual([
+        { applicationId: 'shop-1', because: 'unusable', detail: expect.stringContaining(named) },
+      ]);
+    },
+  );
 });
