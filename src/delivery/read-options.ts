@@ -1,13 +1,12 @@
 /** The options of a sender and of `sendWebhook`, checked before anything is made, with their defaults. */
 import type { Dialect } from '../contract/index.ts';
-import { SecurityEventError } from '../errors.ts';
+import { type InputIssue, SecurityEventError } from '../errors.ts';
 import {
   check,
   integer,
   invalidOption,
   listOf,
   MAX_TIMER_MS,
-  NON_EMPTY_TEXT,
   type OptionValues,
   type Rules,
   readOptions,
@@ -16,7 +15,12 @@ import {
 } from '../option-rules.ts';
 import type { MemoryQueueOptions } from '../queue/memory.ts';
 import type { Format } from '../queue/queue.ts';
-import { organisedApplicationSchema, readWith } from '../settings/schema.ts';
+import {
+  namedApplicationSchema,
+  organisedApplicationSchema,
+  type ReadSettings,
+  readWith,
+} from '../settings/schema.ts';
 import { IS_CHECKED, type SettingsSource } from '../settings/source.ts';
 import type { PosterOptions } from '../webhook/http/client.ts';
 import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
@@ -166,12 +170,16 @@ function oneDestination(given: Given): SettingsSource {
   const { format = DESTINATION_OPTIONS.format.default } = given;
   refuseLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
-  const { id, ...names } =
-    application === undefined ? ANY_APPLICATION : readApplication(application);
+  const named = readWith(namedApplicationSchema(), application);
+  const { id, ...names } = (named.ok ? named.value : undefined) ?? ANY_APPLICATION;
   const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
   const destination = { ...names, url, secret, tls, format, ...limits };
   const read = readWith(organisedApplicationSchema(), destination);
-  if (!read.ok) throw new SecurityEventError('ERR_INVALID_OPTION', { issues: read.issues });
+  const issues = [
+    ...issuesOf(named).map((issue) => ({ ...issue, path: ['application', ...issue.path] })),
+    ...issuesOf(read),
+  ];
+  if (!read.ok || issues.length > 0) throw new SecurityEventError('ERR_INVALID_OPTION', { issues });
   const { value } = read;
   const find = (applicationId: string) =>
     id === undefined || id === applicationId ? value : undefined;
@@ -181,24 +189,8 @@ function oneDestination(given: Given): SettingsSource {
 
 const ANY_APPLICATION = { id: undefined, name: '', environment: '' };
 
-type Application = NonNullable<OneDestination['application']>;
-
-const APPLICATION_RULES: Rules<keyof Application> = {
-  id: NON_EMPTY_TEXT,
-  name: TEXT,
-  environment: TEXT,
-};
-
-function readApplication(given: unknown): Application {
-  const path = ['application'];
-  const application = check<Application>(given, APPLICATION_RULES, { name: 'application', path });
-  for (const [name, { expected }] of Object.entries(APPLICATION_RULES)) {
-    if (application[name as keyof Application] === undefined) {
-      throw invalidOption(`expected application.${name} to be ${expected}`, [...path, name]);
-    }
-  }
-  return application as Application;
-}
+const issuesOf = (read: ReadSettings<unknown>): readonly InputIssue[] =>
+  read.ok ? [] : read.issues;
 
 /** The options of a call of `sendWebhook` with their defaults, checked. */
 export interface SendSettings {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DELIVERY_OPTIONS, DESTINATION_OPTIONS } from '../../src/delivery/options.ts';
 import { readSenderOptions, type SenderSettings } from '../../src/delivery/read-options.ts';
 import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
+import type { SecurityEventError } from '../../src/errors.ts';
 import { MEMORY_OPTIONS } from '../../src/queue/memory/store.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
@@ -346,6 +347,20 @@ describe('one destination', () => {
     const error = errorOf(options);
     expect(error).toMatchObject({ code, path });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/hunter2|horse|BEGIN/);
+  });
+
+  test('is refused with all faults of its application and its certificates', () => {
+    const application = { id: 'shop-1', more: 1 };
+    const options = { ...ONE, application, tls: { ca: 'ca.pem' }, maxRequestsPerSecond: 0 };
+    const { issues, path } = errorOf(options) as SecurityEventError;
+    expect(path).toEqual(['application', 'name']);
+    expect(issues.map((issue) => issue.path.join('.'))).toEqual([
+      'application.name',
+      'application.environment',
+      'application',
+      'tls.ca',
+      'maxRequestsPerSecond',
+    ]);
   });
 });
 
