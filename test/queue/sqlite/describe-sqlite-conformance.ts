@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
@@ -7,6 +8,7 @@ import { createFakeClock } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
 import { copyAsKilled } from './copy-as-killed.ts';
+import { wrongCountersOf } from './raw-database.ts';
 
 /** The conformance suite on files of its own, whose clock the suite moves. */
 export const describeSqliteConformance = (name: string): void =>
@@ -38,6 +40,7 @@ export const describeSqliteConformance = (name: string): void =>
         join: () => Promise.resolve(handle()),
         dispose: async () => {
           for (const queue of queues) await queue.close();
+          if (existsSync(file)) assert.deepEqual(wrongCountersOf(file), []);
           rmSync(folder, { recursive: true });
         },
       });

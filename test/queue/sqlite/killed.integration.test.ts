@@ -7,7 +7,7 @@ import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { INITIAL } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
-import { integrityOf } from './raw-database.ts';
+import { integrityOf, wrongCountersOf } from './raw-database.ts';
 
 /** Steps that each process does at a time. */
 const STEPS = 3;
@@ -35,6 +35,7 @@ describe('a queue in an SQLite file', () => {
       await Promise.all(ends);
       kills += count;
       expect(integrityOf(file)).toBe('ok');
+      expect(wrongCountersOf(file)).toEqual([]);
     }
     expect(journal.idsOf('failed')).toEqual([]);
     const queue = createSqliteQueue({ file });
