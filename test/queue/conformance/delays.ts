@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { QueueEntry } from '../../../src/queue/queue.ts';
 import type { QueueHarness } from './harness.ts';
-import { DELIVERED, entryOf, idsOf, Trial } from './trial.ts';
+import { DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
 
 const named = (...messageIds: readonly string[]): QueueEntry[] =>
   messageIds.map((messageId) => entryOf('one', { messageId }));
@@ -47,6 +47,19 @@ export function describeDelays(harness: QueueHarness): void {
       await trial.settle(claim, DELIVERED, { maxMessages: 3 });
       await trial.queue.enqueue(named('d', 'e', 'f'), trial.ms(10));
       expect(idsOf(await trial.claim())).toEqual(['d', 'e', 'f']);
+    });
+
+    test('ends early when a reopening lowers how many messages a claim may have', async () => {
+      const trial = await Trial.start(harness);
+      const { maxMessages } = INITIAL;
+      const state = { health: 'failing', maxMessages: maxMessages + 1 } as const;
+      await trial.enqueue('one', 'first');
+      await trial.settle(await trial.claim(), DELIVERED, state);
+      const ids = Array.from({ length: maxMessages }, (_, index) => `m-${index}`);
+      await trial.queue.enqueue(named(...ids), trial.ms(10));
+      expect(trial.units((await trial.nothing()).dueInMs)).toBe(10);
+      await trial.queue.reopenApplication('one');
+      expect(idsOf(await trial.claim())).toContain('m-0');
     });
 
     test('ends early when an expired lease makes enough messages wait', async () => {
