@@ -11,7 +11,6 @@ export type IncidentChannel = 'log' | 'webhook';
 /** One report of an incident on one channel. */
 export interface IncidentReport {
   readonly applicationId: string;
-  /** The incident's id as JSON, with its quotes. */
   readonly incidentId: string;
   readonly channel: IncidentChannel;
   /** The time of the event, in milliseconds since the epoch. Expiry does not use it. */

@@ -171,7 +171,7 @@ export class IncidentPipeline {
     return { message_id, message_type, message, ...(Object.keys(v1).length === 0 ? {} : { v1 }) };
   }
 
-  /** Returns what the incident store records. The id is JSON: it may not be a string, as it is not validated yet. */
+  /** Returns what the incident store records. */
   #storeEntry(
     { draft }: ReportedEvent,
     channel: IncidentChannel,
@@ -179,9 +179,11 @@ export class IncidentPipeline {
   ): IncidentReport {
     const { rules, clock } = this.#parts;
     const at = Date.parse(draft.detected_at);
+    const id = ownProperties(draft.payload)['incident_id'];
     return {
       applicationId: rules.service.svc_id,
-      incidentId: JSON.stringify(ownProperties(draft.payload)['incident_id']) ?? '',
+      // It is not validated yet. If it is no string, the report is refused and retracted.
+      incidentId: typeof id === 'string' ? id : (JSON.stringify(id) ?? ''),
       channel,
       at: Number.isNaN(at) ? clock.now() : at,
       ...keys,

@@ -158,7 +158,7 @@ test('the store is not asked about a log that the reporter does not have', async
   const memory = createMemoryIncidents();
   const incidents = {
     record: (report: IncidentReport) => {
-      asked.push(report.channel);
+      asked.push(`${report.channel} ${report.incidentId}`);
       return memory.record(report);
     },
     retract: () => {},
@@ -166,7 +166,7 @@ test('the store is not asked about a log that the reporter does not have', async
   const { reporter } = await openSendingReporter({ log: false, incidents });
   const { record, settled } = reporter.incident(INCIDENT);
   expect([record, await settled]).toEqual([undefined, { outcome: 'delivered' }]);
-  expect(asked).toEqual(['webhook']);
+  expect(asked).toEqual([`webhook ${INCIDENT.incident_id}`]);
 });
 
 test.each([
