@@ -60,8 +60,8 @@ test.each<[string, ResolvedApplication | undefined, string]>([
   ['a secret that is not asked for: they are disabled', DISABLED, 'disabled'],
   ['no secret when asked', { ...SHOP, secret: () => Promise.reject(new Error('x')) }, 'failed'],
 ])('there is no destination where the settings have %s', async (_what, application, why) => {
-  const detail = why === 'unusable' ? { detail: expect.stringMatching(/URL|secret/) } : {};
-  const missing = { because: why, ...detail };
+  const named: unknown = expect.stringMatching(/URL|secret/);
+  const missing = { because: why, ...(why === 'unusable' ? { detail: named } : {}) };
   expect(await destinations(() => application).resolve('shop-1')).toEqual(missing);
   const later = destinations(() => Promise.resolve(application));
   expect(await later.resolve('shop-1')).toEqual(missing);
