@@ -1,7 +1,6 @@
 /** The contract's schemas by dialect and reading, each built on first use. */
 import type * as z from 'zod';
-import { SecurityEventError } from '../errors.ts';
-import { ownProperties } from '../own-properties.ts';
+import { check, type Rules, usable } from '../option-rules.ts';
 import type { Dialect, Mode, Reading } from './dialect.ts';
 import { lazySchema, memoizeUnlessPolluted } from './lazy-schema.ts';
 import { type LogLineSchema, logLine } from './log-line.ts';
@@ -61,21 +60,24 @@ export interface ContractOptions<D extends Dialect, R extends Reading> {
 }
 
 /**
- * Returns the schemas of one dialect and reading. The same options return the same schemas. Throws
- * ERR_INVALID_OPTION for an unknown dialect or reading.
+ * Returns the schemas of one dialect and reading. The same options return the same schemas.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
 export function contract<D extends Dialect = 'strict', R extends Reading = 'emitted'>(
   options: ContractOptions<D, R> = {},
 ): Contract<D, R> {
-  const { dialect = 'strict', reading = 'emitted' } = ownProperties(options);
-  if (!Object.hasOwn(CONTRACTS, dialect)) refuse('dialect', "'strict' or 'open'");
-  if (!Object.hasOwn(CONTRACTS.strict, reading)) refuse('reading', "'emitted' or 'received'");
+  const { dialect = 'strict', reading = 'emitted' } = check<ContractOptions<D, R>>(
+    options,
+    CONTRACT_RULES,
+  );
   return CONTRACTS[dialect][reading]() as Contract<D, R>;
 }
 
-function refuse(option: string, expected: string): never {
-  throw new SecurityEventError('ERR_INVALID_OPTION', {
-    detail: `expected ${option} to be ${expected}`,
-    path: [option],
-  });
-}
+export const CONTRACT_RULES: Rules<'dialect' | 'reading'> = {
+  dialect: usable("'strict' or 'open'", (value) => value === 'strict' || value === 'open'),
+  reading: usable(
+    "'emitted' or 'received'",
+    (value) => value === 'emitted' || value === 'received',
+  ),
+};

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
-import { ownProperties } from '../own-properties.ts';
-import { type Contract, type ContractOptions, contract } from './contract.ts';
+import { check } from '../option-rules.ts';
+import { CONTRACT_RULES, type Contract, type ContractOptions, contract } from './contract.ts';
 import type { Dialect, Reading } from './dialect.ts';
 
 /** The output of the line schema in one mode. */
@@ -35,7 +35,10 @@ export function parseLogLine<D extends Dialect = 'open', R extends Reading = 're
   line: string,
   options: ContractOptions<D, R> = {},
 ): ParsedLogLine<D, R> {
-  const { dialect = 'open', reading = 'received' } = ownProperties(options);
+  const { dialect = 'open', reading = 'received' } = check<ContractOptions<D, R>>(
+    options,
+    CONTRACT_RULES,
+  );
   const value = parseJson(line);
   const result = contract({ dialect, reading }).LogLine.safeParse(value);
   if (result.success) return result.data as ParsedLogLine<D, R>;

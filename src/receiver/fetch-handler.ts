@@ -1,5 +1,5 @@
 import { SecurityEventError } from '../errors.ts';
-import { ownProperties } from '../own-properties.ts';
+import { A_FUNCTION, check, type Rules } from '../option-rules.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
@@ -14,16 +14,20 @@ export interface FetchHandlerOptions {
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }
 
+const RULES: Rules<keyof FetchHandlerOptions> = { waitUntil: A_FUNCTION };
+
 /**
  * Creates a handler for Fetch requests: Hono (`(context) => handler(context.req.raw)`), Next (`export const
  * POST = handler`), Deno, Bun and others. Rejects with `ERR_RAW_BODY_GONE` if the body was read before.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
 export function fetchHandler(
   receiver: WebhookReceiver,
   options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
   const checked = checkReceiver(receiver);
-  const { waitUntil } = ownProperties(options);
+  const { waitUntil } = check<FetchHandlerOptions>(options, RULES);
   return async (request) => {
     const { status, headers, text, handle } = await checked.receive(fetchRequest(request));
     if (handle !== undefined) {

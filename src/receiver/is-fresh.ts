@@ -1,6 +1,5 @@
 /** Protects against replayed requests: the time of sending is signed. */
-import { invalidOption, isInteger } from '../option-rules.ts';
-import { ownProperties } from '../own-properties.ts';
+import { check, integer, type Rules, usable } from '../option-rules.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { ReceivedV2 } from './parse-body.ts';
 
@@ -13,22 +12,25 @@ export interface FreshnessOptions {
 
 const DEFAULT_TOLERANCE_MS = 300_000;
 
+const RULES: Rules<keyof FreshnessOptions> = {
+  toleranceMs: integer(0, Number.MAX_SAFE_INTEGER),
+  now: usable('a number', Number.isFinite),
+};
+
 /**
  * Returns whether a v2 message was sent just now, by its `date_created`, which a sender sets for each
  * attempt: a retry after hours is as fresh as the first attempt. Format v1 has no such time.
  *
  * Returns `false` for an unreadable time. Both clocks must be right within the tolerance.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION` for an invalid tolerance.
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
 export function isFresh(
   message: Pick<ReceivedV2, 'date_created'>,
   options: FreshnessOptions = {},
 ): boolean {
-  const { toleranceMs = DEFAULT_TOLERANCE_MS, now = systemClock.now() } = ownProperties(options);
-  if (!isInteger(toleranceMs, 0, Number.MAX_SAFE_INTEGER)) {
-    throw invalidOption('expected toleranceMs to be an integer from 0', ['toleranceMs']);
-  }
+  const given = check<FreshnessOptions>(options, RULES);
+  const { toleranceMs = DEFAULT_TOLERANCE_MS, now = systemClock.now() } = given;
   // False for NaN, from an unreadable time.
   return Math.abs(now - Date.parse(message.date_created)) <= toleranceMs;
 }

@@ -2,8 +2,7 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import type { TlsOptions } from 'node:tls';
-import { invalidOption } from '../option-rules.ts';
-import { ownProperties } from '../own-properties.ts';
+import { check, invalidOption, type Rules, usable } from '../option-rules.ts';
 import { systemClock } from '../runtime/clock.ts';
 
 /** PEM texts for `tls.createServer`. A client can trust the certificate as `ca`. */
@@ -61,21 +60,32 @@ const SERIAL_BYTES = 15;
 
 const HOST = /^[!-9;-~]+$/;
 
+const isHost = (value: unknown): boolean => typeof value === 'string' && HOST.test(value);
+
+const A_TIME = usable(
+  'milliseconds since the epoch',
+  (value) => typeof value === 'number' && !Number.isNaN(new Date(value).getTime()),
+);
+
+const RULES: Rules<keyof CertificateOptions> = {
+  hosts: usable(
+    'a list of at least one name or IPv4 address, in ASCII',
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isHost),
+  ),
+  validFrom: A_TIME,
+  validTo: A_TIME,
+};
+
 /**
  * Creates a key (P-256) and a self-signed certificate.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION` if `hosts` is empty or has an IPv6 address or a name that
- * is not ASCII, and for invalid times.
+ * @throws SecurityEventError `ERR_INVALID_OPTION`, also if `hosts` is empty or has an IPv6 address or a name that
+ * is not ASCII.
  */
 export function createCertificate(options: CertificateOptions = {}): Certificate {
-  const given = ownProperties(options);
+  const given = check<CertificateOptions>(options, RULES);
   const { hosts = ['localhost', '127.0.0.1'] } = given;
   const { validFrom = systemClock.now() - HOUR_MS, validTo = systemClock.now() + DAY_MS } = given;
-  if (hosts.length === 0 || !hosts.every((host) => HOST.test(host))) {
-    throw unusable('hosts', 'at least one name or IPv4 address, in ASCII');
-  }
-  if (Number.isNaN(new Date(validFrom).getTime())) throw unusable('validFrom', 'a time');
-  if (Number.isNaN(new Date(validTo).getTime())) throw unusable('validTo', 'a time');
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const name = nameOf('security-event-delivery test');
   const content = sequence(
@@ -95,9 +105,6 @@ export function createCertificate(options: CertificateOptions = {}): Certificate
     cert: pem(sequence(content, ECDSA_WITH_SHA256, der(TAG.bitString, NO_UNUSED_BITS, signature))),
   };
 }
-
-const unusable = (name: string, expected: string): Error =>
-  invalidOption(`${name}: expected ${expected}`, [name]);
 
 const nameOf = (text: string): Buffer =>
   sequence(der(TAG.set, sequence(COMMON_NAME, der(TAG.utf8String, Buffer.from(text)))));
@@ -149,7 +156,7 @@ export function certificateOf(given: CertificateKind | ReceiverTls): ReceiverTls
   if (given === 'self-signed') return createCertificate();
   if (given === 'wrong-host') return createCertificate({ hosts: ['elsewhere.example'] });
   if (given !== 'expired') {
-    throw unusable('tls', 'self-signed, wrong-host, expired or a certificate');
+    throw invalidOption('tls: expected self-signed, wrong-host, expired or a certificate', ['tls']);
   }
   const now = systemClock.now();
   return createCertificate({ validFrom: now - 2 * DAY_MS, validTo: now - DAY_MS });

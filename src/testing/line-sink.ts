@@ -1,6 +1,6 @@
 /** A log destination in memory. */
 import { type ParsedLogLine, parseLogLine } from '../contract/index.ts';
-import { ownProperties } from '../own-properties.ts';
+import { A_FUNCTION, check, type Rules } from '../option-rules.ts';
 
 export interface MemoryLineSink {
   /** A destination of `createLogWriter`. */
@@ -22,9 +22,11 @@ export interface MemoryLineSinkOptions {
   readonly failWith?: (line: string, index: number) => Error | undefined;
 }
 
+const RULES: Rules<keyof MemoryLineSinkOptions> = { failWith: A_FUNCTION };
+
 /** Creates a destination that keeps the lines: `createLogWriter({ destination: createLineSink() })`. */
 export function createLineSink(options: MemoryLineSinkOptions = {}): MemoryLineSink {
-  const { failWith } = ownProperties(options);
+  const { failWith } = check<MemoryLineSinkOptions>(options, RULES);
   const lines: string[] = [];
   let writes = 0;
   return {

@@ -1,8 +1,15 @@
 /** A receiver of webhooks on a real socket, which follows a script. */
 import type { IncomingMessage } from 'node:http';
 import { SecurityEventError } from '../errors.ts';
-import { invalidOption, MAX_TIMER_MS } from '../option-rules.ts';
-import { ownProperties } from '../own-properties.ts';
+import {
+  check,
+  checkedElsewhere,
+  invalidOption,
+  MAX_TIMER_MS,
+  type Rules,
+  TEXT,
+  usable,
+} from '../option-rules.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { answer, longestBody } from './answer.ts';
@@ -34,6 +41,10 @@ export interface ReceivedRequest extends IncomingRequest {
   readonly step: Step;
 }
 
+interface WaitOptions {
+  readonly timeoutMs?: number;
+}
+
 export interface Receiver extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/hook`, or https. */
   readonly url: string;
@@ -52,10 +63,7 @@ export interface Receiver extends AsyncDisposable {
    * Rejects with `ERR_TIMED_OUT` after `timeoutMs` (default 10,000; `Infinity` for no limit) or when the
    * receiver is closed, and with an error of the script's function.
    */
-  waitForRequests(
-    count: number,
-    options?: { readonly timeoutMs?: number },
-  ): Promise<readonly ReceivedRequest[]>;
+  waitForRequests(count: number, options?: WaitOptions): Promise<readonly ReceivedRequest[]>;
   /**
    * Ends every connection, stops listening, and resolves when nothing keeps the process alive. Calls share
    * one promise. Rejects with an error of the script's function.
@@ -63,13 +71,26 @@ export interface Receiver extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const RULES: Rules<keyof ReceiverOptions> = {
+  secret: usable('a string or a list of strings', isSecret),
+  script: checkedElsewhere('a list of steps or a function'),
+  otherwise: checkedElsewhere('a step'),
+  tls: checkedElsewhere('the kind of a certificate, or options of a TLS server'),
+  path: TEXT,
+};
+
+function isSecret(value: unknown): boolean {
+  const secrets: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return secrets.every((secret) => typeof secret === 'string');
+}
+
 /**
  * Starts a receiver on 127.0.0.1, on a free port.
  *
- * Rejects with `ERR_INVALID_OPTION` for an invalid step or path.
+ * Rejects with `ERR_INVALID_OPTION`; its `path` begins with the name of the option.
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
-  const given = ownProperties(options);
+  const given = check<ReceiverOptions>(options, RULES);
   const { path = '/hook' } = given;
   if (!path.startsWith('/')) {
     throw invalidOption('path: expected a path that begins with /', ['path']);
@@ -80,6 +101,9 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
+const WAIT_RULES: Rules<keyof WaitOptions> = {
+  timeoutMs: usable('a number of at least 0', (value) => typeof value === 'number' && value >= 0),
+};
 
 class SocketReceiver implements Receiver {
   readonly requests: ReceivedRequest[] = [];
@@ -128,9 +152,9 @@ class SocketReceiver implements Receiver {
 
   async waitForRequests(
     count: number,
-    options: { readonly timeoutMs?: number } = {},
+    options: WaitOptions = {},
   ): Promise<readonly ReceivedRequest[]> {
-    const { timeoutMs = DEFAULT_TIMEOUT_MS } = ownProperties(options);
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = check<WaitOptions>(options, WAIT_RULES);
     const isOver = new AbortController();
     const timeUp = systemClock.sleep(Math.min(timeoutMs, MAX_TIMER_MS), isOver.signal);
     const isTimeUp = timeUp.then(() => true);

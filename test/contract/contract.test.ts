@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as entry from '../../src/contract/index.ts';
 import { contract, received } from '../../src/contract/index.ts';
-import { MODES, setAt } from './cases/case.ts';
+import { MODES, optionsOf, setAt } from './cases/case.ts';
 import { WORDS } from './cases/words.ts';
 import { ELEMENTS, MESSAGES, RECORDS } from './samples.ts';
 
@@ -28,8 +28,10 @@ describe('contract', () => {
   });
 
   it('D0 has the same six names in four different readings', () => {
-    expect(MODES.map((mode) => Object.keys(contract(mode)))).toEqual(MODES.map(() => [...NAMES]));
-    expect(new Set(MODES.map((mode) => contract(mode).LogRecord)).size).toBe(4);
+    expect(MODES.map((mode) => Object.keys(contract(optionsOf(mode))))).toEqual(
+      MODES.map(() => [...NAMES]),
+    );
+    expect(new Set(MODES.map((mode) => contract(optionsOf(mode)).LogRecord)).size).toBe(4);
   });
 
   it.each([
@@ -96,8 +98,8 @@ const SIZES: readonly [number, string | undefined][] = [
 
 describe.each(MODES)('a body in the $name reading', (mode) => {
   const bodies = [
-    ['v2', contract(mode).WebhookBodyV2, MESSAGE],
-    ['v1', contract(mode).WebhookBodyV1, PULSE],
+    ['v2', contract(optionsOf(mode)).WebhookBodyV2, MESSAGE],
+    ['v1', contract(optionsOf(mode)).WebhookBodyV1, PULSE],
   ] as const;
 
   it.each(SIZES)('D31 with %i elements is judged: %s', (length, message) => {
@@ -134,7 +136,9 @@ describe.each(MODES)('a body in the $name reading', (mode) => {
   });
 
   it('D21 accepts equal ids: the sender must make them differ', () => {
-    expect(contract(mode).WebhookBodyV2.safeParse([MESSAGE, MESSAGE]).success).toBe(true);
+    expect(contract(optionsOf(mode)).WebhookBodyV2.safeParse([MESSAGE, MESSAGE]).success).toBe(
+      true,
+    );
   });
 });
 

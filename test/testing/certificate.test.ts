@@ -73,7 +73,7 @@ describe('createCertificate', () => {
         expect.objectContaining({
           code: 'ERR_INVALID_OPTION',
           path: ['hosts'],
-          message: expect.stringContaining('hosts: expected at least one name or IPv4 address'),
+          message: expect.stringContaining('expected hosts to be a list of at least one name'),
         }),
       );
     },

@@ -3,7 +3,8 @@ import { classifyAddress } from '../../address/classify.ts';
 import { normaliseAddress } from '../../address/normalise.ts';
 import { type Address, parseAddress } from '../../address/parse.ts';
 import type { LogActor } from '../../contract/index.ts';
-import { ownProperties } from '../../own-properties.ts';
+import { check, type Rules, usable } from '../../option-rules.ts';
+import { isObjectLike, ownProperties } from '../../own-properties.ts';
 import { ownText } from '../request/clean-text.ts';
 import type { Enrichment } from './enrichers.ts';
 import type { AddressEnrichment } from './enrichment.ts';
@@ -15,17 +16,23 @@ export interface DescribeAddressOptions {
   readonly enrichment?: Enrichment | undefined;
 }
 
+const RULES: Rules<keyof DescribeAddressOptions> = {
+  enrichment: usable('the result of `createEnrichment`', isObjectLike),
+};
+
 /**
  * Returns all facts of an IP address that the contract requires, with a normalised address
  * (`::ffff:203.0.113.9` becomes `203.0.113.9`, `::1` becomes `127.0.0.1`); `undefined` for text that is
  * no address. Without an enricher `proxy`, `tor` and `vpn` are false, `datacenter` is null and `geo` is
  * `{}`. `geo` is always `{}` for addresses that are not public.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
 export function describeAddress(
   address: string,
   options: DescribeAddressOptions = {},
 ): ActorIp | undefined {
-  const { enrichment } = ownProperties(options);
+  const { enrichment } = check<DescribeAddressOptions>(options, RULES);
   const normal = normaliseAddress(address);
   return normal === undefined ? undefined : describeNormalised(normal, enrichment);
 }

@@ -9,6 +9,10 @@ export const MODES = [
 ] as const;
 
 export type Mode = (typeof MODES)[number];
+
+/** The options of `contract` for a reading. */
+export const optionsOf = ({ dialect, reading }: Mode) => ({ dialect, reading });
+
 export type ModeName = Mode['name'];
 
 /** Keys by dots, indices as digits; an array where a key has a dot itself. */

@@ -10,11 +10,11 @@ import {
   serializeLogRecord,
 } from '../../../src/contract/serialize.ts';
 import { DRAFTS, ELEMENTS, LINE, MESSAGES, SAMPLES, type SampleName } from '../samples.ts';
-import { type Case, keysOf, MODES, type Mode, refusals } from './case.ts';
+import { type Case, keysOf, MODES, type Mode, optionsOf, refusals } from './case.ts';
 
 /** The schemas that judge a sample in one reading. What is to be sent has no received form. */
 export function schemasFor(name: SampleName, mode: Mode): readonly z.ZodType[] {
-  const schemas = contract(mode);
+  const schemas = contract(optionsOf(mode));
   if (name in DRAFTS) return mode.reading === 'emitted' ? [messageToSend(mode.dialect)] : [];
   if (name in MESSAGES) return [schemas.WebhookMessageV2];
   if (name in ELEMENTS) return [schemas.WebhookMessageV1];
