@@ -94,8 +94,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue with a stan
         pausesMs.push(performance.now() - promotedAt);
         await rebuildStandby();
       }
-      // The better half: other programs make single pauses longer.
-      expect(pausesMs.toSorted((a, b) => a - b)[failovers / 2 - 1]).toBeLessThan(5000);
+      // Every pause at night; in quick runs other tests can make single pauses longer.
+      const judged = quickOrNightly(Math.min, Math.max);
+      expect(judged(...pausesMs)).toBeLessThan(5000);
       await Promise.all(lives.splice(0).map(kill));
       const queue = await open({ connection: hosts() });
       const failures = journal.idsOf('failed').length;
