@@ -131,14 +131,14 @@ export const DESTINATION_OPTIONS = {
   /** Key of the signature, as UTF-8 bytes. */
   secret: optional<string>(checkedElsewhere('a non-empty string'), 'required'),
   /**
-   * The only application whose messages are accepted; others reject with `ERR_UNKNOWN_APPLICATION`. Format 1 sends
+   * The only application whose messages are accepted; others reject with `ERR_UNKNOWN_APPLICATION`. Format 1 needs
    * `name` and `environment`. Default any application.
    */
   application: optional<{
     /** Not empty. */
     readonly id: string;
-    readonly name: string;
-    readonly environment: string;
+    readonly name?: string | undefined;
+    readonly environment?: string | undefined;
   }>(checkedElsewhere('`{ id, name, environment }`, all strings'), 'any application'),
   /** Format that the receiver reads; 1 is deprecated. Default 2. */
   format: option<Format>(oneOf(1, 2), 2),

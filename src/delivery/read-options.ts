@@ -16,6 +16,7 @@ import {
 import type { MemoryQueueOptions } from '../queue/memory.ts';
 import type { Format } from '../queue/queue.ts';
 import {
+  missingNames,
   namedApplicationSchema,
   organisedApplicationSchema,
   type ReadSettings,
@@ -173,10 +174,13 @@ function oneDestination(given: Given): SettingsSource {
   const named = readWith(namedApplicationSchema(), application);
   const { id, ...names } = (named.ok ? named.value : undefined) ?? ANY_APPLICATION;
   const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
-  const destination = { ...names, url, secret, tls, format, ...limits };
+  const destination = { ...NO_NAMES, ...names, url, secret, tls, format, ...limits };
   const read = readWith(organisedApplicationSchema(), destination);
   const issues = [
-    ...issuesOf(named).map((issue) => ({ ...issue, path: ['application', ...issue.path] })),
+    ...[...issuesOf(named), ...missingNames(names, format)].map((issue) => ({
+      ...issue,
+      path: ['application', ...issue.path],
+    })),
     ...issuesOf(read),
   ];
   if (!read.ok || issues.length > 0) throw new SecurityEventError('ERR_INVALID_OPTION', { issues });
@@ -187,7 +191,8 @@ function oneDestination(given: Given): SettingsSource {
   return Object.assign(find, { [IS_CHECKED]: true });
 }
 
-const ANY_APPLICATION = { id: undefined, name: '', environment: '' };
+const NO_NAMES = { name: '', environment: '' };
+const ANY_APPLICATION = { id: undefined, ...NO_NAMES };
 
 const issuesOf = (read: ReadSettings<unknown>): readonly InputIssue[] =>
   read.ok ? [] : read.issues;

@@ -99,7 +99,13 @@ export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplicatio
 
 /** The `application` of a sender with one destination. */
 export const namedApplicationSchema = () =>
-  z.strictObject({ id: z.string().min(1), name: z.string(), environment: z.string() }).optional();
+  z
+    .strictObject({
+      id: z.string().min(1),
+      name: z.string().optional(),
+      environment: z.string().optional(),
+    })
+    .optional();
 
 /** Returns an issue for each name that the format needs: incidents of format 1 have both (D43). */
 export function missingNames(

@@ -304,6 +304,12 @@ describe('one destination', () => {
     expect(await find({ ...ONE, format: 1 }, 'another')).toEqual({ ...FOUND, format: 1 });
   });
 
+  test('needs only the id of its application in format 2', async () => {
+    const options = { ...ONE, application: { id: 'shop-1' } };
+    expect(await find(options, 'shop-1')).toMatchObject({ name: '', environment: '' });
+    expect(await find(options, 'shop-2')).toBeUndefined();
+  });
+
   test('takes the named application, and no other', async () => {
     const options = { ...ONE, application: APPLICATION, tls: { ca: PEM } };
     expect(await find(options, 'shop-1')).toEqual({
@@ -338,7 +344,7 @@ describe('one destination', () => {
       ['application', 'id'],
     ],
     [
-      { ...ONE, application: { id: 'shop-1', name: 'Shop' } },
+      { ...ONE, format: 1, application: { id: 'shop-1', name: 'Shop' } },
       'ERR_INVALID_OPTION',
       ['application', 'environment'],
     ],
@@ -350,7 +356,7 @@ describe('one destination', () => {
   });
 
   test('is refused with all faults of its application and its certificates', () => {
-    const application = { id: 'shop-1', more: 1 };
+    const application = { id: 'shop-1', name: 7, environment: 7, more: 1 };
     const options = { ...ONE, application, tls: { ca: 'ca.pem' }, maxRequestsPerSecond: 0 };
     const { issues, path } = errorOf(options) as SecurityEventError;
     expect(path).toEqual(['application', 'name']);
