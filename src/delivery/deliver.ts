@@ -145,8 +145,10 @@ export class Delivery {
       ? await this.#unlessReopened(applicationId, finished)
       : finished;
     const settlement = settlementOf(attempted, policy, random);
-    const sent = { applicationId, sentAt, limit: application };
-    const state = this.#rateLimits.afterRequest(sent, settlement.state, {
+    const state = this.#rateLimits.afterRequest(settlement.state, {
+      applicationId,
+      limit: application,
+      sentAt,
       messageCount: messages.length,
       beganAt: claim.nowMs + (sentAt - requestedAt),
       elapsedMs: clock.monotonicMs() - sentAt,

@@ -25,6 +25,7 @@ const MAX_WAIT_MS = 60_000;
 
 /** The request that was made last. */
 export interface LastRequest {
+  readonly limit: RateLimit;
   readonly messageCount: number;
   /** When it began, in the queue's time. May be late by the round trip, never early. */
   readonly beganAt: number;
@@ -40,8 +41,7 @@ export interface LastRequest {
  */
 export function limitRate(
   state: ApplicationUpdate,
-  limit: RateLimit,
-  { messageCount, beganAt, elapsedMs, roundTripMs }: LastRequest,
+  { limit, messageCount, beganAt, elapsedMs, roundTripMs }: LastRequest,
 ): ApplicationUpdate {
   const intervalMs = intervalAfter(messageCount, limit);
   if (intervalMs === 0) return state;
@@ -81,20 +81,17 @@ export class RateLimits {
 
   /** Limits the state after a request with {@link limitRate}. */
   afterRequest(
-    { applicationId, sentAt, limit }: SentRequest,
     state: ApplicationUpdate,
-    last: LastRequest,
+    { applicationId, sentAt, ...last }: SentRequest,
   ): ApplicationUpdate {
-    const limited = limitRate(state, limit, last);
     this.#next.delete(applicationId);
-    if (limited === state) return state;
-    const { nextRequestAt } = limited.circuitBreaker as CircuitBreaker;
-    const intervalMs = intervalAfter(last.messageCount, limit);
-    const next = { nextRequestAt: nextRequestAt as number, allowedAt: sentAt + intervalMs };
+    const intervalMs = intervalAfter(last.messageCount, last.limit);
+    if (intervalMs === 0) return state;
+    const next = { nextRequestAt: last.beganAt + intervalMs, allowedAt: sentAt + intervalMs };
     this.#next.set(applicationId, next);
     const [oldest] = this.#next.size > MAX_REMEMBERED ? this.#next.keys() : [];
     if (oldest !== undefined) this.#next.delete(oldest);
-    return limited;
+    return limitRate(state, last);
   }
 
   /** Returns the time until the limit allows a request, in ms; 0 without one. */
@@ -113,11 +110,10 @@ export class RateLimits {
   }
 }
 
-export interface SentRequest {
+interface SentRequest extends LastRequest {
   readonly applicationId: string;
   /** On the monotonic clock. */
   readonly sentAt: number;
-  readonly limit: RateLimit;
 }
 
 export interface Now {

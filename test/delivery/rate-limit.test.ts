@@ -216,8 +216,8 @@ describe('a rate limit', () => {
   test('changes no state without a limit, and never shortens a pause', () => {
     const breaker = newCircuitBreaker('url', POLICY);
     const state = { ...initialState(POLICY), circuitBreaker: breaker, pauseMs: 500 };
-    const last = { messageCount: 5, beganAt: 1000, elapsedMs: 0, roundTripMs: 0 };
-    expect(limitRate(state, {}, last)).toBe(state);
+    const last = { limit: {}, messageCount: 5, beganAt: 1000, elapsedMs: 0, roundTripMs: 0 };
+    expect(limitRate(state, last)).toBe(state);
     fc.assert(
       fc.property(
         fc.double({ min: 0.001, max: 1e6, noNaN: true }),
@@ -225,7 +225,8 @@ describe('a rate limit', () => {
         fc.nat(5000),
         (rate, messageCount, elapsedMs) => {
           const limit = { maxMessagesPerSecond: rate };
-          const limited = limitRate(state, limit, {
+          const limited = limitRate(state, {
+            limit,
             messageCount,
             beganAt: 1000,
             elapsedMs,
