@@ -71,6 +71,17 @@ export function describeDelays(harness: QueueHarness): void {
       expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
     });
 
+    test('ends when the lease expired, not when that is noticed', async () => {
+      const trial = await threeAtOnce(harness);
+      await trial.queue.enqueue(named('retried'));
+      await trial.settle(await trial.claim(), trial.retry(3), { maxMessages: 3 });
+      await trial.queue.enqueue(named('a', 'b'));
+      await trial.claim({ leaseMs: trial.ms(1) });
+      await trial.queue.enqueue(named('c'), trial.ms(10));
+      await trial.advance(5);
+      expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
+    });
+
     test('does not shorten the wait of retries when it ends early', async () => {
       const trial = await threeAtOnce(harness);
       await trial.queue.enqueue(named('retried'));

@@ -181,6 +181,19 @@ export function describeMoving(harness: QueueHarness): void {
       expect(await trial.nothing()).toEqual({});
     });
 
+    test('closes an application while its messages are claimed', async () => {
+      const source = await openFile();
+      await source.enqueue([entryOf('closed')]);
+      await closeApplication(source);
+      const trial = await Trial.start(harness);
+      await trial.enqueue('closed', 'a');
+      const claim = await trial.claim();
+      await importQueue(moved(trial), exportQueue(source));
+      expect(await trial.settle(claim, DELIVERED, { health: 'healthy' })).toBe('settled');
+      expect(await trial.queue.applicationState('closed')).toMatchObject({ health: 'closed' });
+      expect(await trial.nothing()).toEqual({});
+    });
+
     test('lets old messages be dead-lettered although younger ones were there before', async () => {
       const source = await openFile();
       await source.enqueue([entryOf('old', { messageId: 'old' })]);
