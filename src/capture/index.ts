@@ -1,6 +1,6 @@
 /**
  * `security-event-delivery/capture`: finds the client of a request, explains and enriches its address,
- * and contains the parts of host adapters.
+ * and exports what a host needs for its own adapter.
  */
 
 export { type FetchDetails, type FetchRequest, fetchRequest } from './adapters/fetch-request.ts';

@@ -3,7 +3,7 @@ import { readProperty } from '../../own-properties.ts';
 import { respondToBlock } from '../request/request-blocked-error.ts';
 import type { Block, RequestScope } from '../request/request-scope.ts';
 
-/** The part of node:http's and node:http2's responses, and those of frameworks, that is used. */
+/** The used part of a response of node:http, node:http2 or a framework. */
 export interface NodeResponse {
   readonly headersSent: boolean;
   statusCode: number;

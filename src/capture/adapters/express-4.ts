@@ -1,6 +1,6 @@
 /**
- * Passes blocks from async handlers of Express 4 to its error handlers. Express 4 drops the promises that
- * handlers return, and a rejection crashes the process: an attacker whose request is blocked would stop the
+ * Passes each block (a `RequestBlockedError`) from async handlers of Express 4 to its error handlers. Express 4
+ * drops the promises that handlers return, and a rejection crashes the process: an attacker whose request is blocked would stop the
  * host. Express 5 passes rejections to `next`; this file makes Express 4 do the same, only for blocks.
  *
  * It patches Express's own classes, as tracers do. Only Express gets the promises of handlers, so the
@@ -21,20 +21,24 @@ const PATCHED = Symbol('passes blocks to next');
 const NEXT_INDEX = 2;
 const ERROR_NEXT_INDEX = 3;
 
-/** Patches the copy of Express 4 that `application` belongs to, once it has a handler. Ignores anything else. */
+/**
+ * Patches the copy of Express 4 that created `application`, if the application has a handler. Ignores anything
+ * else.
+ */
 export function passBlocksToNext(application: unknown): void {
   const router = isObject(application) ? readProperty(application, '_router') : undefined;
   const stack = isObject(router) ? readProperty(router, 'stack') : undefined;
   const layer: unknown = Array.isArray(stack) ? stack[0] : undefined;
   if (!isObject(layer)) return;
-  const layers: unknown = Object.getPrototypeOf(layer);
-  if (!isObject(layers) || Object.hasOwn(layers, PATCHED) || !('handle_request' in layers)) return;
-  Reflect.defineProperty(layers, PATCHED, { value: true });
-  patch(layers, 'handle_request', { property: 'handle', wrap: wrapHandle(NEXT_INDEX) });
-  patch(layers, 'handle_error', { property: 'handle', wrap: wrapHandle(ERROR_NEXT_INDEX) });
-  const routers: unknown = Object.getPrototypeOf(router);
-  if (!isObject(routers)) return;
-  patch(routers, 'process_params', { property: 'params', wrap: wrapCallbacks });
+  const layerClass: unknown = Object.getPrototypeOf(layer);
+  if (!isObject(layerClass) || !('handle_request' in layerClass)) return;
+  if (Object.hasOwn(layerClass, PATCHED)) return;
+  Reflect.defineProperty(layerClass, PATCHED, { value: true });
+  patch(layerClass, 'handle_request', { property: 'handle', wrap: wrapHandle(NEXT_INDEX) });
+  patch(layerClass, 'handle_error', { property: 'handle', wrap: wrapHandle(ERROR_NEXT_INDEX) });
+  const routerClass: unknown = Object.getPrototypeOf(router);
+  if (!isObject(routerClass)) return;
+  patch(routerClass, 'process_params', { property: 'params', wrap: wrapCallbacks });
 }
 
 const isObject = (value: unknown): value is object =>

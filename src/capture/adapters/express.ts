@@ -17,14 +17,14 @@ type ErrorMiddleware = (
 ) => void;
 
 /**
- * Returns middleware to use before all other. Everything after it finds the request's context, also in
+ * Returns middleware to use before all others. Everything after it finds the request's context, also in
  * asynchronous work. Parameters of the body are captured once a parser has set `request.body`.
  *
  * Some parsers, of multipart forms for example, continue outside the request's async context. Use the
  * same middleware again after them: it restores the scope of the request.
  *
- * From its first request on, Express 4 passes blocks in async handlers and `app.param` callbacks to
- * error handlers, like Express 5. All other rejections stay unhandled, as usual in Express 4.
+ * From the first request on, a block in an async handler or `app.param` callback of Express 4 reaches the
+ * error handlers, as in Express 5. All other rejections stay unhandled, as usual in Express 4.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */

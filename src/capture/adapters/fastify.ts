@@ -43,8 +43,8 @@ export interface FastifyLike {
  * Hooks, handlers, error handlers, and parsers that read the whole body, such as Fastify's, find the
  * request's context.
  *
- * A blocked request is answered before any error handler runs, even if a handler caught the error and
- * replied itself. The plugin takes the reply over (`reply.hijack`), so `onSend` hooks of other plugins
+ * A blocked request is answered before any error handler runs; after `blockRequest` even if a handler caught
+ * the error and replied itself. The plugin takes the reply over (`reply.hijack`), so `onSend` hooks of other plugins
  * do not run for it; `onResponse` hooks do.
  *
  * `ready` and `listen` reject with `ERR_INVALID_OPTION`; its `path` names the option.

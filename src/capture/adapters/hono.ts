@@ -65,11 +65,11 @@ export interface HonoCaptureOptions<C extends HonoContext = HonoContext>
   extends OrUndefined<OptionsOf<typeof OPTIONS, { connection: Connection<C> }>> {}
 
 /**
- * Returns middleware to use before all other. Everything after it finds the request's context, also in
+ * Returns middleware to use before all others. Everything after it finds the request's context, also in
  * asynchronous work.
  *
- * A blocked request gets the blocked response. It replaces the response of a handler that caught the
- * `RequestBlockedError`, and of `app.onError`, which also gets the error.
+ * A blocked request gets the blocked response, which replaces the response of `app.onError`. After
+ * `blockRequest` it also replaces the response of a handler that caught the error.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
@@ -91,7 +91,7 @@ export function captureRequests<C extends HonoContext = HonoContext>(
       original: incoming ?? c.req.raw,
     });
     const block = await runUntilBlocked(scope, next);
-    // Hono passes errors to `app.onError`; only values that are no `Error` of this realm are thrown here.
+    // Hono catches each `Error` of this realm and sets `c.error`; it lets other thrown values pass.
     const thrown = isRequestBlocked(c.error) ? c.error : block;
     if (thrown !== undefined) sendBlocked(thrown, c, scope);
   };

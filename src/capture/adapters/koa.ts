@@ -18,7 +18,7 @@ export interface KoaContext {
  * Returns middleware that captures requests. Use it before all other middleware. Parameters of a body
  * are those of `ctx.request.body`, those of the path `ctx.params`.
  *
- * Answers a blocked request itself, even if other middleware has caught the error.
+ * Answers a blocked request itself; after `blockRequest` even if other middleware has caught the error.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */

@@ -4,7 +4,7 @@ import type { Redactor } from '../redaction/redactor.ts';
 import { type Identifiers, identifierOf } from '../request/identifiers.ts';
 import { fitText } from '../request/request-text.ts';
 
-type Known = NonNullable<Identifiers>;
+type KnownIdentifiers = NonNullable<Identifiers>;
 
 /** In UTF-16 code units: an attacker may send a name of a megabyte. */
 const MAX_NAME_LENGTH = 256;
@@ -16,19 +16,19 @@ const FORM_FIELDS = ['username', 'email', 'login'];
  * Returns the user's `id`, `uid`, `email`, `username` and `login` that are text, numbers or booleans. A
  * user that is itself a text, number or boolean is the `id`. Default of `identifiersOf`.
  */
-export function identifiersOfUser(user: unknown): Known | null {
-  const whole = knownOf(user);
-  if (whole !== undefined) return { id: whole };
+export function identifiersOfUser(user: unknown): KnownIdentifiers | null {
+  const id = nonEmptyIdentifier(user);
+  if (id !== undefined) return { id };
   if (typeof user !== 'object' || user === null) return null;
-  const known: Known = {};
+  const known: KnownIdentifiers = {};
   for (const name of USER_KEYS) {
-    const value = knownOf(readProperty(user, name));
+    const value = nonEmptyIdentifier(readProperty(user, name));
     if (value !== undefined) known[name] = value;
   }
   return Object.keys(known).length === 0 ? null : known;
 }
 
-const knownOf = (value: unknown): Known[string] | undefined =>
+const nonEmptyIdentifier = (value: unknown): KnownIdentifiers[string] | undefined =>
   value === '' ? undefined : identifierOf(value);
 
 /**
@@ -39,7 +39,7 @@ export function triedIdentifiers(
   sources: readonly unknown[],
   field: unknown,
   redactor: Redactor,
-): Known | null {
+): KnownIdentifiers | null {
   const fields = typeof field === 'string' ? [field] : FORM_FIELDS;
   for (const path of fields.map(pathOf)) {
     const name = path.at(-1) ?? '';

@@ -100,11 +100,11 @@ export class LoginWatch {
   }
 
   /** Returns a derived strategy; the registered one is not changed. */
-  watched(strategy: unknown): unknown {
+  watch(strategy: unknown): unknown {
     if (!isStrategy(strategy)) return strategy;
     const { authenticate } = strategy;
-    const begin = (one: Strategy, given: readonly unknown[]): void => {
-      tryCall(() => this.#begin(one, given));
+    const begin = (derived: Strategy, given: readonly unknown[]): void => {
+      tryCall(() => this.#begin(derived, given));
     };
     return Object.create(strategy, {
       authenticate: {
@@ -126,7 +126,7 @@ export class LoginWatch {
     const inScope = resumer();
     const { success, fail, pass } = strategy;
     strategy.success = (...given) => {
-      if (!isOfAnotherAccount(options)) inScope(() => this.#authenticated(given[0], isLogin));
+      if (!connectsAccount(options)) inScope(() => this.#authenticated(given[0], isLogin));
       return Reflect.apply(success, strategy, given);
     };
     strategy.pass = (...given) => {
@@ -161,7 +161,7 @@ export class LoginWatch {
     const options = (given ?? {}) as Readonly<Record<string, unknown>>;
     const byDefault =
       strategy.name !== 'session' &&
-      !isOfAnotherAccount(given) &&
+      !connectsAccount(given) &&
       (options['session'] !== false || usernameField(strategy) !== undefined);
     const { isLogin } = this.#options;
     if (isLogin === undefined) return byDefault;
@@ -199,8 +199,8 @@ function isStrategy(value: unknown): value is Strategy {
   );
 }
 
-/** `authorize`: the current user connects another account. */
-const isOfAnotherAccount = (options: unknown): boolean =>
+/** Returns whether `passport.authorize` was called: the current user connects another account. */
+const connectsAccount = (options: unknown): boolean =>
   readProperty(Object(options) as object, 'assignProperty') !== undefined;
 
 /** Passport's session strategy sets the user on the request before it passes. */
@@ -217,8 +217,8 @@ const usernameField = (strategy: Strategy): unknown => readProperty(strategy, '_
 const CHALLENGE = /^[\w-]+(?: +[\w-]+ *=.*)?$/;
 
 /**
- * Returns whether the request had no credentials: a bad request, or a challenge although there is no
- * Authorization header. Strategies that read a form pass the application's own text instead, which may
+ * Returns whether the request had no credentials: the strategy failed with status 400, or with a challenge and
+ * there is no Authorization header. Strategies that read a form fail with the application's own text, which may
  * look like a challenge.
  */
 function lacksCredentials(

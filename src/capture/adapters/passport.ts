@@ -10,8 +10,8 @@ export interface PassportLike {
 }
 
 /**
- * Reports the logins of all strategies of `passport`, registered now or later, in the context of the
- * request, which needs the host's adapter.
+ * Reports the logins of all strategies of `passport`, registered now or later. The host's adapter must be in
+ * use, so that the events have the context of their request.
  *
  * A success is reported when the strategy succeeds. A user who is authenticated by a login, a token or a
  * restored session is the user for the rest of the request, as with `identify`. A failure is reported
@@ -30,7 +30,7 @@ export function reportLogins(passport: PassportLike, options: LoginOptions): voi
   // `authenticate` always looks strategies up with this method.
   Object.defineProperty(passport, LOOK_UP, {
     configurable: true,
-    value: (...names: unknown[]): unknown => watch.watched(Reflect.apply(lookUp, passport, names)),
+    value: (...names: unknown[]): unknown => watch.watch(Reflect.apply(lookUp, passport, names)),
     writable: true,
   });
 }

@@ -18,13 +18,13 @@ const numberOf = (address: Address): bigint =>
 
 /**
  * Parses a CIDR or an address. Ignores host bits. Returns the ranges of the addresses in normalised
- * form: IPv4 for mapped ones, and also 127.0.0.1 for `::1`. Returns undefined for any other text.
+ * form: IPv4 for mapped ones, and 127.0.0.1 too if `::1` is included. Returns undefined for any other text.
  */
 export function rangesOf(text: string): readonly Range[] | undefined {
   const [, addressText = '', mask] = CIDR.exec(text) ?? [];
   const given = parseAddress(addressText);
   if (given === undefined) return undefined;
-  // The kind first: a polluted prototype might have a property of that name.
+  // Checks the kind first: a polluted prototype might have a property `isIPv4MappedAddress`.
   const isMapped =
     given.kind() === 'ipv6' && 'isIPv4MappedAddress' in given && given.isIPv4MappedAddress();
   const address = isMapped ? given.toIPv4Address() : given;

@@ -77,7 +77,7 @@ export interface Walk {
 }
 
 /**
- * Validates these two options, and ignores all others.
+ * Validates `trustedProxies` and `addressHeader`, and ignores all other options.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` is `addressHeader`, or begins with
  * `trustedProxies`.
@@ -110,8 +110,8 @@ function readPeer(request: RequestLike, isTrusted: Trust): Hop {
   const peer = peerOf(request);
   const token = peer?.address ?? '';
   const address = normaliseAddress(token);
-  const unreached: Verdict = address === undefined ? 'no-address' : 'untrusted';
-  const verdict = isTrusted(address, 0) ? 'trusted' : unreached;
+  const verdictIfUntrusted: Verdict = address === undefined ? 'no-address' : 'untrusted';
+  const verdict = isTrusted(address, 0) ? 'trusted' : verdictIfUntrusted;
   return { hop: 0, source: 'socket', token, address, port: peer?.port, verdict };
 }
 

@@ -69,7 +69,7 @@ const ADDRESS_HEADERS: readonly string[] = [
 const REASONS: Readonly<Record<Verdict, string>> = {
   trusted: 'a trusted proxy, so the next hop is read from its header',
   untrusted: 'not a trusted proxy, so it is the client; everything further left may be forged',
-  'no-address': 'no address, and only a number of proxies can trust such a peer',
+  'no-address': 'no address, and only a `trustedProxies` number can trust such a peer',
   unknown: 'the proxy does not know the address (RFC 7239 6.2)',
   obfuscated: 'the proxy hides the address (RFC 7239 6.3)',
   'no-for': 'an element without "for"',

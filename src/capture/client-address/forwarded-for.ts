@@ -9,7 +9,7 @@ import { readPort } from '../request/request-like.ts';
 /** Maximum number of elements, counting empty ones. No request passes as many proxies. */
 export const MAX_HOPS = 64;
 
-/** Maximum length of an element. One of `Forwarded` has two nodes, a host name and a scheme. */
+/** Maximum length of an element. In `Forwarded` it has up to two nodes, a host name and a scheme. */
 const MAX_ELEMENT_CHARS = 1024;
 
 /**
@@ -47,7 +47,7 @@ const refused = (token: string, refusal: Refusal): ForwardedHop => ({
 });
 
 /**
- * Yields hops lazily from the nearest proxy's on; ends after a refusal because of length. `header` is
+ * Yields hops lazily, the nearest proxy's first. Ends after `too-long` or `too-many`. `header` is
  * the name of the header: `forwarded`, or one that lists addresses.
  */
 export function* forwardedHops(header: string, value: string): Generator<ForwardedHop, void, void> {

@@ -1,4 +1,4 @@
-/** Finds the scheme, host and port of the client's own request, not those of the last proxy's. */
+/** Finds the scheme, host and port of the client's own request, not of the last proxy's request. */
 import { parseAddress } from '../../address/parse.ts';
 import { headerOf, peerOf, type RequestLike, readPort } from '../request/request-like.ts';
 import type { ClientAddressPolicy, Walk } from './client-address.ts';

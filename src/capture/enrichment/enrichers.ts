@@ -51,7 +51,7 @@ export interface Enrichment {
 }
 
 /**
- * The last argument is for tests.
+ * Creates an enrichment, for `describeAddress` and the host adapters. The last argument is for tests.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`
  */

@@ -5,7 +5,7 @@
 
 import type { Finder, Span } from './secret-shapes.ts';
 
-/** Major industries 2 to 6: banking, travel, merchandising. Times in milliseconds begin with 1. */
+/** The first digit of a card is 2 to 6. A number that begins with 1 may be a time in milliseconds. */
 const CARD_DIGITS = /^[2-6][0-9]{12,18}$/;
 
 export function isCardNumber(digits: string): boolean {

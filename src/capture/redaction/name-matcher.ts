@@ -122,8 +122,8 @@ export function nameMatcher({
 const TOKEN = /^[A-Za-z0-9._~+/=:%-]{16,4096}$/;
 
 /**
- * Evidence of an attack, or harmless: paths, URLs and file names; hexadecimal numbers, as in SQL
- * injections; the first bytes of serialised objects (Java, .NET, Python, PHP) and gzip.
+ * Values that are harmless or evidence of an attack, so they stay visible: paths, URLs and file names;
+ * hexadecimal numbers, as in SQL injections; the first bytes of serialised objects (Java, .NET, Python, PHP) and gzip.
  */
 const NO_TOKEN =
   /^(?:\/|0x|rO0AB|AAEAAAD|gASV|Tzo|YTo|H4sI)|\.\.|\/\/|%(?:2[267e]|3[ce]|0[0ad])|\.[a-z]{2,5}$/i;

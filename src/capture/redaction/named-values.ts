@@ -7,7 +7,7 @@ type VerdictOf = (name: string) => NameVerdict;
 
 type EndOf = (text: string, from: number) => number;
 
-/** Maximum characters to examine of an ambiguous name's value, and before a name. Keeps the work linear. */
+/** Maximum characters examined in the value of an ambiguous name, and before a name. Keeps the work linear. */
 const JUDGED_LENGTH = 128;
 
 /** Returns the end of a secret value that begins at `start`, or undefined if it is harmless or empty. */
@@ -45,8 +45,8 @@ const LINE_BREAK = /[\r\n␍␊]/;
 const BEFORE_SQL_SET = /;[\s␍␊]*|(?:update|into)\s+\S+[\s␍␊]+(?:\S+[\s␍␊]+)?/;
 
 /**
- * Begins a pair outside of SQL: a line, also with `export`, `set` or Docker's `ENV` and `ARG`, a `;`, and
- * the end of a quoted value.
+ * Begins a pair outside of SQL: the start of a line (also with `export`, `set`, or Docker's `ENV` or `ARG`),
+ * a `;`, or the end of a quoted value.
  */
 const SEPARATOR = new RegExp(
   `(?:[\\r\\n␍␊][\\s␍␊]*(?:(?:export|env|arg|(?<!${BEFORE_SQL_SET.source})set)[ \\t]+)?|;\\s*|"\\s+)$`,
@@ -56,7 +56,7 @@ const SEPARATOR = new RegExp(
 /** The previous value of a list of pairs, and a separator: in cookies, lines and connection strings. */
 const VALUE_AND_SEPARATOR = /^(?:[^\s'␍␊]*[;,\s␍␊]|'[^'␍␊]*'[;\s␍␊])[\s␍␊]*$/;
 
-/** On the line before a pair: an SQL injection, an open string of SQL, or a header that sets cookies. */
+/** Text before a pair on its line: an SQL injection, an open string of SQL, or a header that sets cookies. */
 const INJECTION = new RegExp(
   [
     /['")][\s+]*(?:--|(?:or|and|union|having)\b)|\d[\s+]+(?:or|and|union|having)\b/,
@@ -87,6 +87,7 @@ interface Pair {
 
 /** Returns a function that reads the pair with its `=` at `at`. `from`: the end of the pair before. */
 function pairReader(text: string): (at: number, from: number) => Pair {
+  /** Whether the previous `=` belongs to a pair, so that a separator begins the next pair. */
   let isList = false;
   let isInjection = false;
   return (at, from) => {

@@ -42,7 +42,7 @@ const OPTIONS = {
     ),
     {},
   ),
-  /** Masks values inside texts and numbers that look like secrets. Default true. */
+  /** Masks values that look like secrets: parts of texts, and whole numbers. Default true. */
   maskValues: option<boolean>(oneOf(true, false), true),
 } as const;
 

@@ -38,7 +38,7 @@ export const SENSITIVE_KEYS: readonly string[] = patterns([
 ]);
 
 /**
- * Names of secrets and of harmless parameters: the `code` of OAuth or of a product, the `state` of OAuth
+ * Names that both secrets and harmless parameters have: the `code` of OAuth or of a product, the `state` of OAuth
  * or of a country. Only values that look random are secrets.
  */
 export const AMBIGUOUS_KEYS: readonly string[] = patterns([

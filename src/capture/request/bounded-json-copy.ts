@@ -1,6 +1,6 @@
 /**
- * Copies any value of a request into plain JSON of bounded size. Never throws, never runs the host's code
- * (getters, `toJSON`, iterators), never changes the original.
+ * Copies any value of a request into plain JSON of bounded size. Never throws, never runs getters,
+ * `toJSON` or iterators of the host (only a proxy's traps), never changes the original.
  */
 import type { JsonObject, JsonValue } from '../../contract/index.ts';
 import { REDACTED, type Redactor } from '../redaction/redactor.ts';
@@ -93,18 +93,18 @@ export class BoundedJsonCopier {
     if (this.#budget.take(jsonBytes(fitting))) return fitting;
     const length = this.#budget.textLength();
     if (length < 1) return TOO_LARGE;
-    // Fragments of later values would be of less use than the mark.
+    // Leaves no bytes for later values: this text's mark is more useful than fragments of them.
     this.#budget.exhaust();
     return this.#fit(text, length);
   }
 
   /** Returns the text with a mark if it was cut. */
   #fit(given: string, length: number): string {
-    const { text, left } = fitText(given, length, this.#redactor);
-    return left === 0 ? text : `${text}${TRUNCATED}: ${left} characters]`;
+    const { text, omitted } = fitText(given, length, this.#redactor);
+    return omitted === 0 ? text : `${text}${TRUNCATED}: ${omitted} characters]`;
   }
 
-  /** A proxy's traps, or an object with a false prototype, may throw anywhere. */
+  /** A proxy's traps may throw anywhere, and so may an object that only inherits from a built-in class. */
   #safely(value: object): Copied {
     const depth = this.#ancestors.length;
     try {
@@ -119,19 +119,19 @@ export class BoundedJsonCopier {
     const single = describeSingleValue(value);
     if (single !== undefined) return this.#scalar(single);
     if (this.#ancestors.includes(value)) return this.#scalar('[circular]');
-    const { source, more } = elementsOf(value, this.#limits.maxKeys);
+    const { source, omitted } = elementsOf(value, this.#limits.maxKeys);
     const isArray = Array.isArray(source);
     if (this.#ancestors.length >= this.#limits.maxDepth) {
       return this.#scalar(`${TRUNCATED}: ${isArray ? 'array' : 'object'}]`);
     }
     if (!this.#budget.open()) return TOO_LARGE;
     this.#ancestors.push(value);
-    const copy = isArray ? this.#array(source, more) : this.#members(source, more);
+    const copy = isArray ? this.#array(source, omitted) : this.#members(source, omitted);
     this.#ancestors.pop();
     return copy;
   }
 
-  #array(source: readonly unknown[], more: number): JsonValue[] {
+  #array(source: readonly unknown[], alreadyOmitted: number): JsonValue[] {
     const copy: JsonValue[] = [];
     const { length } = source;
     while (copy.length < Math.min(length, this.#limits.maxKeys) && this.#budget.take(COMMA)) {
@@ -139,13 +139,13 @@ export class BoundedJsonCopier {
       if (copied === TOO_LARGE) break;
       copy.push(copied);
     }
-    const left = length - copy.length + more;
-    this.#budget.close(left > 0);
-    if (left > 0) copy.push(`${TRUNCATED}: ${left} elements]`);
+    const omitted = length - copy.length + alreadyOmitted;
+    this.#budget.close(omitted > 0);
+    if (omitted > 0) copy.push(`${TRUNCATED}: ${omitted} elements]`);
     return copy;
   }
 
-  #members(source: object, more: number): JsonObject {
+  #members(source: object, alreadyOmitted: number): JsonObject {
     // Without a prototype `__proto__` is an ordinary key.
     const copy = Object.create(null) as JsonObject;
     const keys = Object.keys(source);
@@ -154,13 +154,13 @@ export class BoundedJsonCopier {
       if (!this.#member(copy, source, key)) break;
       copiedKeys += 1;
     }
-    const left = keys.length - copiedKeys + more;
-    this.#budget.close(left > 0);
-    if (left > 0) copy[MARK_KEY] = `${left} keys`;
+    const omitted = keys.length - copiedKeys + alreadyOmitted;
+    this.#budget.close(omitted > 0);
+    if (omitted > 0) copy[MARK_KEY] = `${omitted} keys`;
     return copy;
   }
 
-  /** Returns false if it does not fit. */
+  /** Copies one key. Returns false if it does not fit. */
   #member(copy: JsonObject, source: object, key: string): boolean {
     const value = readFrom(source, key);
     // As in JSON, undefined counts as absent.

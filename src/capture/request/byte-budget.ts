@@ -4,7 +4,7 @@
 const MARK_BYTES = 64;
 const BRACKETS = 2;
 
-/** Maximum bytes of a UTF-16 code unit in JSON, except control characters and lone surrogates. */
+/** Maximum bytes of a UTF-16 code unit in JSON, without the characters that `cleanText` replaces. */
 const MAX_BYTES_PER_UNIT = 3;
 const QUOTES_AND_COMMA = 3;
 
@@ -18,6 +18,7 @@ export class ByteBudget {
     this.#left = bytes;
   }
 
+  /** Returns false, and takes nothing, if fewer bytes are left. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false;
     this.#left -= bytes;
@@ -34,7 +35,7 @@ export class ByteBudget {
     return this.take(BRACKETS + MARK_BYTES);
   }
 
-  /** Returns a reserved mark that was not needed. */
+  /** Gives the reserved bytes of the mark back, unless the object or array got its mark. */
   close(isMarked: boolean): void {
     if (!isMarked) this.#left += MARK_BYTES;
   }

@@ -52,7 +52,7 @@ export interface CaptureSettings {
   readonly blockedStatus: number;
 }
 
-/** Throws if a host has called `captureRequests` itself with a request, instead of what it returns. */
+/** Throws if `options` is a request: the host passed `captureRequests` as middleware instead of calling it. */
 export function refuseRequest(options: unknown): void {
   if (!isObjectLike(options)) return;
   const isRequest = ['headers', 'req'].some((name) => readProperty(options, name) !== undefined);

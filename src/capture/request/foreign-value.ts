@@ -44,13 +44,13 @@ export interface Elements {
   /** An array, or an object whose own enumerable keys count. */
   readonly source: object;
   /** The number of elements that are not in `source`. */
-  readonly more: number;
+  readonly omitted: number;
 }
 
 /** Converts lists of pairs to an object of at most `limit` keys. A repeated name gets a list of its values. */
 export function elementsOf(value: object, limit: number): Elements {
   const pairs = pairsOf(value);
-  if (pairs === undefined) return { source: value, more: 0 };
+  if (pairs === undefined) return { source: value, omitted: 0 };
   const lists = new Map<string, unknown[]>();
   for (const [name, element] of pairs.slice(0, limit)) {
     const list = lists.get(name) ?? [];
@@ -59,7 +59,7 @@ export function elementsOf(value: object, limit: number): Elements {
   }
   const source = Object.create(null) as Record<string, unknown>;
   for (const [name, list] of lists) source[name] = list.length === 1 ? list[0] : list;
-  return { source, more: Math.max(0, pairs.length - limit) };
+  return { source, omitted: Math.max(0, pairs.length - limit) };
 }
 
 function pairsOf(value: object): readonly (readonly [string, unknown])[] | undefined {

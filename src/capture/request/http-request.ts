@@ -76,7 +76,7 @@ function textOf(request: HttpRequest, name: keyof HttpRequest): string | undefin
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Redacts segments that are route parameters with sensitive names; `undefined` if there are none. */
+/** Returns the path without the values of sensitive route parameters; `undefined` if there are none. */
 export function redactedPath(
   request: HttpRequest,
   params: unknown,
@@ -104,7 +104,7 @@ function secretsIn(params: unknown, { isSensitiveKey }: Redactor): readonly stri
 const FORMS = ['application/x-www-form-urlencoded', 'multipart/form-data'];
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
 
-/** Returns the contract's key for a body of this media type; undefined for other types, or without one. */
+/** Returns the contract's key for the request's body, by media type; undefined for any other type, or none. */
 export function bodyKindOf(request: RequestLike): 'form' | 'json' | undefined {
   // `application/JSON; charset=utf-8` is `application/json` (RFC 9110 section 8.3.1).
   const [mediaType = ''] = (headerOf(request, 'content-type') ?? '').split(';', 1);
@@ -129,7 +129,7 @@ export function readParameters(
   return Object.keys(parameters).length === 0 ? undefined : parameters;
 }
 
-/** Routers set an empty object for paths without parameters, and Express 4's parsers without a body. */
+/** Routers set an empty object if the path has no parameters, and Express 4's parsers if there is no body. */
 function isAbsent(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === undefined || value === null;
   if (types.isProxy(value) || Array.isArray(value)) return false;

@@ -4,7 +4,7 @@ import { isInteger } from '../../option-rules.ts';
 import { type Block, currentScope, type RequestScope, runInScope } from './request-scope.ts';
 import { recordOnSpan } from './span-exception.ts';
 
-/** Recognised by every copy of the package; `instanceof` is not. */
+/** Every copy of the package recognises it; `instanceof` recognises only the class of its own copy. */
 const BRAND = Symbol.for('security-event-delivery.request-blocked');
 
 /** The response to a blocked request. */
@@ -35,7 +35,7 @@ export class RequestBlockedError extends Error {
 
   /**
    * @param status 400 to 599. Default, also for any other value: the `blockedStatus` of the current request's
-   * adapter, or 403. It does not throw: the request must be blocked in any case.
+   * adapter, or 403. An invalid status does not throw: the request must be blocked in any case.
    */
   constructor(status?: number) {
     super('The request was blocked.');
@@ -69,7 +69,10 @@ export function blockRequest(report?: () => void): never {
   throw error;
 }
 
-/** Runs `work` in the scope. Resolves to the block that ended it, even if the application caught it. */
+/**
+ * Runs `work` in the scope. Resolves to the error that blocked the request: one that `work` throws, or that of
+ * `blockRequest`, even if the application caught it.
+ */
 export async function runUntilBlocked(
   scope: RequestScope,
   work: () => unknown,

@@ -61,7 +61,7 @@ export function scopeOf(
   const { status, parsed = request, original = request } = ownProperties(facts);
   const captured = new CapturedRequest(request, parsed, settings);
   return new RequestScope(() => captured.read(), {
-    hasMore: () => captured.hasMore(),
+    hasChanged: () => captured.hasChanged(),
     status,
     blockedStatus: settings.blockedStatus,
     request: original,
@@ -83,7 +83,7 @@ class CapturedRequest {
     this.#settings = settings;
   }
 
-  hasMore(): boolean {
+  hasChanged(): boolean {
     const { body, params } = this.#readParsed();
     return body !== this.#seen?.body || params !== this.#seen?.params;
   }

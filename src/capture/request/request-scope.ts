@@ -20,8 +20,8 @@ export interface Block extends Error {
 }
 
 export interface ScopeOptions {
-  /** Returns whether there is more than at the last read: a body that was parsed since. Called for each event. */
-  readonly hasMore?: () => boolean;
+  /** Returns whether the parsed body or parameters have changed since the last read. Called for each event. */
+  readonly hasChanged?: () => boolean;
   /** Returns the status of a response that has begun. Called for each event. */
   readonly status?: (() => number | undefined) | undefined;
   /** Status of the response if the request is blocked. Default 403. */
@@ -32,7 +32,7 @@ export interface ScopeOptions {
   readonly outer?: RequestScope | undefined;
 }
 
-/** What changes while a request is served. Nested adapters share it. */
+/** The data of a request that changes while it is served. Nested adapters share it. */
 interface RequestState {
   user: Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined;
   /** The response, as far as it is known. */
@@ -70,7 +70,7 @@ export class RequestScope {
   /** The state's changes when `#current` was built. */
   #changesSeen = 0;
 
-  /** `read` is called when an event needs the request: once, unless there is more to read. */
+  /** `read` is called when an event needs the request: once, unless `hasChanged` returns true. */
   constructor(read: () => RequestContext, options: ScopeOptions = {}) {
     const { blockedStatus = 403, request, outer } = options;
     this.#read = read;
@@ -83,11 +83,11 @@ export class RequestScope {
 
   /** Returns the same deeply frozen object until something changes: events of a request share it. */
   context(): RequestContext {
-    const { hasMore, status } = this.#options;
+    const { hasChanged, status } = this.#options;
     const now = status && tryCall(status);
     // The status that the host sent replaces the status of a block.
     if (isStatus(now) && now !== this.#state.response?.status) this.addResponse({ status: now });
-    if (this.#captured !== undefined && hasMore?.() === true) {
+    if (this.#captured !== undefined && hasChanged?.() === true) {
       this.#captured = undefined;
       this.#current = undefined;
     }
@@ -98,7 +98,7 @@ export class RequestScope {
     return this.#current;
   }
 
-  /** Sets the user for every later event of the request. Returns whether nothing was left out. */
+  /** Sets the user for every later event of the request. Returns false if a value was left out or there is none. */
   identify(given: Identifiers, svcIdentifier?: string): boolean {
     const { identifiers, isComplete } = readIdentifiers(given);
     const isText = typeof svcIdentifier === 'string';
@@ -120,7 +120,7 @@ export class RequestScope {
     this.addResponse({ blocked: true, status: block.status });
   }
 
-  /** The error that blocked the request, even if the application caught it. */
+  /** The error of `blockRequest`, even if the application caught it; or the one that an adapter has answered. */
   get blockedBy(): Block | undefined {
     return this.#state.block;
   }
@@ -151,7 +151,7 @@ export class RequestScope {
   }
 }
 
-/** The range of the contract. */
+/** Returns whether the contract allows it as a status. */
 const isStatus = (status: unknown): status is number =>
   Number.isInteger(status) && (status as number) >= 100 && (status as number) <= 599;
 
@@ -179,8 +179,9 @@ export function currentContext(): RequestContext {
 
 /**
  * Sets the user of the current request for every later event in it. Returns `false` without effect if there is
- * no request or its host adapter is not in use. Returns `false` too if a value was left out, since no record can
- * have it: an object, such as an id of a database, or a number that is not finite. Never throws.
+ * no request or its host adapter is not in use. Returns `false` too if there is no identifier, or a value was
+ * left out, since no record can have it: an object, such as an id of a database, or a number that is not finite.
+ * Never throws.
  *
  * @param identifiers strings, numbers or booleans by name; `null` after a logout.
  * @param svcIdentifier plain text, which is then encoded for the contract.

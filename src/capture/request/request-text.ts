@@ -13,7 +13,7 @@ const SECRET_WINDOW = 1024;
 export interface FittedText {
   readonly text: string;
   /** Number of UTF-16 code units that were cut off. */
-  readonly left: number;
+  readonly omitted: number;
 }
 
 /** Cleans and redacts a text, and cuts it to `length` UTF-16 code units. */
@@ -21,7 +21,7 @@ export function fitText(text: string, length: number, { maskText }: Redactor): F
   const seen = cutText(text, length + SECRET_WINDOW);
   const masked = maskText(cleanText(seen), seen.length < text.length);
   const kept = cutText(masked, length);
-  return { text: kept, left: text.length - seen.length + masked.length - kept.length };
+  return { text: kept, omitted: text.length - seen.length + masked.length - kept.length };
 }
 
 const SHORTEST_TOKEN = 16;

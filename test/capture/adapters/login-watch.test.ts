@@ -40,7 +40,7 @@ function outcome(
     },
     ...strategy,
   };
-  const watched = new LoginWatch({ reporter, ...watch }).watched(own) as OwnStrategy;
+  const watched = new LoginWatch({ reporter, ...watch }).watch(own) as OwnStrategy;
   // Passport derives one for each request, and sets the functions that handle its result.
   const serving = Object.assign(Object.create(watched) as OwnStrategy & Calls, {
     success: () => 'passport succeeded',
@@ -76,7 +76,7 @@ describe('a strategy', () => {
   test.each([undefined, null, 'local', 7, {}, { authenticate: 'no function' }])(
     'is not wrapped if it is none: %j',
     (given) => {
-      expect(new LoginWatch({ reporter: { userLogin: () => {} } }).watched(given)).toBe(given);
+      expect(new LoginWatch({ reporter: { userLogin: () => {} } }).watch(given)).toBe(given);
     },
   );
 

@@ -86,7 +86,7 @@ describe('explainClientAddress', () => {
   test('says if the client is not known', () => {
     expect(textOf({ headers: {} }).split('\n')).toEqual([
       'The client address is not known.',
-      '- hop 0, socket: "": no address, and only a number of proxies can trust such a peer',
+      '- hop 0, socket: "": no address, and only a `trustedProxies` number can trust such a peer',
     ]);
   });
 

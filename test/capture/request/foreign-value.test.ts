@@ -31,12 +31,12 @@ describe('runs no getter of a subclass', () => {
 describe('runs no method of a subclass', () => {
   test('of URLSearchParams', () => {
     const value = overriding(new URLSearchParams('a=1&b=2'), 'entries');
-    expect(elementsOf(value, 10)).toEqual({ source: { a: '1', b: '2' }, more: 0 });
+    expect(elementsOf(value, 10)).toEqual({ source: { a: '1', b: '2' }, omitted: 0 });
   });
 
   test('of FormData', () => {
     const form = new FormData();
     form.append('a', '1');
-    expect(elementsOf(overriding(form, 'entries'), 10)).toEqual({ source: { a: '1' }, more: 0 });
+    expect(elementsOf(overriding(form, 'entries'), 10)).toEqual({ source: { a: '1' }, omitted: 0 });
   });
 });
