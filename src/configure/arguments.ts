@@ -41,7 +41,7 @@ export function checkId(applicationId: unknown): string {
   throw invalidOption(`${UNUSABLE_KEY} cannot be an applicationId`, ['applicationId']);
 }
 
-/** Returns a copy, with playbooks by slug. */
+/** Validates a selection. Returns a copy, with playbooks by slug. */
 export function checkSelection(given: unknown, what: 'modules' | 'playbooks'): Selection {
   if (given === 'all') return given;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {

@@ -9,8 +9,8 @@ export interface SettingsStore {
   read(): Promise<string | undefined>;
   /**
    * Replaces the text atomically by the result of `change`. `change` has no side effects and may be called
-   * again with another text. If it throws, nothing is written and the promise rejects with its error. The
-   * same text, or `undefined`, need not be written.
+   * again with another text. If it throws, nothing is written and the promise rejects with its error. If it
+   * returns the same text, or `undefined`, the store need not write.
    */
   update(change: (text: string | undefined) => string | undefined): Promise<void>;
 }
@@ -31,9 +31,9 @@ export interface ConfigurationOptions extends TestOptions {
 export interface WebhookChoice {
   /** Not empty. Default: a new one, 32 random bytes as 64 hex digits. */
   readonly secret?: string;
-  /** Name of the application. Default: as saved; for a new one its id. */
+  /** Name of the application. Default: that of the draft or saved application; for a new one its id. */
   readonly name?: string;
-  /** Default: as saved; for a new one the empty string. */
+  /** Default: that of the draft or saved application; for a new one the empty string. */
   readonly environment?: string;
 }
 
@@ -46,7 +46,7 @@ export interface WebhookChoice {
  */
 export type DestinationWarning = 'plain-http' | 'short-secret' | 'space-around-secret';
 
-/** Sets the named ones to true or false, and keeps the others; `'all'` removes the selection. */
+/** Sets the named modules or playbooks, and keeps the others; `'all'` removes the selection. */
 export type Selection = Readonly<Record<string, boolean>> | 'all';
 
 /** Contains the secret: give it to the receiver, and keep it out of logs. */
@@ -113,7 +113,7 @@ export interface DescribedSettings {
 export interface Configuration {
   /** Creates or replaces the draft. Delivery uses the saved settings until `save`. */
   setWebhook(applicationId: string, url: string, choice?: WebhookChoice): Promise<ChosenWebhook>;
-  /** Returns `undefined` if there is none. */
+  /** Returns the secret that `choice` names; `undefined` if there is none. */
   secretOf(applicationId: string, choice?: SecretChoice): Promise<string | undefined>;
   /** Sends one real `test` message to the draft, or else to the saved destination. */
   test(applicationId: string): Promise<TestedWebhook>;

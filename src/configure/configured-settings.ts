@@ -40,7 +40,7 @@ const draftsSchema = (): z.ZodType<Readonly<Record<string, Draft>> | undefined> 
 
 /** Creates its schemas now: zod cannot create them while a prototype is polluted. */
 export function configuredSettingsReader(): (text: string | undefined) => ConfiguredSettings {
-  const schemas = storedSchemas('here', draftsSchema());
+  const schemas = storedSchemas('stored', draftsSchema());
   return (text) => {
     if (text === undefined) return { format: 2, applications: new Map(), drafts: new Map() };
     const { format, applications, drafts = {} } = readAtOnce(readStored(text, schemas));

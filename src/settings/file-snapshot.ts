@@ -10,7 +10,7 @@ export interface FileSnapshot {
   readonly fingerprint: string;
 }
 
-interface Facts {
+interface FileStats {
   isFile(): boolean;
   readonly dev: bigint;
   readonly ino: bigint;
@@ -20,7 +20,7 @@ interface Facts {
 }
 
 /** Changes with the file and its content, except for writes within one tick of the file's clock. */
-const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: Facts): string =>
+const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: FileStats): string =>
   [dev, ino, size, mtimeNs, ctimeNs].join(':');
 
 const BIG = { bigint: true } as const;
@@ -31,26 +31,26 @@ export const fingerprintAt = async (path: string): Promise<string> =>
 
 /** Rejects if it is not a file, is too large, or changed while it was read. */
 export async function readSnapshot(path: string): Promise<FileSnapshot> {
-  const before = checkedFacts(await stat(path, BIG));
+  const before = checkStats(await stat(path, BIG));
   const bytes = await readFile(path);
   return snapshot(bytes, before, await stat(path, BIG));
 }
 
 /** Like {@link readSnapshot}, for startup. */
 export function readSnapshotSync(path: string): FileSnapshot {
-  const before = checkedFacts(statSync(path, BIG));
+  const before = checkStats(statSync(path, BIG));
   const bytes = readFileSync(path);
   return snapshot(bytes, before, statSync(path, BIG));
 }
 
-/** Before the file is opened: opening a pipe would wait for a writer. */
-function checkedFacts(facts: Facts): Facts {
-  if (!facts.isFile()) throw new Error('it is not a file');
-  if (facts.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
-  return facts;
+/** Must run before the file is opened: opening a pipe would wait for a writer. */
+function checkStats(stats: FileStats): FileStats {
+  if (!stats.isFile()) throw new Error('it is not a file');
+  if (stats.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
+  return stats;
 }
 
-function snapshot(bytes: Buffer, before: Facts, after: Facts): FileSnapshot {
+function snapshot(bytes: Buffer, before: FileStats, after: FileStats): FileSnapshot {
   const fingerprint = fingerprintOf(before);
   if (fingerprint !== fingerprintOf(after)) throw new Error('it was written to while it was read');
   const text = bytes.toString();

@@ -60,7 +60,7 @@ export function* readOrganisation<
   yield;
   const issues: InputIssue[] = envelope.ok ? [] : [...envelope.issues];
   const applications = new Map<string, Application>();
-  // Also those of an invalid envelope, so that all faults are reported together.
+  // Reads those of an invalid envelope too, so that all faults are reported together.
   for (const [id, found] of Object.entries(
     isRecord(given.applications) ? given.applications : {},
   )) {
@@ -69,22 +69,23 @@ export function* readOrganisation<
     const faults = application.ok
       ? missingNames(application.value, given.format)
       : application.issues;
-    issues.push(...faults.map(below('applications', id)));
+    issues.push(...faults.map(issueUnder('applications', id)));
     yield;
   }
   const drafts = readWith(schemas.drafts, given.drafts);
-  if (!drafts.ok) issues.push(...drafts.issues.map(below('drafts')));
+  if (!drafts.ok) issues.push(...drafts.issues.map(issueUnder('drafts')));
   if (!envelope.ok || !drafts.ok || issues.length > 0) return { ok: false, issues };
   return { ok: true, value: { ...envelope.value, applications, drafts: drafts.value } };
 }
 
-const below =
+/** Returns a function that adds `path` before the path of an issue. */
+const issueUnder =
   (...path: readonly string[]) =>
   (issue: InputIssue): InputIssue => ({ ...issue, path: [...path, ...issue.path] });
 
-/** Runs a reading without yielding. */
-export function readAtOnce<T>(reading: Generator<void, T>): T {
-  let step = reading.next();
-  while (step.done !== true) step = reading.next();
+/** Runs a generator such as {@link readOrganisation} to its end, ignoring its yields. */
+export function readAtOnce<T>(generator: Generator<void, T>): T {
+  let step = generator.next();
+  while (step.done !== true) step = generator.next();
   return step.value;
 }

@@ -2,7 +2,7 @@
 import { slugify } from '../contract/slug.ts';
 import type { ApplicationSettings } from './schema.ts';
 
-/** The detector and the playbook of a message. An absent one counts as selected. */
+/** The module and the playbook of a message. An absent one counts as selected. */
 export interface Routing {
   readonly module?: string | undefined;
   /** A slug, or a name, which is converted to a slug. */

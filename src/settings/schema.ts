@@ -88,10 +88,10 @@ export function readWith<T>(
 
 /** Functions, so that importing this file creates no schema. */
 export const applicationSchema = (): SettingsSchema<ApplicationSettings> =>
-  complete(z.strictObject(applicationShape()));
+  withUrlAndSecret(z.strictObject(applicationShape()));
 
 export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplication> =>
-  complete(z.strictObject({ ...applicationShape(), format: format() })).check((ctx) => {
+  withUrlAndSecret(z.strictObject({ ...applicationShape(), format: format() })).check((ctx) => {
     for (const { path, message } of missingNames(ctx.value, ctx.value.format)) {
       ctx.issues.push({ code: 'custom', path: [...path], message, input: ctx.value });
     }
@@ -208,7 +208,8 @@ const tls = () =>
     'key',
   );
 
-const complete = <S extends z.ZodType>(application: S): S => together(application, 'url', 'secret');
+const withUrlAndSecret = <S extends z.ZodType>(application: S): S =>
+  together(application, 'url', 'secret');
 
 /** Requires both keys or none. Reported at the missing key, together with all other faults. */
 export const together = <S extends z.ZodType>(schema: S, one: string, other: string): S =>

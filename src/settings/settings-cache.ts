@@ -25,8 +25,8 @@ import {
 } from './source.ts';
 
 /**
- * The first retries wait 5 s, 30 s and 2 min, so with the default `maxAgeMs` an outdated URL or secret costs
- * a message two attempts. An application in use is looked up at most twice a minute.
+ * By default a delivery waits 5 s before its first retry and 30 s before its second. So with the default
+ * `maxAgeMs` an outdated URL or secret costs a message at most two attempts. An application in use is looked up at most twice a minute.
  */
 const OPTIONS = {
   /**

@@ -123,7 +123,7 @@ class WatchedSettings {
     this.#path = resolve(file);
     this.#options = options;
     this.#clock = clock;
-    this.#schemas = storedSchemas(options.secretOf === undefined ? 'here' : 'elsewhere');
+    this.#schemas = storedSchemas(options.secretOf === undefined ? 'stored' : 'elsewhere');
     this.#yieldToEventLoop = createYield(clock);
     try {
       const { text, fingerprint } = readSnapshotSync(this.#path);
@@ -238,7 +238,7 @@ class WatchedSettings {
   }
 }
 
-/** Other errors name the file and the reason, such as nesting that is too deep, but none of its content. */
+/** Other errors may be the `cause`: they name the file and the reason, but contain nothing of its text. */
 const failureOf = (cause: unknown): SecurityEventError =>
   cause instanceof SecurityEventError
     ? cause

@@ -23,16 +23,19 @@ export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
   readonly secret?: StoredSecret | undefined;
 }
 
-/** With secrets `elsewhere` a `url` needs no `secret`. Delivery reads no drafts. */
+/**
+ * With secrets `elsewhere` a `url` needs no `secret`. By default drafts are not validated, since delivery does
+ * not use them.
+ */
 export function storedSchemas<Drafts = unknown>(
-  secrets: 'here' | 'elsewhere',
+  secrets: 'stored' | 'elsewhere',
   drafts: SettingsSchema<Drafts> = z.unknown() as SettingsSchema<Drafts>,
 ): OrganisationSchemas<StoredApplication, Drafts> {
   const shape = z.strictObject({ ...applicationShape(), secret: storedSecretSchema().optional() });
   return {
     envelope: envelopeSchema().extend({ drafts: z.unknown().optional() }),
     application:
-      secrets === 'here' ? together(shape, 'url', 'secret') : shape.check(needs('secret', 'url')),
+      secrets === 'stored' ? together(shape, 'url', 'secret') : shape.check(needs('secret', 'url')),
     drafts,
   };
 }
@@ -90,8 +93,8 @@ export function* applicationsToDeliver(
 }
 
 /**
- * Freezes an application, which is shared. Not deeply: a certificate may be a Buffer, which cannot be
- * frozen, and nothing else is as deep.
+ * Freezes an application, since all callers share it, and its objects. Does not freeze deeper: there are only
+ * certificates, and a Buffer cannot be frozen.
  */
 function frozen(given: OrganisedApplication): OrganisedApplication {
   const application = ownProperties(given);

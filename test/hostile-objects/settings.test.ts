@@ -31,7 +31,7 @@ const read = (application: object | undefined) => {
 const held = createSettings(SETTINGS);
 const asking = createSettings(() => BARE);
 const cached = settingsCache(() => Promise.resolve(BARE));
-const schemas = storedSchemas('here');
+const schemas = storedSchemas('stored');
 
 const STEPS = {
   setWebhook: (one: StoredConfiguration) => one.setWebhook('shop', 'https://receiver.example/'),
