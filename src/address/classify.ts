@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import type { Address } from './parse.ts';
 import { type AddressBlock, type AddressKind, blockOf } from './special-purpose.ts';
 
-/** The facts of the contract's `actor.ip.metadata`, with its field names. */
+/** The part of the contract's `actor.ip.metadata` that the address registries determine. */
 export interface AddressMetadata {
   readonly version: 4 | 6;
   /** Reachable over the public internet; never for multicast, 6to4 and Teredo. */
@@ -35,22 +35,22 @@ export interface AddressFacts {
 
 const NEITHER_GLOBAL_NOR_PRIVATE: ReadonlySet<AddressKind> = new Set(['cgnat', 'multicast']);
 
-/** Position of the IPv4 address (RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC 4380 4). */
+/** Position of the IPv4 address, and whether it decides the kind (RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC 4380 4). */
 const CARRIERS: Readonly<
-  Record<Carrier, { firstByte: number; inverted: boolean; judgedByInside: boolean }>
+  Record<Carrier, { firstByte: number; inverted: boolean; embeddedDecides: boolean }>
 > = {
-  'v4-mapped': { firstByte: 12, inverted: false, judgedByInside: true },
-  nat64: { firstByte: 12, inverted: false, judgedByInside: true },
-  '6to4': { firstByte: 2, inverted: false, judgedByInside: false },
-  teredo: { firstByte: 12, inverted: true, judgedByInside: false },
+  'v4-mapped': { firstByte: 12, inverted: false, embeddedDecides: true },
+  nat64: { firstByte: 12, inverted: false, embeddedDecides: true },
+  '6to4': { firstByte: 2, inverted: false, embeddedDecides: false },
+  teredo: { firstByte: 12, inverted: true, embeddedDecides: false },
 };
 
-/** Uses only the registries, without a look-up. */
+/** Classifies an address by the IANA registries alone, without a look-up. */
 export function classifyAddress(address: Address): AddressFacts {
   const outerBlock = blockOf(address);
   const embedded = embeddedAddress(address, outerBlock.kind);
-  const judgedByInside = embedded !== undefined && CARRIERS[embedded.carrier].judgedByInside;
-  const block = judgedByInside ? blockOf(embedded.address) : outerBlock;
+  const usesEmbedded = embedded !== undefined && CARRIERS[embedded.carrier].embeddedDecides;
+  const block = usesEmbedded ? blockOf(embedded.address) : outerBlock;
   return { kind: block.kind, block, embedded, metadata: metadataOf(address, block) };
 }
 

@@ -16,7 +16,7 @@ export function parseAddress(text: string): Address | undefined {
 const ZONE = /%.+/;
 
 /**
- * ipaddr.js parses `::192.0.2.1` as `::ffff:192.0.2.1`, so `::0.0.0.1` is not `::1`; resolvers print
- * IPv4-compatible addresses that way. It parses them correctly if they begin with `0::`.
+ * Matches the start of an IPv4-compatible address such as `::192.0.2.1`, as resolvers print it. ipaddr.js reads
+ * it as `::ffff:192.0.2.1`, so that `::0.0.0.1` would not be `::1`. It is correct for the form with `0::`.
  */
 const DOTTED_COMPATIBLE = /^::(?=\d+\.)/;

@@ -47,7 +47,7 @@ const CONTRACTS: {
 
 export interface ContractOptions<D extends Dialect, R extends Reading> {
   /**
-   * `strict` (default) has closed vocabularies and IPv4 on channel A; `open` accepts any non-empty word for
+   * `strict` (default) has closed vocabularies and IPv4 on channel A; `open` accepts any non-empty string for
    * verb, scheme, ruleset, severity, incident_type, message_type and pulse_genre, IPv6, and an array for
    * `parameters.json`.
    */

@@ -1,5 +1,5 @@
 /**
- * `security-event-delivery/contract`: the schemas and types of both channels, with the same names. The
+ * `security-event-delivery/contract`: the schemas of both channels; each type has the name of its schema. The
  * exports have the strict dialect and the emitted reading (see {@link ContractOptions}); `received` has
  * the received reading. `contract({ dialect, reading })` returns any combination.
  */

@@ -51,7 +51,7 @@ export const matchingText = (
   quoteString: StringSerializer,
 ): Fragment => (typeof value === 'string' && pattern.test(value) ? quoteString(value) : undefined);
 
-/** Returns the JSON of each of a few values, by value. A Map treats -0 as 0. */
+/** Returns a map from each value to its JSON. A Map treats -0 as 0. */
 export const wordTexts = (words: readonly unknown[]): ReadonlyMap<unknown, string> =>
   new Map(words.map((word) => [word, JSON.stringify(word)]));
 
@@ -136,7 +136,7 @@ class FreeFormSerializer {
     this.#charactersLeft = limits.characters;
   }
 
-  /** Uses one stack frame for each level, to keep the stack of an error that a getter throws short. */
+  /** Uses one stack frame for each level, so that the stack trace of an error in a getter stays short. */
   container(value: object, depth: number): Fragment {
     this.#valuesLeft -= 1;
     if (this.#valuesLeft < 0 || depth === this.#maxDepth) return undefined;

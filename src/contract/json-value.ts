@@ -43,12 +43,12 @@ export function isPlain(value: object): boolean {
 export const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null;
 
-/** Uses one stack frame for each level, to keep the stack of an error that a getter throws short. */
+/** Uses one stack frame for each level, so that the stack trace of an error in a getter stays short. */
 class Copier {
   #valuesLeft = MAX_JSON_VALUES;
   #charactersLeft = MAX_JSON_CHARACTERS;
   #depth = 0;
-  /** The containers being copied, outermost first, and the current key of each. Elements from `#depth` on are old. */
+  /** The containers being copied, outermost first, and the current key of each. Elements from `#depth` on are stale. */
   readonly #containers: object[] = [];
   readonly #keys: PropertyKey[] = [];
 

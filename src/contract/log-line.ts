@@ -11,48 +11,48 @@ const hex = (digits: number): z.ZodOptional<z.ZodString> =>
       error: expecting(`${digits} lowercase hex digits`),
     })
     .optional();
-const text = (): z.ZodOptional<z.ZodString> => z.string().optional();
-const status = (): z.ZodOptional<z.ZodInt> => z.int().optional();
+const optionalText = (): z.ZodOptional<z.ZodString> => z.string().optional();
+const optionalInteger = (): z.ZodOptional<z.ZodInt> => z.int().optional();
 
 const OTEL = () => ({ trace_id: hex(32), span_id: hex(16), trace_flags: hex(2) });
 
 const DATADOG = () => ({
   dd: z
     .looseObject({
-      trace_id: text(),
-      span_id: text(),
-      service: text(),
-      env: text(),
-      version: text(),
+      trace_id: optionalText(),
+      span_id: optionalText(),
+      service: optionalText(),
+      env: optionalText(),
+      version: optionalText(),
     })
     .optional(),
-  service: text(),
-  env: text(),
-  'network.client.ip': text(),
-  'http.method': text(),
-  'http.url': text(),
-  'http.status_code': status(),
-  'http.useragent': text(),
+  service: optionalText(),
+  env: optionalText(),
+  'network.client.ip': optionalText(),
+  'http.method': optionalText(),
+  'http.url': optionalText(),
+  'http.status_code': optionalInteger(),
+  'http.useragent': optionalText(),
   'usr.id': z
     .union([z.string(), z.number()], { error: expecting('a string or a number') })
     .optional(),
 });
 
 const ECS = () => ({
-  'trace.id': text(),
-  'span.id': text(),
-  'transaction.id': text(),
-  'service.name': text(),
-  'service.environment': text(),
-  'client.ip': text(),
-  'user.id': text(),
-  'http.request.method': text(),
-  'http.response.status_code': status(),
-  'url.scheme': text(),
-  'url.domain': text(),
-  'url.port': status(),
-  'url.path': text(),
-  'user_agent.original': text(),
+  'trace.id': optionalText(),
+  'span.id': optionalText(),
+  'transaction.id': optionalText(),
+  'service.name': optionalText(),
+  'service.environment': optionalText(),
+  'client.ip': optionalText(),
+  'user.id': optionalText(),
+  'http.request.method': optionalText(),
+  'http.response.status_code': optionalInteger(),
+  'url.scheme': optionalText(),
+  'url.domain': optionalText(),
+  'url.port': optionalInteger(),
+  'url.path': optionalText(),
+  'user_agent.original': optionalText(),
 });
 
 const platformAttributes = () => ({ ...OTEL(), ...DATADOG(), ...ECS() });

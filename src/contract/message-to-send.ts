@@ -16,7 +16,7 @@ const emitted = <D extends Dialect>(dialect: D): Mode<D, 'emitted'> => ({
   reading: 'emitted',
 });
 
-const draft = <T extends z.ZodType<string, string>, M extends z.ZodType>({
+const withoutEnvelope = <T extends z.ZodType<string, string>, M extends z.ZodType>({
   type,
   message,
 }: Kind<T, M>) =>
@@ -30,27 +30,31 @@ const draft = <T extends z.ZodType<string, string>, M extends z.ZodType>({
 const pulseHints = <D extends Dialect>(dialect: D) =>
   fields(emitted(dialect), pulseDetails(emitted(dialect))).partial();
 
-const incidentDraft = <D extends Dialect, T extends z.ZodType<string, string>, M extends z.ZodType>(
+const incidentToSend = <
+  D extends Dialect,
+  T extends z.ZodType<string, string>,
+  M extends z.ZodType,
+>(
   dialect: D,
   kind: Kind<T, M>,
-) => draft(kind).extend({ v1: pulseHints(dialect).optional() });
+) => withoutEnvelope(kind).extend({ v1: pulseHints(dialect).optional() });
 
 const build = <D extends Dialect>(dialect: D) => {
   const mode = emitted(dialect);
   const kinds = messageKinds(mode);
   const known = [
-    draft(kinds.event),
-    draft(kinds.response),
-    draft(kinds.test),
-    incidentDraft(dialect, kinds.packages),
-    incidentDraft(dialect, kinds.scan),
-    incidentDraft(dialect, kinds.risk),
-    incidentDraft(dialect, kinds.takeover),
-    incidentDraft(dialect, kinds.injection),
+    withoutEnvelope(kinds.event),
+    withoutEnvelope(kinds.response),
+    withoutEnvelope(kinds.test),
+    incidentToSend(dialect, kinds.packages),
+    incidentToSend(dialect, kinds.scan),
+    incidentToSend(dialect, kinds.risk),
+    incidentToSend(dialect, kinds.takeover),
+    incidentToSend(dialect, kinds.injection),
   ] as const;
   return dispatch(
     chooseByMessageType(mode),
-    branches(mode, known, incidentDraft(dialect, kinds.unknown)),
+    branches(mode, known, incidentToSend(dialect, kinds.unknown)),
   );
 };
 
@@ -78,9 +82,9 @@ type ListsOf<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]: ListsOf<T[Key]> }
     : T;
 
-type Drafts<D extends Dialect> = ListsOf<z.input<MessageToSendSchema<D>>>;
-type StrictDraft<T extends string> = Extract<Drafts<'strict'>, { readonly message_type: T }>;
-type Content<T extends string> = StrictDraft<T>['message'];
+type MessageInput<D extends Dialect> = ListsOf<z.input<MessageToSendSchema<D>>>;
+type StrictInput<T extends string> = Extract<MessageInput<'strict'>, { readonly message_type: T }>;
+type Content<T extends string> = StrictInput<T>['message'];
 
 // Interfaces, so that the compiler shows their names when a message does not fit, not all their fields.
 export interface SecurityEventContent
@@ -92,7 +96,7 @@ export interface SecurityResponseContent extends Content<'security_response'> {}
 export interface TestContent extends Content<'test'> {}
 export interface IncidentContent extends Content<'http_scan'> {}
 export interface AccountTakeoverContent extends Content<'account_takeover'> {}
-export interface PulseHints extends NonNullable<StrictDraft<'http_scan'>['v1']> {}
+export interface PulseHints extends NonNullable<StrictInput<'http_scan'>['v1']> {}
 
 interface ToSend<Type, Message> {
   readonly message_type: Type;
@@ -122,4 +126,4 @@ type StrictMessageToSend =
 /** A message that senders accept in format v2. */
 export type WebhookMessageToSend<D extends Dialect = 'strict'> = D extends 'strict'
   ? StrictMessageToSend
-  : Drafts<D>;
+  : MessageInput<D>;

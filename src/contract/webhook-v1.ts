@@ -36,7 +36,7 @@ const namedEvent = <R extends Reading, N extends z.core.$ZodLooseShape>(
     { ...eventExtras(mode), id: z.string().optional(), url: z.string().optional(), ...names },
   );
 
-const lacks = (input: unknown, name: string, alias: string): boolean =>
+const usesAlias = (input: unknown, name: string, alias: string): boolean =>
   hasAny(input, [alias]) && !hasAny(input, [name]);
 
 const BY_ID = () => ({ ...without(['event_id']), id: z.string() });
@@ -50,7 +50,8 @@ const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
     namedEvent(mode, {}),
     dispatch(
       (input) =>
-        (lacks(input, 'event_id', 'id') ? 1 : 0) + (lacks(input, 'event_url', 'url') ? 2 : 0),
+        (usesAlias(input, 'event_id', 'id') ? 1 : 0) +
+        (usesAlias(input, 'event_url', 'url') ? 2 : 0),
       [
         namedEvent(mode, OPTIONAL_APPLICATION()),
         namedEvent(mode, { ...OPTIONAL_APPLICATION(), ...BY_ID() }),
