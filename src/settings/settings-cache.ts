@@ -26,7 +26,8 @@ import {
 
 /**
  * By default a delivery waits 5 s before its first retry and 30 s before its second. So with the default
- * `maxAgeMs` an outdated URL or secret costs a message at most two attempts. An application in use is looked up at most twice a minute.
+ * `maxAgeMs` an outdated URL or secret costs a message at most two attempts. An application in use is looked
+ * up at most twice a minute.
  */
 const OPTIONS = {
   /**

@@ -1,7 +1,8 @@
 /**
  * Passes each block (a `RequestBlockedError`) from async handlers of Express 4 to its error handlers. Express 4
- * drops the promises that handlers return, and a rejection crashes the process: an attacker whose request is blocked would stop the
- * host. Express 5 passes rejections to `next`; this file makes Express 4 do the same, only for blocks.
+ * drops the promises that handlers return, and a rejection crashes the process: an attacker whose request is
+ * blocked would stop the host. Express 5 passes rejections to `next`; this file makes Express 4 do the same,
+ * only for blocks.
  *
  * It patches Express's own classes, as tracers do. Only Express gets the promises of handlers, so the
  * alternatives are to change every handler of the application, or to listen for `unhandledRejection`,

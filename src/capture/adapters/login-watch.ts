@@ -48,9 +48,9 @@ const OPTIONS = {
     ),
   ),
   /**
-   * Returns whether an authentication is a login. Default: all except restored sessions, accounts that
-   * are connected to a user (`authorize`), and, with `session: false`, strategies that do not read a
-   * name and password from a form: those authenticate each request.
+   * Returns whether an authentication is a login. Default: all except restored sessions and accounts that
+   * are connected to a user (`authorize`). With `session: false` only strategies that read a name and
+   * password from a form are logins: all others authenticate each request.
    */
   isLogin: optional<(attempt: LoginAttempt) => boolean>(A_FUNCTION),
   /**
