@@ -95,7 +95,7 @@ export class Flushes {
   /** Resolves to the counts when no message up to the epoch is pending, or when `ended` resolves. */
   async #wait(epoch: number, ended: Promise<void>): Promise<WatchCounts> {
     const { tracker } = this.#parts;
-    const accepted = Promise.all([tracker.opened, this.#calls.over()]);
+    const accepted = Promise.all([tracker.opened, this.#calls.waitForAll()]);
     const isAccepted = await Promise.race([accepted.then(() => true), ended]);
     // The messages of `enqueue` calls in progress count as pending.
     if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaited(epoch) };

@@ -86,7 +86,7 @@ export class Lifecycle {
     const late = deferred();
     onAbort(deadline.signal, late.resolve);
     try {
-      await Promise.race([this.#calls.over(), late.promise]);
+      await Promise.race([this.#calls.waitForAll(), late.promise]);
       await drain(untilMs, deadline.signal);
       const { returned, remaining } = await this.#end(done.signal);
       const kept = await this.#keep(returned);

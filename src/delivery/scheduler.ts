@@ -102,7 +102,7 @@ export class Scheduler {
     this.#stop.abort();
     this.wake();
     await this.#loop;
-    await this.#claims.over();
+    await this.#claims.waitForAll();
   }
 
   #isDrained(untilMs: number): boolean {

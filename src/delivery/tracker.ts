@@ -254,7 +254,7 @@ export class Tracker {
   async findSettledElsewhere(countPending: CountPending): Promise<void> {
     await compareRanges(this.#ranges.fixBefore(this.#epoch), {
       countPending,
-      counted: () => this.#settlings.over(),
+      counted: () => this.#settlings.waitForAll(),
       onSettledElsewhere: (range, count) => this.#settledElsewhere(range, count),
     });
   }

@@ -30,7 +30,7 @@ export interface IncidentChanges {
   readonly newAccounts: readonly string[];
 }
 
-/** Returns values or promises. Of two first reports at the same time, one creates the incident. */
+/** Returns values or promises. If two first reports are concurrent, only one may get `isFirst`. */
 export interface IncidentStore {
   /** Records a report, and returns what is new in it. */
   record(report: IncidentReport): IncidentChanges | Promise<IncidentChanges>;
@@ -57,7 +57,7 @@ export const INCIDENT_LIMITS = {
 
 export type IncidentLimits = OptionValues<typeof INCIDENT_LIMITS>;
 
-/** In characters. */
+/** Maximum length of a key that is not a digest, in characters. */
 export const MAX_KEY_LENGTH = 128;
 
 /** Returns a key for the parts: their JSON, or its digest if it is long. */

@@ -81,7 +81,7 @@ class MemoryIncidents implements IncidentStore {
     this.#forgetSeenBefore(nowMs - this.#limits.retentionMs);
     const key = keyOf(report);
     const known = this.#known.get(key);
-    const incident = known ?? unseen(report.at);
+    const incident = known ?? newIncident(report.at);
     incident.seenAtMs = nowMs;
     // Moves it to the end of the order.
     this.#known.delete(key);
@@ -144,7 +144,7 @@ class MemoryIncidents implements IncidentStore {
 const keyOf = ({ applicationId, incidentId }: IncidentReport): string =>
   compactKey([applicationId, incidentId]);
 
-const unseen = (at: number): KnownIncident => ({
+const newIncident = (at: number): KnownIncident => ({
   startedAt: at,
   seenAtMs: 0,
   channels: {

@@ -36,7 +36,7 @@ const HEX_DIGITS_OF_64_BITS = 16;
  */
 export function activeSpan(read?: SpanReader): ActiveSpan | undefined {
   if (read === undefined) return tryCall(otelSpan) ?? tryCall(datadogSpan);
-  // Not by `tryCall`, which would be one more frame in the stacks of errors.
+  // Not by `tryCall`, which would add a frame to stack traces.
   try {
     return spanFrom('function', read());
   } catch {

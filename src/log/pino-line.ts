@@ -46,11 +46,12 @@ export function createPinoLine(): (json: string) => string {
       timestamp: false,
       errorKey: '',
       serializers: { err: (value: unknown) => value },
-      // Without prototypes, so that pino inherits no hooks or formatters.
       formatters: { level: () => ({ __proto__: null }), log: (object) => object },
+      // Without a prototype, so that pino inherits no hooks.
       hooks: {
         __proto__: null,
-        streamWrite: (made: string) => lineAround(recordJson, made),
+        // Puts the record into the line of the empty object that is logged.
+        streamWrite: (made: string) => withTracerKeys(recordJson, made),
       } as object,
       ...UNSET_OPTIONS,
     },
@@ -80,8 +81,8 @@ export function createPinoLine(): (json: string) => string {
 const withoutFirstComma = (line: string): string =>
   line.startsWith('{,') ? `{${line.slice(2)}` : line;
 
-/** `made` has only the keys that a tracer adds to every logger. */
-function lineAround(json: string, made: string): string {
+/** `made` is pino's line: it has only the keys that a tracer adds to every logger. */
+function withTracerKeys(json: string, made: string): string {
   if (made === EMPTY_LINE) return `${json}\n`;
   const added = JSON.parse(withoutFirstComma(made)) as JsonObject;
   return `${serializeChecked({ ...added, ...(JSON.parse(json) as JsonObject) })}\n`;

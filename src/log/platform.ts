@@ -1,4 +1,4 @@
-/** Calls platform functions for attributes. If one fails, the record is written without attributes. */
+/** Calls platform functions for attributes. A failure costs attributes, never the record. */
 import { isObject } from '../contract/dispatch.ts';
 import { deepFreeze } from '../contract/frozen.ts';
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
@@ -13,7 +13,7 @@ export interface PlatformOutcome {
   readonly fault?: Error | undefined;
 }
 
-/** Returns the attributes of a record. `record` returns a copy that may be frozen. Never throws. */
+/** Returns the attributes of a record. `record` returns a copy, which the reader may freeze. Never throws. */
 export type ReadAttributes = (record: () => JsonObject) => PlatformOutcome;
 
 /** The writer compares with this object, and then need not serialise. */
@@ -22,7 +22,7 @@ export const NO_ATTRIBUTES: JsonObject = Object.freeze({});
 // Some consumers cannot read keys that JSON must escape.
 const INVALID_KEY = /["\\\p{Cc}\p{Cs}]|^$|^__proto__$/u;
 
-/** Reads the attributes from the host's function. */
+/** Returns a reader that calls the host's function. */
 export function attributesOf(platform: false | PlatformFunction<JsonObject>): ReadAttributes {
   if (platform === false) return () => ({ attributes: NO_ATTRIBUTES });
   return (record) => {

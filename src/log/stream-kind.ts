@@ -5,7 +5,7 @@
 import { hasMethods, readProperty } from '../own-properties.ts';
 import { systemCode } from './line-sink.ts';
 
-/** Anything with a `write`; the other properties decide its {@link StreamKind}. */
+/** Anything with a `write`; the other properties show its {@link StreamKind} and its state. */
 export interface HostStream {
   write(line: string, written?: (error?: unknown) => void): unknown;
   readonly on?: (event: string, listener: (argument: unknown) => void) => unknown;
@@ -96,13 +96,13 @@ const TRANSPORT_SORTS_BY_LEVEL = Symbol.for('pino.transport.usesMultistream');
 export const WANTS_METADATA = Symbol.for('pino.metadata');
 
 /** Codes of fsync for descriptors that cannot be synced. */
-const NOTHING_TO_SYNC: ReadonlySet<string | undefined> = new Set(['EINVAL', 'ENOTSUP', 'EROFS']);
+const UNSYNCABLE_CODES: ReadonlySet<string | undefined> = new Set(['EINVAL', 'ENOTSUP', 'EROFS']);
 
 /** Resolves when a stream has passed on its buffered lines, as far as this kind of stream reports it. */
 export function flushStream(stream: HostStream): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: unknown): void => {
-      if (error instanceof Error && !NOTHING_TO_SYNC.has(systemCode(error))) reject(error);
+      if (error instanceof Error && !UNSYNCABLE_CODES.has(systemCode(error))) reject(error);
       else resolve();
     };
     FLUSHES[streamKindOf(stream)](stream, done);

@@ -185,7 +185,7 @@ export class StreamSink implements LineSink {
     leaf.on('drop', onDrop);
     if (this.#confirmsLater) leaf.on('drain', onDrain);
     return () => {
-      // After the callback of a failed write Node also emits 'error', in a later turn.
+      // Keeps the listeners: after the callback of a failed write Node emits 'error' in a later turn.
       if (readProperty(leaf, 'errored') instanceof Error) return;
       leaf.off?.('error', onError);
       leaf.off?.('drop', onDrop);

@@ -1,4 +1,4 @@
-/** Validates and serialises records: in the strict dialect if they follow it, else in the open one. */
+/** Validates and serialises records: first in the strict dialect, then in the open one if that is chosen. */
 import { type Contract, contract, type Dialect, type JsonObject } from '../contract/index.ts';
 import type { Fragment } from '../contract/json-fragments.ts';
 import { inputIssues } from '../contract/parse-log-line.ts';

@@ -43,7 +43,7 @@ export function writeFailed(cause: unknown, input?: unknown): SecurityEventError
 
 /** Events of diagnostics channels; each channel is named `security-event-delivery:` and the key. */
 export interface LogEvents {
-  /** A record was handed to its destination. */
+  /** A record was written or, with `sync: false`, accepted: it may still be lost. */
   readonly 'record-written': { readonly event_name: string };
   /** Records were not written; the reasons are those of {@link LogWriterStats}. */
   readonly 'record-lost': {

@@ -28,8 +28,8 @@ export interface LogWriter<D extends Dialect = 'strict'> {
    */
   write(record: WritableRecord<D>): void;
   /**
-   * Resolves when all lines so far are written, and synced to disk if the destination is a file.
-   * Returns the number of records lost since the last report (`sync: false`), and why. Rejects with
+   * Waits until all lines so far are written or lost, and synced to disk if the destination is a file.
+   * Resolves to the number of records lost since the last report (`sync: false`), and why. Rejects with
    * ERR_WRITE_FAILED if the sync fails.
    */
   flush(): Promise<WriteReport>;
@@ -68,7 +68,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
   readonly #lineOf = createPinoLine();
   readonly #validator: RecordValidator;
   readonly #sink: LineSink;
-  /** The flush in progress. Undefined once another record is written. */
+  /** The flush in progress, which calls of `flush` share until another record is written. */
   #flushing: Promise<WriteReport> | undefined;
   #closing: Promise<WriteReport> | undefined;
 
@@ -81,7 +81,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
 
   write(record: WritableRecord<D>): void {
     this.#checkOpen(record);
-    // Not in a method of its own, which would be one more frame in the stacks of errors.
+    // Not in a method of its own, which would add a frame to stack traces.
     let json: string;
     try {
       ({ json } = this.#validator.serialize(record));

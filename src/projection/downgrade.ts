@@ -23,7 +23,7 @@ export interface MessageToDowngrade {
 export interface DowngradeContext extends PulseContext {
   /** When the message was accepted, in channel B's format. */
   readonly acceptedAt: string;
-  /** Whether to add `id`, `url` and `risk`, which real v1 receivers read (D41). */
+  /** Whether to add `id` and `url`, and `risk` to unrated events: real v1 receivers read them (D41). */
   readonly v1Aliases: boolean;
 }
 
@@ -77,7 +77,7 @@ function riskOf(coefficient: number | undefined, v1Aliases: boolean): { readonly
   return v1Aliases ? { risk: UNRATED_RISK } : {};
 }
 
-/** The message's fields beside the payload type, in the contract's order. Aliases are added, not renamed (D41). */
+/** Returns the message's fields after the payload type. `risk_coefficient` becomes `risk`; aliases are added (D41). */
 function securityEvent(
   { risk_coefficient, ...message }: Content<'security_event'>,
   { v1Aliases }: DowngradeContext,

@@ -77,7 +77,7 @@ export function securityResponse(event: EventData): SecurityResponse {
     id: requiredText(event, 'playbook_slug'),
   };
   const { identifiers } = actor ?? { identifiers: null };
-  // Validation of the record reports a text or a list.
+  // Validation of the record reports identifiers that are no object.
   const isKnown =
     typeof identifiers === 'object' && identifiers !== null && !Array.isArray(identifiers);
   return {

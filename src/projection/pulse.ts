@@ -94,8 +94,8 @@ export function pulse(
     date_started: incident.date_started,
     date_ended: null,
     humanized_title: title(genre, ips, accounts.length),
-    humanized_accounts: named(accounts.flatMap(identifier), ', '),
-    humanized_geos: named(ips.flatMap(place), '; '),
+    humanized_accounts: listNames(accounts.flatMap(identifier), ', '),
+    humanized_geos: listNames(ips.flatMap(place), '; '),
     blocked: false,
     application_id: incident.application_id,
     application_name: application.name,
@@ -134,7 +134,7 @@ function title(genre: string, ips: Ips, accounts: number): string {
   return `${what}${on} from ${second === undefined ? first.address : `${ips.length} IP addresses`}`;
 }
 
-/** The account's first identifier that is a text or a number. */
+/** Returns the account's first identifier that is a non-empty text or a number. */
 function identifier({ user_identifiers: identifiers }: Accounts[number]): string[] {
   return Object.values(identifiers)
     .flatMap((value) => (typeof value === 'string' || typeof value === 'number' ? `${value}` : []))
@@ -151,8 +151,8 @@ function place({ geo }: Ips[number]): string[] {
   return parts.length === 0 ? [] : [parts.join(', ')];
 }
 
-/** Lists distinct texts; null if there are none. */
-function named(texts: readonly string[], separator: string): string | null {
+/** Lists distinct texts. Returns null if there are none. */
+function listNames(texts: readonly string[], separator: string): string | null {
   const distinct = [...new Set(texts)];
   if (distinct.length === 0) return null;
   const more = distinct.length - MAX_NAMED;

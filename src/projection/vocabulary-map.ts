@@ -18,7 +18,7 @@ export interface IncidentTerms {
   readonly pulse_genre?: string;
 }
 
-/** Missing terms are those of the row that it overrides. */
+/** Missing terms come from the overridden row. */
 export type EventVocabulary = Readonly<Record<string, Partial<EventTerms>>>;
 /** `null`: no message. */
 export type IncidentVocabulary = Readonly<Record<string, IncidentTerms | null>>;
@@ -83,10 +83,10 @@ const INCIDENTS: ReadonlyMap<string, IncidentTerms | null> = new Map(
   Object.entries(INCIDENT_VOCABULARY),
 );
 
-/** Returns the row of a ruleset or protection; an unknown word is an injection of that kind. */
-export function findEventTerms(word: string, overrides: EventVocabulary = {}): EventTerms {
-  const row = EVENTS.get(word) ?? injectionTerms(word, titleOf(word));
-  return Object.hasOwn(overrides, word) ? { ...row, ...overrides[word] } : row;
+/** Returns the terms of a ruleset or protection. An unknown one gets those of an injection, with its name as kind. */
+export function findEventTerms(detection: string, overrides: EventVocabulary = {}): EventTerms {
+  const row = EVENTS.get(detection) ?? injectionTerms(detection, titleOf(detection));
+  return Object.hasOwn(overrides, detection) ? { ...row, ...overrides[detection] } : row;
 }
 
 /** Returns the row of an incident type, or `undefined` if it has no message. */
@@ -99,7 +99,7 @@ export function findIncidentTerms(
 }
 
 /** `Ssrf attempt` for `ssrf_attempt`. */
-function titleOf(word: string): string {
-  const words = word.replaceAll('_', ' ');
+function titleOf(detection: string): string {
+  const words = detection.replaceAll('_', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

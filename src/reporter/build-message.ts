@@ -54,7 +54,7 @@ const MESSAGE_TYPES: ReadonlyMap<EventKind, string> = new Map([
   ['playbookTrigger', 'security_response'],
 ]);
 
-/** Builds the message of every kind except incidents: see IncidentPipeline. Throws like {@link requiredText}. */
+/** Builds the message of any event except an incident: see IncidentPipeline. Throws like {@link requiredText}. */
 export function buildMessage(
   event: ReportedEvent,
   override: MessageOverride,
@@ -73,8 +73,8 @@ function contentOf(event: ReportedEvent, override: MessageOverride, rules: Messa
   const { kind: eventKind } = event.call;
   const data = eventData(event, rules.service);
   if (eventKind === 'playbookTrigger') return securityResponse(data);
-  const word = requiredText(data, eventKind === 'attack' ? 'ruleset' : 'protection');
-  const row = findEventTerms(word, rules.eventVocabulary);
+  const detection = requiredText(data, eventKind === 'attack' ? 'ruleset' : 'protection');
+  const row = findEventTerms(detection, rules.eventVocabulary);
   const { category = row.category, kind = row.kind, title = row.title } = override;
   const id = rules.newId();
   return securityEvent(data, {

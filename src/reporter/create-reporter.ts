@@ -62,7 +62,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   const log = output && new LogChannel({ output, validator, counters, rejections });
   const webhook = sink && new WebhookChannel({ sink, counters, rejections });
   const rules = rulesOf(checked, system.newId);
-  compileSteps(validator, rules);
+  warmUp(validator, rules);
   const shared = { rules, log, webhook, counters, rejections, enrichment, clock };
   const reports = new IncidentReports(checked.incidents ?? createMemoryIncidents());
   const pipeline = new EventPipeline({
@@ -76,8 +76,8 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   return new ReporterMethods({ pipeline, counters, log, webhook, clock, isStrict });
 }
 
-/** An example event for {@link compileSteps}; it is never reported. */
-const FIRST_CALL: EventCall = {
+/** An example event for {@link warmUp}; it is never reported. */
+const EXAMPLE_CALL: EventCall = {
   kind: 'attack',
   payload: { ruleset: 'crs' },
   givenContext: NO_CONTEXT,
@@ -87,10 +87,10 @@ const FIRST_CALL: EventCall = {
 
 const epoch = (): string => new Date(0).toISOString();
 
-/** Builds an unused record and message, so that the first event need not wait for the compiler. */
-function compileSteps(validator: RecordValidator, rules: MessageRules): void {
+/** Builds an unused record and message, so that the first event need not wait for schemas and serialisers. */
+function warmUp(validator: RecordValidator, rules: MessageRules): void {
   try {
-    const call = FIRST_CALL;
+    const call = EXAMPLE_CALL;
     const { context: given, payload } = call;
     const context = contextOfEvent(given, {}, undefined);
     const draft = buildRecord({ call, context, service: rules.service, payload, now: epoch });
@@ -98,7 +98,7 @@ function compileSteps(validator: RecordValidator, rules: MessageRules): void {
     const event = { call, draft, shared: undefined, override: {} };
     buildMessage(event, {}, { ...rules, newId: () => '' });
   } catch {
-    // A prototype is polluted: the first event that needs the steps compiles them.
+    // A prototype is polluted: the first event that needs the schemas builds them.
   }
 }
 
@@ -109,7 +109,7 @@ const SKIPPED = {
 
 /** Skips every event without reading it. */
 const DISABLED = {
-  pipeline: { report: () => SKIPPED, answered: async () => {}, close: () => {} },
+  pipeline: { report: () => SKIPPED, waitForAnswers: async () => {}, close: () => {} },
   log: undefined,
   webhook: undefined,
   isStrict: false,
@@ -136,17 +136,17 @@ interface OpenedChannels {
 
 /** Opens both channels or none: no log file stays open if the reporter cannot be created. */
 function openChannels(options: CheckedOptions, clock: Clock): OpenedChannels {
-  const output = within('log', () => openLog(options, clock));
+  const output = openWithin('log', () => openLog(options, clock));
   try {
-    return { output, sink: within('webhook', () => openSink(options)) };
+    return { output, sink: openWithin('webhook', () => openSink(options)) };
   } catch (error) {
     if (output?.isOwned === true) ignoreRejection(output.writer.close());
     throw error;
   }
 }
 
-/** Opens a channel. The `path` of an error begins with the option that has the channel's options. */
-function within<T>(name: 'log' | 'webhook', open: () => T): T {
+/** Opens a channel. The `path` of an error begins with the name of the reporter's option. */
+function openWithin<T>(name: 'log' | 'webhook', open: () => T): T {
   try {
     return open();
   } catch (error) {
@@ -166,6 +166,7 @@ function openLog(
   if (isStream(log) || streamOfLogger(log) !== undefined) throw invalidOption(LOG_EXPECTED, []);
   const span = activeSpan === undefined ? {} : { activeSpan };
   const own = check<LogOptions>(log, LOG_RULES, { name: 'log', path: [] });
+  // The writer gets records that the reporter has validated in its own dialect.
   const settings = readWriterOptions<'open'>({ ...own, ...span, platform, dialect: 'open' });
   return { isOwned: true, writer: new RecordWriter<'open'>(settings, clock) };
 }

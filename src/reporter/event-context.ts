@@ -16,8 +16,8 @@ export interface UnvalidatedContext {
 }
 
 /**
- * Merges the call's context over the request's. An address given as text is described; text that is
- * no address is kept, so that validation reports its path.
+ * Merges the call's context over the request's. Adds the facts of an address given as text; text that
+ * is no address is kept, so that validation reports its path.
  */
 export function contextOfEvent(
   { actor, http }: EventContext,

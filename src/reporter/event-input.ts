@@ -35,7 +35,7 @@ export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
 }
 
 /**
- * Who caused an event. Missing parts are those of the request, unless `ip` is another address than its client's.
+ * Who caused an event. Missing parts come from the request, unless `ip` differs from its client's address.
  * Outside a request `ip` is required.
  */
 export interface ActorInput {

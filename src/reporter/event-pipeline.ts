@@ -36,7 +36,7 @@ import type { LogChannel } from './log-channel.ts';
 import { EventReceipt, type ReportResult, type SkippedReason, settledReceipt } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
-import { SharedContexts } from './shared-context.ts';
+import { SharedContextCache } from './shared-context.ts';
 import type { WebhookChannel } from './webhook-channel.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
@@ -67,7 +67,7 @@ export interface PipelineParts {
   readonly request: (() => RequestContext | undefined) | undefined;
   readonly enrichment: Enrichment | undefined;
   readonly beforeSend: BeforeSend | undefined;
-  /** Whether the names of exploits end with their protection. */
+  /** Whether the event name of an exploit ends with its protection. */
   readonly hasSuffix: boolean;
   /** Whether unknown keys of a context reject its event. */
   readonly isStrict: boolean;
@@ -76,7 +76,7 @@ export interface PipelineParts {
 export class EventPipeline {
   readonly #parts: PipelineParts;
   readonly #plainRoute: Route<DraftMessage>;
-  readonly #contexts: SharedContexts | undefined;
+  readonly #contexts: SharedContextCache | undefined;
   #isClosed = false;
   #time: { readonly ms: number; readonly iso: string } | undefined;
 
@@ -87,9 +87,9 @@ export class EventPipeline {
       buildMessage: (event, override) => buildMessage(event, override, parts.rules),
       send: (event, message, receipt) => parts.webhook?.send(event, message, receipt),
     };
-    // Nothing can be shared if the host may change records or return another context each time.
+    // The host may change records or return another context each time, and shared JSON has no suffix.
     const isShared = parts.request === undefined && parts.beforeSend === undefined;
-    if (isShared && !parts.hasSuffix) this.#contexts = new SharedContexts(parts.rules.service);
+    if (isShared && !parts.hasSuffix) this.#contexts = new SharedContextCache(parts.rules.service);
   }
 
   /** Rejects every later event. */
@@ -121,10 +121,10 @@ export class EventPipeline {
       : this.#reportBy(this.#plainRoute, event);
   }
 
-  /** Resolves when the sender has answered for everything reported so far, and the incident store too. */
-  async answered(): Promise<void> {
+  /** Resolves when the sender has accepted or refused every message so far, and the incident store has finished. */
+  async waitForAnswers(): Promise<void> {
     const { incidents, webhook } = this.#parts;
-    await Promise.all([incidents.answered(), webhook?.answered()]);
+    await Promise.all([incidents.waitForAnswers(), webhook?.waitForAnswers()]);
   }
 
   #rejectOnBoth(call: EventCall, thrown: unknown): ReportResult {
@@ -230,7 +230,7 @@ const overridesActorOrHttp = ({ actor, http }: EventContext): boolean =>
 /**
  * Returns the record that `beforeSend` returns or has changed, or undefined if it drops the event.
  *
- * @throws SecurityEventError `ERR_BEFORE_SEND_FAILED`, or `ERR_INVALID_RECORD` for what it returns.
+ * @throws SecurityEventError `ERR_BEFORE_SEND_FAILED` if it throws; `ERR_INVALID_RECORD` if it returns no JSON.
  */
 function redacted(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | undefined {
   let changed: object | null | undefined;

@@ -131,7 +131,7 @@ export class IncidentPipeline {
       const entry = this.#storeEntry(event, 'webhook', draft.keys);
       await reports.reportInOrder(entry, send);
     } catch (thrown) {
-      const result = webhook.rejected(event.call, storeFailed(thrown));
+      const result = webhook.reject(event.call, storeFailed(thrown));
       if (!isSent) receipt.settle(result);
     }
   }
@@ -142,9 +142,9 @@ export class IncidentPipeline {
     this.#inProgress.end(call);
   }
 
-  /** Resolves when everything reported so far is written, and the sender has answered for it. */
-  answered(): Promise<void> {
-    return this.#inProgress.over();
+  /** Resolves when every incident so far is written, and the sender has accepted or refused its message. */
+  waitForAnswers(): Promise<void> {
+    return this.#inProgress.waitForAll();
   }
 
   #message(draft: IncidentDraft, changes: IncidentChanges): DraftMessage {
@@ -182,7 +182,7 @@ export class IncidentPipeline {
     const id = ownProperties(draft.payload)['incident_id'];
     return {
       applicationId: rules.service.svc_id,
-      // It is not validated yet. If it is no string, the report is refused and retracted.
+      // The id is not validated yet. If it is no string, the report is refused and retracted.
       incidentId: typeof id === 'string' ? id : (JSON.stringify(id) ?? ''),
       channel,
       at: Number.isNaN(at) ? clock.now() : at,
@@ -201,7 +201,7 @@ function withEventType(event: ReportedEvent, type: 'create' | 'update'): Reporte
   return { ...event, draft: { ...event.draft, payload: { ...payload, event_type } } };
 }
 
-/** Returns the keys in the caller's own message, or else those of the related lists that its type carries. */
+/** Returns the keys in the caller's own message. Without one, those of the related lists that its type may carry. */
 function keysToCarry(
   { message_type }: IncidentTerms,
   related: Related,

@@ -69,7 +69,7 @@ export class LogChannel {
     rejections.add('log', call, writeFailed(cause, draft));
   }
 
-  /** Never rejects, and resolves at the latest with `limit`: a stalled pipe must not hold up the caller. */
+  /** Never rejects. Stops waiting one turn after `limit` resolves: a stalled pipe must not hold up the caller. */
   flush(limit: Promise<void>): Promise<LogResult> {
     const { output } = this.#parts;
     if (output.isOwned) return logResult(output.writer.flush(), limit);
@@ -101,7 +101,7 @@ async function logResult(
   finished: Promise<{ readonly error?: SecurityEventError }>,
   limit?: Promise<void>,
 ): Promise<LogResult> {
-  // Another turn of the event loop, in which a log without pending lines can finish.
+  // Waits for one more turn of the event loop, so that a log without pending lines can finish.
   const expired = limit?.then(nextTurn).then(() => {
     const detail = 'the log was not flushed before the deadline';
     throw new SecurityEventError('ERR_WRITE_FAILED', { detail });

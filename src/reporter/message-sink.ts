@@ -1,4 +1,4 @@
-/** Channel B of a reporter: the part of a webhook sender that a reporter uses. */
+/** The part of a webhook sender that a reporter uses. */
 import {
   type CloseResult,
   type FlushResult,
@@ -31,7 +31,7 @@ export interface MessageSink {
 /** The counts of a `flush` or `close` without messages. */
 export const NO_RESULTS = { delivered: 0, dead: 0, discarded: 0 } as const;
 
-/** What `flush` resolves to without a sender. */
+/** The result of `flush` without a sender. */
 export const NOTHING_FLUSHED = { ...NO_RESULTS, settledElsewhere: 0, pending: 0 } as const;
 
 type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
@@ -51,7 +51,7 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
 
 const isFollowing = (sender: Sender): sender is Sender & FollowingSender => SEND_EACH in sender;
 
-/** For the host's own implementation, which reports no results. It gets copies, since it may change them. */
+/** For the host's own sender, which reports no results. It gets its own array and selection, and may change them. */
 const sendSingly =
   (sender: Sender): SendBatch =>
   async (messages, selection) => {

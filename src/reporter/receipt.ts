@@ -27,7 +27,7 @@ export type SkippedReason =
  * - `delivered`: the receiver accepted it.
  * - `dead`: it was given up, and is a dead letter. `reason` says why.
  * - `discarded`: the sender was closed first, and returned it. `reason` says why.
- * - `accepted`: its result is unknown. Another or a later process delivers it, or the caller's own sender.
+ * - `accepted`: its result is unknown here. Another process, a later one or the caller's own sender delivers it.
  * - `skipped`: it is not sent; `reason` says why.
  * - `rejected`: it could not be sent, and `onRejected` was called; `reason` is the error code.
  */

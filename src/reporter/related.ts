@@ -29,7 +29,7 @@ export function readRelated(
   enrichment: Enrichment | undefined,
 ): Related {
   const { related_ips, compromised_accounts } = ownProperties(payload as Record<string, unknown>);
-  const given = listOf('related_ips', related_ips)?.map((ip, index) => {
+  const given = readList('related_ips', related_ips)?.map((ip, index) => {
     const at = ['related_ips', index];
     if (isObject(ip)) return withNormalAddress(checkedFacts(ip, at));
     const facts = typeof ip === 'string' ? describeAddress(ip, { enrichment }) : undefined;
@@ -37,8 +37,8 @@ export function readRelated(
     throw invalid(at, [{ path: [], message: 'expected an IP address, or the facts of one' }]);
   });
   const ips = given ?? (actor === undefined ? [] : [withNormalAddress(actor.ip)]);
-  // Validated with the message.
-  const accounts = listOf('compromised_accounts', compromised_accounts) as
+  // The accounts are validated with the message.
+  const accounts = readList('compromised_accounts', compromised_accounts) as
     | CompromisedAccount[]
     | undefined;
   return {
@@ -47,7 +47,7 @@ export function readRelated(
   };
 }
 
-/** Validates the facts as those of a record's actor. Channel B accepts IPv6 in every dialect. */
+/** Validates the facts like those of a record's actor, in the open dialect: channel B always accepts IPv6. */
 function checkedFacts(given: object, at: readonly PropertyKey[]): LogActor['ip'] {
   const { data, error } = addressFacts.safeParse(given);
   if (data !== undefined) return data;
@@ -104,7 +104,7 @@ function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
   });
 }
 
-function listOf(name: string, given: unknown): unknown[] | undefined {
+function readList(name: string, given: unknown): unknown[] | undefined {
   if (given === undefined) return undefined;
   const copy = copyJson(given);
   if (!copy.ok) throw invalid([name], [copy]);

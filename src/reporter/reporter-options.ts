@@ -32,7 +32,7 @@ import { readEventVocabulary, readIncidentVocabulary } from './vocabulary-option
 
 const ON_OR_OFF = oneOf(true, false);
 
-/** The writer's other options are options of the reporter. */
+/** The options of `log`. The other options of a log writer are options of the reporter itself. */
 const { destination, sync, maxBufferBytes } = LOG_WRITER_OPTIONS;
 export const LOG_RULES = { destination, sync, maxBufferBytes };
 export type LogOptions = Pick<LogWriterOptions, keyof typeof LOG_RULES>;
@@ -65,7 +65,7 @@ export const REPORTER_OPTIONS = {
   ),
   /** Returns the ids of the active span, for a named platform. Default the globals of the tracers. */
   activeSpan: optional<SpanReader>(A_FUNCTION, 'the globals of the tracers'),
-  /** Dialect of records. Default `'open'`, so that an unknown word does not lose a detected attack. */
+  /** Dialect of records. Default `'open'`, so that an attack with an unknown value is not lost. */
   dialect: option<Dialect>(oneOf('strict', 'open'), 'open'),
   /** Called with each rejected event, which is also a diagnostics event: see `RejectedEvent`. Default none. */
   onRejected: optional<(rejected: RejectedEvent) => void>(A_FUNCTION),

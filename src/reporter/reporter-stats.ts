@@ -17,7 +17,7 @@ export interface ReporterStats {
   readonly outsideStrict: number;
   /** Messages that were accepted on channel B. */
   readonly accepted: number;
-  /** Events without a message, by reason. `dropped` and `ownWork` have their own counts; `disabled` has none. */
+  /** Events without a message, by reason. `dropped` and `own-work` are counted below instead; `disabled` is not counted. */
   readonly skipped: Readonly<Partial<Record<SkippedReason, number>>>;
   /** Rejections, by channel. */
   readonly rejected: Readonly<Record<RejectedChannel, number>>;

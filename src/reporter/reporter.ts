@@ -29,14 +29,14 @@ export interface ReporterCloseResult extends CloseResult, LogResult {}
 /**
  * Reports each event as a log record, by default written before the call returns, and, if wanted, as a
  * webhook message. No method that reports an event throws (except with `strict: true`), waits or changes its
- * arguments; rejected events are passed to `onRejected`. They can be passed on alone: `const { attack } = reporter`.
+ * arguments; rejected events are passed to `onRejected`. The methods need no `this`: `const { attack } = reporter`.
  */
 export interface EventReporter {
   /** Reports an attack found by a ruleset: `svc.ev0.threat.attack`, and a `security_event` message. */
   readonly attack: (payload: AttackPayload, context?: EventContext) => Receipt;
   /** Reports an exploit found by a protection: `svc.ev0.threat.vulnerability_exploit`, and a `security_event` message. */
   readonly vulnerabilityExploit: (payload: ExploitPayload, context?: EventContext) => Receipt;
-  /** Reports `svc.ev0.incident`, and the message of its type. The first report creates it, later ones update it. */
+  /** Reports `svc.ev0.incident`, and the message of its type: the first report creates the incident, others update it. */
   readonly incident: (payload: IncidentPayload, context?: EventContext) => Receipt;
   /** Reports `svc.ev0.playbook_trigger`, and a `security_response` message. */
   readonly playbookTrigger: (payload: PlaybookPayload, context?: EventContext) => Receipt;
@@ -73,7 +73,7 @@ export interface Reporter extends EventReporter, AsyncDisposable {
 }
 
 export interface ReporterParts {
-  readonly pipeline: Pick<EventPipeline, 'report' | 'answered' | 'close'>;
+  readonly pipeline: Pick<EventPipeline, 'report' | 'waitForAnswers' | 'close'>;
   readonly counters: ReporterCounters;
   readonly log: LogChannel | undefined;
   readonly webhook: WebhookChannel | undefined;
@@ -93,7 +93,7 @@ class EventMethods implements EventReporter {
     this.#module = module;
   }
 
-  // Functions of the object, so that they can be passed on alone: they never throw, not even for want of `this`.
+  // Arrow functions, which work without `this`: otherwise a method that is passed on alone would throw.
   readonly attack: EventReporter['attack'] = (payload, context) =>
     this.#report('attack', payload, context);
 
@@ -143,7 +143,7 @@ class EventMethods implements EventReporter {
     }
     const limitReached = whenAborted(limit.signal);
     try {
-      await Promise.race([pipeline.answered(), limitReached]);
+      await Promise.race([pipeline.waitForAnswers(), limitReached]);
       const [messages, records] = await Promise.all([
         webhook?.flush(limit.signal) ?? NOTHING_FLUSHED,
         log?.flush(limitReached),
@@ -169,7 +169,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
     this.#parts = parts;
   }
 
-  /** Not async, so that all calls return one promise. Only a call with an invalid deadline has its own. */
+  /** Not async, so that all calls return one promise. Only an invalid deadline gets another, rejected one. */
   close(options: { readonly deadlineMs?: number } = {}): Promise<ReporterCloseResult> {
     try {
       const { deadlineMs = DEFAULT_CLOSE_MS } = check<{ deadlineMs: number }>(options, {
@@ -187,7 +187,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
     const untilMs = clock.monotonicMs() + deadlineMs;
     pipeline.close();
     const closed = new AbortController();
-    await Promise.race([pipeline.answered(), clock.sleep(deadlineMs, closed.signal)]);
+    await Promise.race([pipeline.waitForAnswers(), clock.sleep(deadlineMs, closed.signal)]);
     const leftMs = Math.max(0, Math.floor(untilMs - clock.monotonicMs()));
     const [messages, records] = await Promise.all([
       webhook?.close(leftMs) ?? { ...NO_RESULTS, returned: [], remaining: 0 },

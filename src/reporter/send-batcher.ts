@@ -45,8 +45,8 @@ export class SendBatcher {
   }
 
   /** Resolves when the sink has answered for every message so far. */
-  answered(): Promise<void> {
-    return this.#calls.over();
+  waitForAnswers(): Promise<void> {
+    return this.#calls.waitForAll();
   }
 
   /** Begins the call at once. Never rejects. */
@@ -54,7 +54,7 @@ export class SendBatcher {
     const call = this.#calls.begin();
     let results: Awaited<ReturnType<SendBatch>> | undefined;
     try {
-      results = await this.#sink.send(this.#messagesOf(batch), batch.selection);
+      results = await this.#sink.send(this.#closeBatch(batch), batch.selection);
     } catch (error) {
       // If `send` threw synchronously, the host can still add messages until its code ends.
       await endOfRun();
@@ -65,10 +65,11 @@ export class SendBatcher {
   }
 
   /**
-   * An async function, because it returns a native promise even if the host has replaced `Promise`. With a
-   * slower promise the call might end first; messages added after that would never settle.
+   * Closes the batch when the host's code ends, and returns its messages. Async, because an async function
+   * returns a native promise even if the host has replaced `Promise`. With a slower promise the call could end
+   * before the batch is closed; messages added after that would never settle.
    */
-  async #messagesOf(batch: Batch): Promise<readonly DraftMessage[]> {
+  async #closeBatch(batch: Batch): Promise<readonly DraftMessage[]> {
     await endOfRun();
     if (this.#openBatch === batch) this.#openBatch = undefined;
     return batch.messages;

@@ -10,7 +10,7 @@ import { knownActor } from './event-context.ts';
 
 /** The context of the events of one request, with its JSON. */
 export class SharedContext {
-  readonly cache: SharedContexts;
+  readonly cache: SharedContextCache;
   readonly request: RequestContext;
   /** Deeply frozen. */
   readonly value: JsonObject;
@@ -18,7 +18,7 @@ export class SharedContext {
   readonly actor: LogActor | undefined;
   readonly json: ContextJson;
 
-  constructor(cache: SharedContexts, request: RequestContext, service: Service) {
+  constructor(cache: SharedContextCache, request: RequestContext, service: Service) {
     this.cache = cache;
     this.request = request;
     // The parts of the request are frozen already.
@@ -29,8 +29,8 @@ export class SharedContext {
   }
 }
 
-/** Keeps the context of the current request in its scope, and that of events outside a request. */
-export class SharedContexts {
+/** Caches one context for each request, in its scope, and one for all events outside a request. */
+export class SharedContextCache {
   readonly #service: Service;
   #outside: SharedContext | undefined;
 

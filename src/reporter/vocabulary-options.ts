@@ -57,5 +57,5 @@ function rowsOf<Row>(
     throw invalidOption(`expected ${option} to be an object of rows`, [option]);
   }
   const rows = Object.entries(table).filter(([, row]) => row !== undefined);
-  return Object.fromEntries(rows.map(([word, row]) => [word, read(row, [option, word])]));
+  return Object.fromEntries(rows.map(([key, row]) => [key, read(row, [option, key])]));
 }

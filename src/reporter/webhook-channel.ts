@@ -33,13 +33,13 @@ export class WebhookChannel {
     try {
       this.#inFlight.enter();
     } catch (full) {
-      receipt.settle(this.rejected(event.call, full));
+      receipt.settle(this.reject(event.call, full));
       return;
     }
     this.#batcher.send(message, selectionOf(event), this.#listener(event.call, receipt));
   }
 
-  /** Created in the async context of the event, in which it calls `onRejected`. */
+  /** Captures the async context of the event, for `onRejected`. */
   #listener(call: EventCall, receipt: EventReceipt): SendListener {
     const context = captureAsyncContext();
     return {
@@ -49,7 +49,7 @@ export class WebhookChannel {
       },
       failed: (thrown) => {
         this.#inFlight.leave();
-        context.runInAsyncScope(() => receipt.settle(this.rejected(call, thrown)));
+        context.runInAsyncScope(() => receipt.settle(this.reject(call, thrown)));
       },
     };
   }
@@ -62,15 +62,15 @@ export class WebhookChannel {
   }
 
   /** Rejects an event whose message cannot be sent. */
-  rejected(call: EventCall, thrown: unknown): Settlement {
+  reject(call: EventCall, thrown: unknown): Settlement {
     const error = wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
     const { code: reason } = this.#parts.rejections.add('webhook', call, error);
     return { outcome: 'rejected', reason };
   }
 
-  /** Resolves when the sender has answered for every message so far. */
-  answered(): Promise<void> {
-    return this.#batcher.answered();
+  /** Resolves when the sender has accepted or refused every message so far. */
+  waitForAnswers(): Promise<void> {
+    return this.#batcher.waitForAnswers();
   }
 
   flush(signal: AbortSignal): Promise<FlushResult> {

@@ -35,7 +35,7 @@ const ID_NAMES: readonly (string | undefined)[] = ['async_id_symbol', 'trigger_a
 export function runDetached<T>(store: object, work: () => T): T {
   const outside = idsOnly(new AsyncResource('security-event-delivery'), idKeys());
   if (outside === undefined) return runWithStore(store, work);
-  // `bind` instead of a function of our own, which would be one more frame in the stacks of errors.
+  // `bind` instead of a function of our own, which would add a frame to stack traces.
   return outside.runInAsyncScope(ambient.run.bind(ambient)<T>, undefined, store, work);
 }
 

@@ -37,8 +37,8 @@ export class CallsInProgress {
     this.#waits = this.#waits.filter(({ left }) => left > 0);
   }
 
-  /** Resolves when every call has ended that has begun so far. */
-  async over(): Promise<void> {
+  /** Resolves when every call that has begun so far has ended. */
+  async waitForAll(): Promise<void> {
     if (this.#count === 0) return;
     await new Promise<void>((resolve) => {
       this.#waits.push({ upTo: this.#begun, left: this.#count, resolve });

@@ -41,7 +41,7 @@ export class Heap<T> {
     this.#rise(last, this.#sink(last, index));
   }
 
-  /** Removes and returns at most `max` items, in no particular order. Visits all, but moves few. */
+  /** Removes and returns at most `max` items, in no particular order. May visit all, but moves few. */
   extract(isWanted: (item: T) => boolean, max: number): T[] {
     const wanted = new Map<T, number>();
     for (const [index, item] of this.#items.entries()) {

@@ -78,7 +78,7 @@ export interface TimeLimit {
   readonly listen?: (listener: () => void) => () => void;
 }
 
-/** Resolves to the value of `work`, or to `undefined` if that takes too long. Rejects if `work` rejects in time. */
+/** Resolves to `{ value }`, or to undefined if `work` takes too long or `signal` is aborted. Rejects like `work`. */
 export async function withTimeout<T>(
   work: Promise<T>,
   limit: TimeLimit,

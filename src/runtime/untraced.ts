@@ -15,7 +15,7 @@ const OWN_WORK = Object.freeze({});
  * the tracing of OpenTelemetry and dd-trace suppressed. Returns or throws what `work` does.
  */
 export function untraced<T>(work: () => T): T {
-  // Usually there is no tracer; then fewer wrappers mean shorter stacks of errors.
+  // Usually there is no tracer; then fewer wrappers mean shorter stack traces.
   return runDetached(
     OWN_WORK,
     hasTracer() ? () => through(suppressOtel, () => through(suppressDatadog, work)) : work,

@@ -13,8 +13,8 @@ const PIECES_PER_TURN = 128;
 export type YieldToEventLoop = () => Promise<void> | undefined;
 
 /**
- * Creates a function for long work that must not block the event loop. All works that share it have 4 ms
- * of each turn together, and alternate. The first call in a turn starts its slice.
+ * Creates a function for long work that must not block the event loop. All tasks that share it get 4 ms
+ * of each turn together, and take turns. The first call in a turn starts its slice.
  */
 export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop {
   const waiting: (() => void)[] = [];
@@ -33,8 +33,8 @@ export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop
     sliceStartedAt === undefined || clock.monotonicMs() - sliceStartedAt >= SLICE_MS;
   const resumeWaiters = (): void => {
     for (const resolve of waiting.splice(0, WAITERS_PER_CHECK)) resolve();
-    // Resumes more in the same turn: otherwise a host with more new works per turn would pile them up. The tick
-    // is scheduled from a microtask, so that it runs after the resumed works and the promises that they await.
+    // Resumes more in the same turn: otherwise a host that starts more tasks per turn would pile them up. The tick
+    // is scheduled from a microtask, so that it runs after the resumed tasks and the promises that they await.
     if (waiting.length > 0) queueMicrotask(() => process.nextTick(resumeInTime));
   };
   const resumeInTime = (): void => {

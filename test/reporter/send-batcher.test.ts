@@ -127,7 +127,7 @@ describe('a call of the sink', () => {
     const { batcher, reported } = toldBy(() => {
       throw thrown;
     }, 2);
-    await batcher.answered();
+    await batcher.waitForAnswers();
     expect(reported).toEqual([thrown, thrown]);
   });
 });

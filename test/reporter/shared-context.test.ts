@@ -13,7 +13,7 @@ import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
-import { SharedContexts } from '../../src/reporter/shared-context.ts';
+import { SharedContextCache } from '../../src/reporter/shared-context.ts';
 import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
@@ -255,7 +255,7 @@ describe('the context of a scope', () => {
   });
 
   test('is built once for the events of a request, and once for those outside', () => {
-    const contexts = new SharedContexts(SERVICE);
+    const contexts = new SharedContextCache(SERVICE);
     const scope = new RequestScope(() => ({}));
     const request = scope.context();
     const inside = contexts.find(request, scope);

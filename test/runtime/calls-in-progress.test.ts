@@ -5,9 +5,9 @@ import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 test('resolves at once without calls in progress', async () => {
   const calls = new CallsInProgress();
-  await calls.over();
+  await calls.waitForAll();
   calls.end(calls.begin());
-  await calls.over();
+  await calls.waitForAll();
   expect(calls.begin()).toBe(2);
 });
 
@@ -38,7 +38,7 @@ test('resolves for each waiter when all calls begun before have ended', async ()
         else {
           const one: Waiting = { on: new Set(open), isOver: false };
           waiting.push(one);
-          void calls.over().then(() => {
+          void calls.waitForAll().then(() => {
             one.isOver = true;
           });
         }
