@@ -127,7 +127,7 @@ export function withAnswerTimeout<T>(
     if (answer !== undefined) return answer.value;
     if (limit.signal.aborted) throw new SecurityEventError('ERR_SENDER_CLOSED');
     const path = ['settings', 'applications', applicationId];
-    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswerError() });
+    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswerError(limit.ms) });
   };
 }
 
