@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
+import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { Connection } from './connections.ts';
 import { type Fault, headersOf, OK, type Reply, type Step } from './step.ts';
 
@@ -47,8 +48,11 @@ const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly faul
   'reset-after-headers': async ({ status = 200 }, exchange) => {
     begin(status, ANNOUNCED, exchange);
     exchange.response.write('x');
-    // A sender that gets the reset together with the data may take it for a regular end.
-    if (await exchange.connection.wait(RESET_AFTER_MS)) exchange.connection.reset();
+    // A sender that gets the reset together with the data may take it for a regular end. After a pause of this process,
+    // the timer fires before a sender in it reads.
+    const isOpen = await exchange.connection.wait(RESET_AFTER_MS);
+    await nextTurn();
+    if (isOpen) exchange.connection.reset();
   },
   drip: async ({ everyMs = DEFAULT_DRIP_MS, status = 200 }, exchange) => {
     begin(status, ANNOUNCED, exchange);

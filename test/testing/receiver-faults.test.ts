@@ -68,6 +68,11 @@ async function wireAfter(step: Step): Promise<{ wire: Wire; receiver: Receiver }
   return { wire, receiver };
 }
 
+function blockEventLoop(ms: number): void {
+  const endsAt = performance.now() + ms;
+  while (performance.now() < endsAt);
+}
+
 const isOver = (wire: Wire) => () => wire.end !== undefined;
 const has = (wire: Wire, text: string) => () => wire.text.includes(text);
 const taken = (receiver: Receiver): [string, number][] => [...receiver.acceptedCounts()];
@@ -238,14 +243,19 @@ describe('answer faults', () => {
     expect(taken(receiver)).toEqual([]);
   });
 
-  test('reset-after-headers: resets during the response', async () => {
-    const { wire, receiver } = await wireAfter({ fault: 'reset-after-headers', status: 201 });
-    await wire.until(isOver(wire));
-    expect(wire.text).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
-    expect(wire.text.endsWith('\r\n\r\nx')).toBe(true);
-    expect(wire.end).toBe('ECONNRESET');
-    expect(taken(receiver)).toEqual([['m', 1]]);
-  });
+  test.each([0, 40])(
+    'reset-after-headers: resets during the response, after a pause of %i ms',
+    async (ms) => {
+      const { wire, receiver } = await wireAfter({ fault: 'reset-after-headers', status: 201 });
+      await receiver.waitForRequests(1);
+      blockEventLoop(ms);
+      await wire.until(isOver(wire));
+      expect(wire.text).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
+      expect(wire.text.endsWith('\r\n\r\nx')).toBe(true);
+      expect(wire.end).toBe('ECONNRESET');
+      expect(taken(receiver)).toEqual([['m', 1]]);
+    },
+  );
 
   test('drip: headers, then a byte at a time', async () => {
     const { wire } = await wireAfter({ fault: 'drip', everyMs: 15, status: 202 });
