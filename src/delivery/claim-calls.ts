@@ -1,4 +1,5 @@
 /** Settles, releases and extends claims. Retries failed calls until the lease has expired. */
+import { isDeepStrictEqual } from 'node:util';
 import type { ApplicationUpdate, Claim, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -64,7 +65,7 @@ export class ClaimCalls {
       const isWithinLease = clock.monotonicMs() - leasedSince < leaseMs;
       const isSettled =
         answer === 'settled' ||
-        (answer === 'lost' && isWithinLease && (await this.#wereSettled(sequences)));
+        (answer === 'lost' && isWithinLease && (await this.#wereSettled(claim, state, sequences)));
       for (const sequence of sequences) this.#maybeSettled.delete(sequence);
       return isSettled;
     }
@@ -74,12 +75,24 @@ export class ClaimCalls {
    * Resolves to whether an earlier `settle` call worked, and only its answer was lost. After a failover the queue may have
    * lost the claim instead: then its messages still wait, or were claimed again.
    */
-  async #wereSettled(sequences: readonly number[]): Promise<boolean> {
+  async #wereSettled(
+    claim: Claim,
+    state: ApplicationUpdate,
+    sequences: readonly number[],
+  ): Promise<boolean> {
+    if (sequences.length === 0) return this.#isStateWritten(claim, state);
     const { queue } = this.#parts;
-    if (sequences.length === 0) return false;
     const ranges = sequences.toSorted((a, b) => a - b).map((one) => ({ from: one, to: one }));
     const pending = await this.#call('count', () => queue.countPending(ranges));
     return pending === 0 && sequences.every((sequence) => this.#maybeSettled.has(sequence));
+  }
+
+  /** For a claim whose messages all wait again: only the application's state shows whether it was settled. */
+  async #isStateWritten(claim: Claim, { circuitBreaker }: ApplicationUpdate): Promise<boolean> {
+    if (isDeepStrictEqual(claim.state.circuitBreaker, circuitBreaker)) return false;
+    const { queue } = this.#parts;
+    const found = await queue.applicationState(claim.applicationId).catch(() => undefined);
+    return isDeepStrictEqual(found?.circuitBreaker, circuitBreaker);
   }
 
   async #call<T>(operation: QueueOperation, call: () => Promise<T>): Promise<T | undefined> {

@@ -109,6 +109,22 @@ describe('a queue that fails', () => {
     expect(published.of('queue-failed')).toMatchObject([{ operation: 'settle' }]);
   });
 
+  test('whose answer to a settling is lost still has a destination closed at once', async () => {
+    const { sender, clock, published } = startEngine({
+      steps: [410],
+      options: (time) => {
+        const { queue, loseAnswer } = createFailingQueue(createMemoryQueue({}, time));
+        loseAnswer('settle');
+        return { queue, goneConfirmMs: 0 };
+      },
+    });
+    await sender.send(messages(2));
+    await clock.advance(1000);
+    const names = published.map(([name]) => name);
+    expect(names).toEqual(expect.arrayContaining(['queue-failed', 'destination-closed', 'dead']));
+    expect(await sender.stats()).toMatchObject({ accepted: 2, dead: 2 });
+  });
+
   test('whose failover lost a settled claim sends the messages again before it reports them', async () => {
     const { sender, clock, poster, published } = startEngine({
       options: (time) => {
