@@ -35,7 +35,10 @@ export interface AddressFacts {
 
 const NEITHER_GLOBAL_NOR_PRIVATE: ReadonlySet<AddressKind> = new Set(['cgnat', 'multicast']);
 
-/** Position of the IPv4 address, and whether it decides the kind (RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC 4380 4). */
+/**
+ * Position of the IPv4 address (RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC 4380 4), and whether it decides
+ * the kind.
+ */
 const CARRIERS: Readonly<
   Record<Carrier, { firstByte: number; inverted: boolean; embeddedDecides: boolean }>
 > = {

@@ -87,8 +87,8 @@ const read = (lockPath: string, files: Files): Promise<string | undefined> =>
   files.readFile(lockPath, 'utf8').catch(ignoreMissing);
 
 /**
- * Renames the lock, which only one process can do, and then reads it. If a faster process has replaced the stale
- * lock by its own, puts that one back.
+ * Renames the lock, which only one process can do, and then reads it. If it is the new lock of a faster process,
+ * puts it back.
  */
 async function removeStale(
   path: string,

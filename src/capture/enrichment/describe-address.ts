@@ -39,7 +39,7 @@ export function describeAddress(
 
 /** Describes a normalised address. */
 export function describeNormalised(address: string, enrichment: Enrichment | undefined): ActorIp {
-  // A copy: enrichers cache the address for hours, and a slice would keep the whole header in memory.
+  // Copies the text: enrichers cache the address for hours, and a slice would keep the whole header in memory.
   const normal = ownText(address);
   const { metadata } = classifyAddress(parseAddress(normal) as Address);
   const { geo, datacenter, proxy, tor, vpn } = ownProperties(

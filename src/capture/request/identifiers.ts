@@ -16,7 +16,7 @@ export function identifierOf(value: unknown): Identifier | undefined {
 
 /**
  * Leaves out what no record can have, such as an id that is an object: it would make each event of the request
- * invalid, and a detection would be lost. `isComplete` is false then, and if no identifier is left.
+ * invalid, and a detection would be lost. `isComplete` is false then, and for an object without identifiers.
  */
 export function readIdentifiers(given: unknown): {
   readonly identifiers: Identifiers;

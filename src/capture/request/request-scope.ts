@@ -98,7 +98,7 @@ export class RequestScope {
     return this.#current;
   }
 
-  /** Sets the user for every later event of the request. Returns false if a value was left out or there is none. */
+  /** Sets the user for every later event of the request. Returns false if a value was left out: see `identify`. */
   identify(given: Identifiers, svcIdentifier?: string): boolean {
     const { identifiers, isComplete } = readIdentifiers(given);
     const isText = typeof svcIdentifier === 'string';
@@ -179,9 +179,9 @@ export function currentContext(): RequestContext {
 
 /**
  * Sets the user of the current request for every later event in it. Returns `false` without effect if there is
- * no request or its host adapter is not in use. Returns `false` too if there is no identifier, or a value was
- * left out, since no record can have it: an object, such as an id of a database, or a number that is not finite.
- * Never throws.
+ * no request or its host adapter is not in use. Returns `false` too if a value was left out, since no record can
+ * have it: an object, such as an id of a database, or a number that is not finite; or if `identifiers` is neither
+ * `null` nor an object with a value. Never throws.
  *
  * @param identifiers strings, numbers or booleans by name; `null` after a logout.
  * @param svcIdentifier plain text, which is then encoded for the contract.
