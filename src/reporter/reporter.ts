@@ -29,7 +29,7 @@ export interface ReporterCloseResult extends CloseResult, LogResult {}
 /**
  * Reports each event as a log record, by default written before the call returns, and, if wanted, as a
  * webhook message. No method that reports an event throws (except with `strict: true`), waits or changes its
- * arguments; rejected events are passed to `onRejected`. The methods need no `this`: `const { attack } = reporter`.
+ * arguments; rejected events are passed to `onRejected`. These methods need no `this`: `const { attack } = reporter`.
  */
 export interface EventReporter {
   /** Reports an attack found by a ruleset: `svc.ev0.threat.attack`, and a `security_event` message. */
