@@ -71,7 +71,7 @@ export function blockRequest(report?: () => void): never {
 
 /**
  * Runs `work` in the scope. Resolves to the error that blocked the request: one that `work` throws, or that of
- * `blockRequest`, even if the application caught it.
+ * `blockRequest`, even if the application caught it, and answered or threw another one.
  */
 export async function runUntilBlocked(
   scope: RequestScope,
@@ -81,7 +81,8 @@ export async function runUntilBlocked(
     await runInScope(scope, work);
     return scope.blockedBy;
   } catch (error) {
-    if (isRequestBlocked(error)) return error;
+    const block = isRequestBlocked(error) ? error : scope.blockedBy;
+    if (block !== undefined) return block;
     throw error;
   }
 }

@@ -73,8 +73,8 @@ export const set = settingsCommand({
   options: {
     ...APPLICATION_OPTION,
     url: option('URL', 'Webhook URL, http or https. Required.'),
-    name: option('NAME', 'Application name. Default: as saved, or its id.'),
-    environment: option('NAME', 'Application environment. Default: as saved, or empty.'),
+    name: option('NAME', 'Application name. Default: as before, or its id.'),
+    environment: option('NAME', 'Application environment. Default: as before, or empty.'),
     ...SECRET_OPTIONS,
     ...TEST_OPTIONS,
     draft: flag('Send nothing; keep the URL as a draft for `settings save`.'),

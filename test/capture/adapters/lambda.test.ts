@@ -117,6 +117,14 @@ describe('a Lambda function', () => {
       }
     });
     expect(await caught(event(), context())).toEqual(forbidden);
+    const wrapped = captureRequests(() => {
+      try {
+        return blockRequest();
+      } catch (cause) {
+        throw new Error('the handler failed', { cause });
+      }
+    });
+    expect(await wrapped(event(), context())).toEqual(forbidden);
     const thrown = captureRequests(() => Promise.reject(new RequestBlockedError()), {
       blockedStatus: 429,
     });
