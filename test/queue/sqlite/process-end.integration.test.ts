@@ -48,8 +48,9 @@ describe('a process with a busy queue in an SQLite file', () => {
         expect(idsIn(ended.stdout).filter((id) => !found.has(id))).toEqual([]);
       }
       expect(integrityOf(file)).toBe('ok');
-      // The median: other programs delay the end of single processes.
-      expect(lingeredMs.toSorted((a, b) => a - b)[Math.floor(runs / 2)]).toBeLessThan(2000);
+      // Other programs delay the end of single processes: quick runs judge the median, nightly ones the longest.
+      const judged = quickOrNightly(Math.floor(runs / 2), runs - 1);
+      expect(lingeredMs.toSorted((a, b) => a - b)[judged]).toBeLessThan(2000);
       expect(Math.max(...lingeredMs)).toBeLessThan(20_000);
     },
     300_000,

@@ -116,9 +116,10 @@ describe('four processes that enqueue at the same time', () => {
         Math.min(...counts) > Math.max(...counts) / 3
       );
     };
-    // Other programs only make it worse, so the best of five runs counts.
+    // Other programs only make it worse, so the best of five quick runs counts.
     const runs: (readonly Enqueued[])[] = [];
-    while (runs.length < 5 && !runs.some(isFair)) runs.push(await enqueueTogether());
+    while (runs.length < quickOrNightly(5, 1) && !runs.some(isFair))
+      runs.push(await enqueueTogether());
     expect(runs).toContainEqual(expect.toSatisfy(isFair));
   }, 120_000);
 });
