@@ -78,7 +78,9 @@ export class Claims {
       ...common,
       run: (requests, timeoutMs) => this.#claimAll(requests, timeoutMs),
       sizeOf: () => Math.max(MIN_CALL_MESSAGES, this.#claimSize),
-      keyOf: (request) => request,
+      // By value: the scheduler makes an object for each claim.
+      keyOf: ({ ofHealth, maxMessages, maxBytes, leaseMs }) =>
+        [...ofHealth, maxMessages, maxBytes, leaseMs].join(),
       isGathering: true,
     });
     this.#settling = new Batcher({
@@ -94,7 +96,7 @@ export class Claims {
     return claimed;
   }
 
-  /** Makes as many claims as there are requests, which are all the same. */
+  /** Makes as many claims as there are requests, which are all equal. */
   async #claimAll(
     requests: readonly ClaimRequest[],
     timeoutMs: number,

@@ -70,7 +70,8 @@ export const REQUEST: ClaimRequest = {
 
 /** Claims messages, of which there have to be some. */
 export async function claimFrom(queue: MessageQueue, request = REQUEST): Promise<Claim> {
-  const claim = await queue.claim(request);
+  // A new object for each claim, as the scheduler makes it.
+  const claim = await queue.claim({ ...request });
   assert(isClaim(claim), 'nothing was claimed');
   return claim;
 }

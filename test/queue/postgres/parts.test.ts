@@ -4,7 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
 import { Batcher, CounterFlusher } from '../../../src/queue/postgres/batcher.ts';
-import { claimName } from '../../../src/queue/postgres/claims.ts';
+import { Claims, claimName } from '../../../src/queue/postgres/claims.ts';
+import type { Database } from '../../../src/queue/postgres/database.ts';
 import { type EnqueueCall, enqueueBatcher, partsOf } from '../../../src/queue/postgres/enqueue.ts';
 import { failure } from '../../../src/queue/postgres/failure.ts';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
@@ -16,7 +17,7 @@ import { fromText, toText, toWhole } from '../../../src/queue/stored-values.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { isOwnWork } from '../../../src/runtime/untraced.ts';
 import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
-import { entryOf, INITIAL } from '../conformance/trial.ts';
+import { entryOf, INITIAL, REQUEST } from '../conformance/trial.ts';
 
 const connection = 'postgres://queue@localhost/events';
 
@@ -389,6 +390,28 @@ describe('a counter flusher', () => {
     expect(flushes).toHaveLength(3);
     (await flush(2))?.end();
   });
+});
+
+test('small claims share a transaction if their requests are equal, each in its own object', async () => {
+  const counts: number[] = [];
+  const database = {
+    call: async (_: string, { count }: { readonly count: number }) => {
+      counts.push(count);
+      // The first claim shows that claims are small.
+      const claims = counts.length === 1 ? [{ number: 1, claim: 2 }] : [];
+      return await Promise.resolve({ claims, dueIn: 1000, hasDeltas: false });
+    },
+    // A header of 19 bytes, and the end: no messages.
+    copy: async () => await Promise.resolve(Buffer.from([...Buffer.alloc(19), 255, 255])),
+  } as unknown as Database;
+  const { flusher } = flushing();
+  const times = { callTimeoutMs: 1000, monotonicMs: () => 0 };
+  const claims = new Claims({ database, flusher, maxConnections: 1, ...times });
+  await claims.claim(REQUEST);
+  const requests = [REQUEST, { ...REQUEST }, { ...REQUEST, ofHealth: ['untried'] as const }];
+  const answers = await Promise.all(requests.map((request) => claims.claim(request)));
+  expect(answers).toEqual(requests.map(() => ({ dueInMs: 1000 })));
+  expect(counts).toEqual([1, 2, 1]);
 });
 
 test.each(['', '1-2;', `1-${'9'.repeat(19)}`])('no claim has the id %j', (id) => {
