@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import {
   type Command,
+  closestName,
   commandHelp,
-  nearestWord,
   PROGRAM,
   readArguments,
   table,
@@ -78,7 +78,7 @@ const isHelp = (word: string | undefined): boolean => word === '--help' || word 
 
 /** The word is shortened, since a secret may be given by mistake. `group` is empty, or ends with a space. */
 function unknownCommand(group: string, word: string, known: readonly string[]): CommandError {
-  const near = nearestWord(word, known);
+  const near = closestName(word, known);
   return usageError(
     `unknown command ${group}${printable(word.slice(0, 40))}`,
     near === undefined ? `Run ${PROGRAM} ${group}--help.` : `Did you mean ${group}${near}?`,

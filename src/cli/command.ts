@@ -72,17 +72,24 @@ const NO_SECRET_ARGUMENTS =
 /** Describes an error of `parseArgs`. Shortens an unknown option, which may be a secret. */
 function describeParseError(error: unknown, options: OptionTable): CommandError {
   const { message, code } = error as NodeJS.ErrnoException;
-  const [, dashes = '--', name = ''] = /'(-+)([^']*)'/.exec(message) ?? [];
+  const [, dashes = '--', name = ''] = /'(?:-\w, )?(-+)([^' ]*)/.exec(message) ?? [];
+  if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') return invalidValue(name, options);
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return usageError(message.split('\n')[0] ?? '');
   if (name.startsWith('secret=') || name === 'secret') {
     return usageError('a secret cannot be an argument', NO_SECRET_ARGUMENTS);
   }
-  const near = nearestWord(name, Object.keys(options));
+  const near = closestName(name, Object.keys(options));
   return usageError(
     `unknown option ${dashes}${name.slice(0, 40)}`,
     near && `Did you mean --${near}?`,
   );
 }
+
+/** A value is missing, starts with a dash, or was given to an option that takes none. */
+const invalidValue = (name: string, options: OptionTable): CommandError =>
+  options[name]?.type === 'string'
+    ? usageError(`--${name} needs a value`, `If the value starts with a dash, use --${name}=VALUE.`)
+    : usageError(`--${name} takes no value`);
 
 /** @throws CommandError with exit code 2; it names the option, never its value. */
 export function readArguments(
@@ -117,15 +124,18 @@ function checkWords(words: readonly string[], usage: string): void {
   throw usageError(`too many arguments: expected ${usage === '' ? 'none' : usage}`);
 }
 
-/** Returns the known word that the user probably meant: the one with the longest common beginning. */
-export function nearestWord(word: string, known: readonly string[]): string | undefined {
+/** Returns the known name that the user probably meant: the one with the longest common prefix. */
+export function closestName(given: string, known: readonly string[]): string | undefined {
+  // Without dashes, so that `secretfile` means `secret-file`.
+  const wanted = given.replaceAll('-', '');
   const common = (other: string): number => {
+    const name = other.replaceAll('-', '');
     let length = 0;
-    while (length < other.length && other[length] === word[length]) length += 1;
+    while (length < name.length && name[length] === wanted[length]) length += 1;
     return length;
   };
-  const near = known.toSorted((a, b) => common(b) - common(a))[0] ?? '';
-  return common(near) >= 2 && common(near) >= near.length / 2 ? near : undefined;
+  const closest = known.toSorted((a, b) => common(b) - common(a))[0] ?? '';
+  return common(closest) >= 2 && common(closest) >= closest.length / 2 ? closest : undefined;
 }
 
 type Row = readonly [term: string, what: string];

@@ -68,7 +68,8 @@ export function describeError(error: unknown): ErrorReport {
 const HINTS: Readonly<Partial<Record<SecurityEventErrorCode, string>>> = {
   ERR_ADDRESS_REFUSED: 'Use --network allow-private to reach private addresses.',
   ERR_PEER_MISSING: 'Install the package that the message names.',
-  ERR_QUEUE_FAILED: 'Try again. The command may have taken effect if only the answer was lost.',
+  ERR_QUEUE_FAILED:
+    'Is the database reachable? If only its answer was lost, the command may have taken effect.',
 };
 
 function libraryError({ code, kind, message, hint }: SecurityEventError): CommandError {

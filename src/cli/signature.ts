@@ -55,8 +55,8 @@ const verification = defineCommand({
   },
   notes: [
     'FILE is the raw body, byte for byte; standard input if missing or `-`. If the signature does not ' +
-      'match, looks for the cause: a prefix, a changed body, white space in the secret and other ' +
-      'common mistakes. Exits with 1 then.',
+      'match, looks for common causes, such as a prefix, a changed body or white space in the secret. ' +
+      'Exits with 1 if it does not match.',
   ],
   examples: [
     'security-events verify body.json --signature "$HEADER" --secret-file hook.secret',

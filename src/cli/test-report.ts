@@ -44,12 +44,11 @@ const BY_STATUS: Readonly<Record<string, string>> = {
 const TLS_PORT = 'A port that speaks HTTPS needs https:// in the URL.';
 const LONGER = 'To let the test wait longer, use --deadline.';
 
-/** What to do, as far as the library's `detail` does not say it. */
+/** What to do, beyond what the library's `detail` says. */
 const BY_FAILURE: Readonly<Partial<Record<FailureCode, string>>> = {
   'address-refused':
     'Use --network allow-private to reach private addresses. The sender needs the same option.',
-  'connection-refused':
-    'Is the receiver running, and is the port right? `security-events listen` starts one.',
+  'connection-refused': '`security-events listen` starts a receiver.',
   tls: 'Does the port speak HTTPS? For your own certificate authority, set NODE_EXTRA_CA_CERTS.',
   'headers-timeout': LONGER,
   deadline: LONGER,
@@ -76,7 +75,7 @@ function adviceFor(
   return usable.join(' ') || undefined;
 }
 
-/** The result for programs. Contains no secret, no URL and nothing received. */
+/** The result for programs. Contains no secret, no URL and no received text. */
 export interface TestFacts {
   readonly ok: boolean;
   readonly message_id: string | undefined;
@@ -103,7 +102,7 @@ export function testFacts(
   return { ok, message_id, status, failure, detail, durationMs: time, bytes, advice };
 }
 
-/** The result for people. `receiver` is a host, or a word for it. */
+/** The result for people. `receiver` is the host, or `the receiver` if the host must not be shown. */
 export function testText(facts: TestFacts, receiver: string, output: TerminalOutput): string {
   const { ok, message_id, status, detail, durationMs, bytes, advice } = facts;
   if (bytes === undefined) return `${paint(output, 'red', 'Not sent.')}\n`;

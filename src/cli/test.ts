@@ -20,7 +20,9 @@ const test = defineCommand({
   summary: 'Sends one test message and explains what to check if the receiver rejects it.',
   usage: 'URL',
   options: OPTIONS,
-  notes: ['Makes one attempt. Exits with 0 if the receiver answers 200 to 299, otherwise with 1.'],
+  notes: [
+    'Makes one attempt. Exits with 0 if the receiver answers 200 to 299, with 1 if it does not.',
+  ],
   examples: [
     'security-events test http://127.0.0.1:8080/ --secret-file hook.secret',
     'SECURITY_EVENTS_SECRET=1234 security-events test https://example.com/hook --json',

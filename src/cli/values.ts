@@ -3,7 +3,7 @@ import { usageError } from './errors.ts';
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Reads a duration such as `250ms`, `2s`, `1.5m`, `12h`, `3d` or `0`. Returns milliseconds. */
+/** Reads the duration of `--name`, such as `250ms`, `2s`, `1.5m`, `12h`, `3d` or `0`. Returns milliseconds. */
 export function durationOf(name: string, text: string): number {
   if (text === '0') return 0;
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
@@ -13,16 +13,18 @@ export function durationOf(name: string, text: string): number {
   return Math.round(Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS]);
 }
 
-/** Reads `--deadline` as an option of a sender. */
+/** Longest duration, in whole days, that a timer of Node can wait. */
+export const MAX_DURATION_MS = 24 * UNITS_MS.d;
+
+/** Returns the sender option `deadlineMs`, given by `--deadline`. */
 export function deadlineOf(text: string | undefined): { readonly deadlineMs?: number } {
   if (text === undefined) return {};
   const deadlineMs = durationOf('deadline', text);
-  if (deadlineMs >= 1 && deadlineMs <= MAX_DEADLINE_MS) return { deadlineMs };
+  if (deadlineMs >= 1 && deadlineMs <= MAX_DURATION_MS) return { deadlineMs };
   throw usageError('--deadline must be from 1ms to 24d');
 }
 
-const MAX_DEADLINE_MS = 24 * UNITS_MS.d;
-
+/** Reads a whole number. `name` is printed as given, such as `--port`. */
 export function integerOf(
   name: string,
   text: string,
@@ -33,10 +35,14 @@ export function integerOf(
   throw usageError(`${name} must be a whole number from ${min} to ${max}`);
 }
 
-export function oneOf<const W extends string>(name: string, text: string, words: readonly W[]): W {
-  const found = words.find((word) => word === text);
+export function oneOf<const C extends string>(
+  name: string,
+  text: string,
+  choices: readonly C[],
+): C {
+  const found = choices.find((choice) => choice === text);
   if (found !== undefined) return found;
-  throw usageError(`--${name} must be one of: ${words.join(', ')}`);
+  throw usageError(`--${name} must be one of: ${choices.join(', ')}`);
 }
 
 export const formatOf = (text = '2'): 1 | 2 => (oneOf('format', text, ['2', '1']) === '1' ? 1 : 2);

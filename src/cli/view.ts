@@ -65,9 +65,9 @@ const command = defineCommand({
   options: { port: option('N', 'Port to listen on. Default 0: a free one.') },
   notes: [
     'FILE is NDJSON or one JSON document of up to 64 MiB, and is followed as it grows; `-` is standard ' +
-      'input. Each value is checked against the contract. The page keeps the last 1,000.',
-    'Open the printed address in a browser on this machine. The random part of it keeps others out, ' +
-      'so do not share it.',
+      'input. Each value is checked against the contract. The last 1,000 are kept.',
+    'Open the printed address in a browser on this machine. Its random part keeps others out: do not ' +
+      'share it.',
   ],
   examples: [
     'security-events view events.ndjson',
@@ -88,7 +88,7 @@ const command = defineCommand({
       }
     };
     const port = integerOf('--port', options.port ?? '0', [0, 65_535]);
-    const url = await openServer(server, '127.0.0.1', port);
+    const url = await openServer(server, { host: '127.0.0.1', port });
     try {
       let file = name === path ? await open(path) : undefined;
       const page = inspector.urlAt(url, { source: name, hint: 'There are no JSON values yet.' });

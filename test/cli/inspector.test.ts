@@ -401,6 +401,19 @@ describe('view', () => {
     );
   });
 
+  it('names the options of a port that is in use', async () => {
+    const file = fileWith('{}\n');
+    const { port } = new URL(await view(file));
+    expect(await runCommand(['view', file, '--port', port])).toEqual(
+      outcome(
+        3,
+        '',
+        `security-events: cannot listen on 127.0.0.1 port ${port}: address already in use\n` +
+          'Use --port N for another port (0 picks a free one).\n',
+      ),
+    );
+  });
+
   it('shows log lines, messages, bodies and lines of listen --json', async () => {
     const values = [
       { ...sampleRecord(), level: 30 },

@@ -303,7 +303,7 @@ describe('an undelivered message', () => {
     const input = ndjson(messages(2500));
     const words = [receiver.url, ...NO_RETRY];
     const down =
-      'Not sent: everything after line 1,000 (the receiver accepted none of the earlier messages)';
+      'Not sent: everything after line 1,000 (the receiver accepted none of the last messages)';
     for (const file of [temporaryFile(input), '-']) {
       const left = join(temporaryFolder(), 'left.ndjson');
       const saving = [...words, file, '--undelivered', left];

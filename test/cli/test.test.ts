@@ -108,7 +108,7 @@ describe('test', () => {
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^Not delivered: no answer from 127\.0\.0\.1:\d+\.\n/);
     expect(stdout).toContain('The connection was refused while connecting (ECONNREFUSED);');
-    expect(stdout).toContain('\nIs the receiver running, and is the port right?');
+    expect(stdout).toContain('\n`security-events listen` starts a receiver.');
   });
 
   it.each([

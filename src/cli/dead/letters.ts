@@ -16,7 +16,7 @@ import { paint, printable, type Terminal } from '../terminal.ts';
 import { durationOf, integerOf, oneOf } from '../values.ts';
 
 export const QUEUE_OPTIONS = {
-  sqlite: option('FILE', 'Queue in this SQLite file. Services may be using it.'),
+  sqlite: option('FILE', 'Queue in this SQLite file, even while services use it.'),
   postgres: flag(
     'Queue in PostgreSQL, at DATABASE_URL or at PGHOST, PGUSER, PGPASSWORD and so on.',
   ),

@@ -161,7 +161,7 @@ export const ADVICE: Readonly<Partial<Record<RefusedRequest['reason'], string>>>
   'content-type': 'Expected Content-Type: application/json in UTF-8, and no Content-Encoding.',
   'body-too-large': 'The body exceeds 2 MiB.',
   'body-invalid': 'Expected a JSON array of 1 to 1000 messages in UTF-8.',
-  incomplete: 'The sender left before the end of the body.',
+  incomplete: 'The sender disconnected before the end of the body.',
 };
 
 function refusalLines({ reason, explanation, invalid }: RefusedRequest): string[] {

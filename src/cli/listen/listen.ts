@@ -58,18 +58,30 @@ async function withTemporarySecret<T>(
   }
 }
 
+export const PORT_HINT = 'Use --port N for another port (0 picks a free one).';
+
+interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+  /** What to do if the server cannot listen there. Default: use another port. */
+  readonly hint?: string;
+}
+
 /** Servers that listen on all addresses are reachable at the loopback address. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Returns the URL. @throws CommandError with exit code 3 */
-export async function openServer(server: Server, host: string, port: number): Promise<string> {
+/** Starts the server and returns its URL. @throws CommandError with exit code 3 and the hint */
+export async function openServer(
+  server: Server,
+  { host, port, hint = PORT_HINT }: ServerAddress,
+): Promise<string> {
   try {
     server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
     throw environmentError(
       `cannot listen on ${printable(host)} port ${port}: ${describeError(error).message}`,
-      'Use --port N for another port (0 picks a free one), or --host.',
+      hint,
     );
   }
   const address = LOOPBACK[host] ?? host;
@@ -129,7 +141,8 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
       if (answered === count) ending.abort();
     },
   });
-  const url = await openServer(server, host, listening.port);
+  const { port } = listening;
+  const url = await openServer(server, { host, port, hint: `${PORT_HINT} Or use --host.` });
   try {
     const hint = hintOf(url, listening, terminal);
     const page = inspector?.urlAt(url, { source: url, hint });
@@ -160,23 +173,23 @@ const command = defineCommand({
     port: option('N', 'Port to listen on; 0 picks a free one. Default 8080.'),
     host: option('HOST', 'Address to listen on. Default 127.0.0.1: this machine only.'),
     ...SECRETS_OPTIONS,
-    forward: option('URL', 'Forward verified requests unchanged, and answer what URL answers.'),
+    forward: option('URL', 'Forward verified bodies unchanged, and answer what URL answers.'),
     fail: option(
       'STATUS,…',
       'Answer the next verified requests with these. In 500,503+ the plus repeats 503.',
     ),
-    delay: option('TIME', 'Wait before each answer. Default 0.'),
-    count: option('N', 'Exit after N requests, with 1 if one was refused.'),
-    json: flag('Print one JSON object per message.'),
+    delay: option('TIME', 'Wait before answering verified requests. Default 0.'),
+    count: option('N', 'Exit after N POST requests, with 1 if one was refused.'),
+    json: flag('Print JSON lines.'),
     ui: flag('Also serve a page that shows requests as they arrive, to this machine only.'),
   },
   notes: [
     'Without a secret, generates one for this run, in a file that only you can read, and prints the ' +
       'command that sends a test message with it. The file is removed at the end.',
-    'With --ui, open the printed address in a browser. The random part of it keeps others out, so do ' +
-      'not share it. The page shows the last 1,000 requests and can send them again to the URL of --forward.',
+    'With --ui, open the printed address in a browser. Its random part keeps others out: do not share ' +
+      'it. The last 1,000 requests are kept for the page, which can send verified ones again to the URL of --forward.',
     'With --json, each line has an event: listening (url, page), message (request, status, format, id, ' +
-      'isRepeated, message) or refused (request, status, reason, explanation).',
+      'isRepeated, message…) or refused (request, status, reason, explanation…).',
   ],
   examples: [
     'security-events listen',

@@ -58,7 +58,7 @@ export interface ListenerOptions {
   readonly secrets: readonly string[];
   /** Statuses for the next verified requests. */
   readonly statuses?: Iterator<number, undefined> | undefined;
-  /** Wait before each answer, in milliseconds. */
+  /** Wait before a verified request is answered, in milliseconds. */
   readonly delayMs: number;
   readonly forwardTo?: URL | undefined;
   /** Identifies this listener to others that forward. */
@@ -115,7 +115,7 @@ async function serve(
     repeated: delivered.has(ids),
     status: decision.answer.status,
     ...(decision.by === undefined ? {} : { decidedBy: decision.by }),
-    ...(left.signal.aborted ? { decidedBy: 'the sender had left' } : {}),
+    ...(left.signal.aborted ? { decidedBy: 'the sender had disconnected' } : {}),
   };
   await serving.onDelivery(delivery);
   if (isSuccess(delivery.status) && !left.signal.aborted) delivered.add(ids);

@@ -14,6 +14,7 @@ import {
   durationOf,
   durationText,
   formatOf,
+  MAX_DURATION_MS,
   networkOf,
   wholeNumber,
 } from '../values.ts';
@@ -34,10 +35,12 @@ export const REQUEST_OPTIONS = {
 function delaysOf(delays: string): number[] {
   if (delays === 'none') return [];
   if (delays === '') throw usageError('--retries needs durations such as 500ms,2s,5s, or none');
-  return delays.split(',').map((delay) => durationOf('retries', delay.trim()));
+  const delaysMs = delays.split(',').map((delay) => durationOf('retries', delay.trim()));
+  if (delaysMs.every((ms) => ms <= MAX_DURATION_MS)) return delaysMs;
+  throw usageError('--retries allows waits of at most 24d');
 }
 
-/** Reads a file to its end before anything is sent; a pipe cannot be read twice. */
+/** Validates a whole file before anything is sent. Skips pipes: they cannot be read a second time. */
 async function checkFile({ file, rules, terminal }: SendCall): Promise<void> {
   if (file === undefined || file === '-' || !(await stat(file)).isFile()) return;
   for await (const _ of readMessages(openInput(file, terminal), rules));
@@ -49,7 +52,7 @@ const placeText = ({ line, index }: Place): string =>
 const REASONS: Readonly<Record<Cause['reason'], string>> = {
   'attempts-exhausted': 'after all attempts',
   'horizon-passed': 'the time for retries is over',
-  'wait-too-long': 'the receiver asked for a longer wait',
+  'wait-too-long': 'the next wait would be too long',
   'too-large': 'too large for a request',
   aborted: 'interrupted',
   invalid: 'not valid',
@@ -58,7 +61,7 @@ const REASONS: Readonly<Record<Cause['reason'], string>> = {
 const WHY_NOT_SENT: Readonly<Record<SendEnd, string>> = {
   complete: '',
   'invalid-input': 'the input is invalid',
-  'receiver-down': 'the receiver accepted none of the earlier messages',
+  'receiver-down': 'the receiver accepted none of the last messages',
   interrupted: 'interrupted',
   'input-failed': 'the input could not be read',
 };
@@ -120,7 +123,8 @@ const send = defineCommand({
       'or `-`. A message is { message_type, message, message_id? }. A captured message keeps its id ' +
       'and gets a new envelope.',
     'A file is checked completely before anything is sent. If the receiver accepts none of 1,000 ' +
-      'messages, the rest is not sent. Exits with 1 unless everything was delivered.',
+      'messages, the rest is not sent, unless it answered 400, 413, 422 or 500. Exits with 1 unless ' +
+      'everything was delivered.',
   ],
   examples: [
     'security-events send https://example.com/hook events.ndjson --secret-file hook.secret',

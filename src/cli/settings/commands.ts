@@ -170,17 +170,15 @@ const select = settingsCommand({
   summary: 'Selects which modules and playbooks of an application send messages.',
   options: {
     ...APPLICATION_OPTION,
-    module: list('NAME=on|off', 'Switch a module on or off. Repeatable; others stay as they are.'),
+    module: list('NAME=on|off', 'Switch a module on or off. Repeatable.'),
     playbook: list('NAME=on|off', 'Switch a playbook, by its name or slug.'),
     'all-modules': flag('Let all modules send.'),
     'all-playbooks': flag('Let all playbooks send.'),
   },
   notes: [
-    'Once a module is named, only the modules that are on send messages; likewise playbooks.',
+    'Until a module is named, all send messages; from then on, only those that are on. Likewise playbooks.',
   ],
-  examples: [
-    "select settings.json --application shop-1 --module waf=on --playbook 'Block IPs=off'",
-  ],
+  examples: ["select settings.json --application shop-1 --module waf=on --playbook 'Block IPs=on'"],
   async work({ configuration, options }) {
     const id = requireApplication(options.application);
     const modules = selectionOf('module', options.module, options['all-modules'] === true);
@@ -198,7 +196,7 @@ const select = settingsCommand({
 const format = settingsCommand({
   summary: 'Changes all applications from the deprecated format 1 to format 2.',
   options: {},
-  notes: ['Applies to messages accepted from then on, and cannot be undone.'],
+  notes: ['Applies to messages accepted afterwards, and cannot be undone.'],
   examples: ['format settings.json'],
   async work({ configuration }) {
     const isUpgraded = await configuration.upgradeFormat();
@@ -214,8 +212,8 @@ const remove = settingsCommand({
     draft: flag('Remove only the draft; the saved URL stays in use.'),
   },
   notes: [
-    'Queued messages stay in the queue until their horizon, and are delivered if the application ' +
-      'returns before. Exits with 1 if there is nothing to remove.',
+    'Queued messages stay in the queue until their time for retries is over, and are delivered if ' +
+      'the application is saved again before. Exits with 1 if there is nothing to remove.',
   ],
   examples: ['remove settings.json --application shop-1 --draft'],
   async work({ configuration, options: { application, draft = false } }) {

@@ -120,7 +120,7 @@ function describeIn(file: string, error: unknown): unknown {
   if (code === 'ERR_UNKNOWN_APPLICATION') {
     return new CommandError(
       1,
-      `${file} has no such application, or it has no URL and secret`,
+      `the application is not in ${file}, or has no URL and secret there`,
       `Run security-events settings show ${file}`,
     );
   }

@@ -68,13 +68,13 @@ const NO_TEST_OPTION = { 'no-test': flag('Save without sending a test message.')
 const NOT_TESTED = 'NOT TESTED: nothing was sent to the URL.\n';
 
 export const set = settingsCommand({
-  summary: 'Tests a webhook URL with a real message and saves it for an application.',
+  summary: 'Saves a webhook URL for an application if a test message arrives.',
   creates: true,
   options: {
     ...APPLICATION_OPTION,
     url: option('URL', 'Webhook URL, http or https. Required.'),
-    name: option('NAME', 'Application name. Default: as before, or its id.'),
-    environment: option('NAME', 'Application environment. Default: as before, or empty.'),
+    name: option('NAME', 'Application name. Default: the saved name, or its id.'),
+    environment: option('NAME', 'Application environment. Default: the saved one, or empty.'),
     ...SECRET_OPTIONS,
     ...TEST_OPTIONS,
     draft: flag('Send nothing; keep the URL as a draft for `settings save`.'),
@@ -114,7 +114,7 @@ export const set = settingsCommand({
     if (isUntested && !draft) await terminal.errors.write(NOT_TESTED);
     const next = `security-events settings save ${printable(file)} --application ${printable(id)}`;
     const line = draft
-      ? `${printable(id)}: kept as a draft; the saved URL stays in use\n` +
+      ? `${printable(id)}: kept as a draft; a saved URL stays in use\n` +
         `Once the receiver has the secret, run ${next}\n`
       : `${printable(id)}: saved\n`;
     return { text: line, facts: { application: id, result: draft ? 'draft' : 'saved', test } };
@@ -174,9 +174,8 @@ export const rotate = settingsCommand({
     in: option('TIME', 'When the new secret takes over, such as 12h; 0 means now. Default 24h.'),
   },
   notes: [
-    'Attempts are signed with the old secret before that time and with the new one afterwards. Give ' +
-      'the receiver the new secret before, so that it accepts both. Run the command again to ' +
-      'choose another new secret.',
+    'Attempts are signed with the old secret until the delay is over, then with the new one. Until ' +
+      'then, give the receiver the new secret too. Run the command again to choose another new secret.',
   ],
   examples: ['rotate settings.json --application shop-1 --secret-file next.secret --in 48h'],
   async work({ configuration, options, terminal }) {

@@ -259,7 +259,7 @@ describe('listen refuses', () => {
       `X-Svc-Integrity: ${'a'.repeat(64)}\r\n\r\n[`,
     ];
     socket.write(lines.join(''), () => socket.resetAndDestroy());
-    await command.output(/refused: incomplete -> 400 \(the sender had left\)\n/);
+    await command.output(/refused: incomplete -> 400 \(the sender had disconnected\)\n/);
     expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
   });
 });
@@ -464,7 +464,7 @@ describe('the address of listen', () => {
         3,
         '',
         `security-events: cannot listen on 127.0.0.1 port ${port}: address already in use\n` +
-          'Use --port N for another port (0 picks a free one), or --host.\n',
+          'Use --port N for another port (0 picks a free one). Or use --host.\n',
       ),
     );
   });

@@ -63,7 +63,7 @@ describe('settings rotate', () => {
       outcome(
         1,
         '',
-        `security-events: ${file} has no such application, or it has no URL and secret\n` +
+        `security-events: the application is not in ${file}, or has no URL and secret there\n` +
           `Run security-events settings show ${file}\n`,
       ),
     );

@@ -113,7 +113,7 @@ describe('settings set', () => {
     expect(await run('set', words, { environment })).toEqual(
       outcome(
         0,
-        'shop-1: kept as a draft; the saved URL stays in use\n' +
+        'shop-1: kept as a draft; a saved URL stays in use\n' +
           `Once the receiver has the secret, run security-events settings save ${file} --application shop-1\n`,
         HTTP,
       ),
