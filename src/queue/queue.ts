@@ -31,7 +31,8 @@
  * 6. **Limits in bytes** count `sizeBytes`, the bytes of a message in a request body. A full queue rejects;
  *    it never drops a waiting message.
  * 7. **The ledger balances** whenever it is read: accepted = delivered + pending + dead + discarded.
- * 8. **`close` releases** what is claimed and not settled.
+ * 8. **`close` releases** the claims for which `settle` was not called. If `settle` was called and failed, the
+ *    messages were sent: their claim keeps its lease.
  *
  * Two messages with the same `messageId` stay two messages; `sequence` tells them apart. Durations are
  * relative to the queue's own clock, so processes whose clocks disagree can share a queue.

@@ -156,7 +156,7 @@ export class ExpectedState {
     this.application(claim.applicationId).claim = undefined;
   }
 
-  /** Releases the claims of a closed process: unsettled messages were not sent (law 8). */
+  /** Releases the claims of a closed process: no `settle` was called for them (law 8). */
   releaseAll(claimedBy: string, now: number): void {
     for (const { claim } of this.applications.values()) {
       if (claim?.claimedBy === claimedBy) this.release(claim, now);

@@ -65,8 +65,8 @@ export class Claims {
   readonly #parts: ClaimsParts;
   readonly #claiming: Batcher<ClaimRequest, Claim | NothingDue>;
   readonly #settling: Batcher<SettleCall, SettleAnswer>;
-  /** Ids of claims that were neither settled nor released. */
-  readonly #live = new Set<string>();
+  /** Ids of claims that were not sent: `close` releases them. */
+  readonly #unsent = new Set<string>();
   /** Messages in a recent claim: large ones do not share a transaction. */
   #claimSize = MAX_MESSAGES;
 
@@ -92,7 +92,7 @@ export class Claims {
 
   async claim(request: ClaimRequest): Promise<Claim | NothingDue> {
     const claimed = await this.#claiming.run(request);
-    if ('id' in claimed) this.#live.add(claimed.id);
+    if ('id' in claimed) this.#unsent.add(claimed.id);
     return claimed;
   }
 
@@ -153,13 +153,14 @@ export class Claims {
   }
 
   readonly settle: MessageQueue['settle'] = async (claim, results, state) => {
+    // The messages were sent, even if this call fails (law 8).
+    this.#unsent.delete(claim.id);
     const args = { ...resultArguments(results), ...updateJson(state) };
     const settled = await this.#end(claim, results.length, args);
     if (settled !== null && settled.size !== results.length) {
       const detail = `${results.length} results for ${settled.size} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
-    this.#live.delete(claim.id);
     if (settled === null) return 'lost';
     // Dispatchers of other health can be idle while all of this process are busy.
     if (settled.isWaiting && state.health !== claim.state.health) this.#parts.flusher.request(true);
@@ -168,7 +169,7 @@ export class Claims {
 
   readonly release: MessageQueue['release'] = async (claim, state) => {
     const released = await this.#end(claim, 0, state && updateJson(state));
-    this.#live.delete(claim.id);
+    this.#unsent.delete(claim.id);
     if (released === null) return 'lost';
     this.#parts.flusher.request(true);
     return 'released';
@@ -179,9 +180,9 @@ export class Claims {
     return (await this.#parts.database.call('extend', args)) === true ? 'extended' : 'lost';
   };
 
-  /** Releases the claims that are left. Rejects if one cannot be released. */
+  /** Releases the claims that were not sent. Rejects if one cannot be released. */
   async releaseAll(): Promise<void> {
-    const ids = [...this.#live];
+    const ids = [...this.#unsent];
     if (ids.length === 0) return;
     const released = await Promise.allSettled(ids.map((id) => this.#end({ id }, 0)));
     this.#parts.flusher.request(true);

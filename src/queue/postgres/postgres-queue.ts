@@ -216,7 +216,7 @@ export class PostgresQueue implements DurableQueue {
     return await this.#closing;
   }
 
-  /** Waits for calls that have begun. Claims that are left were not sent (law 8). */
+  /** Waits for calls that have begun, and releases the claims that were not sent (law 8). */
   async #end(): Promise<QueueClosing> {
     this.#notifier.stop();
     try {

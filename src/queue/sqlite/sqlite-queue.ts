@@ -32,8 +32,8 @@ export class SqliteQueue implements DurableQueue {
   readonly #options: SqliteSettings;
   readonly #due = new Set<() => void>();
   readonly #handle: FileHandle;
-  /** Claims that were neither settled nor released. */
-  readonly #claims = new Set<string>();
+  /** Claims that were not sent: `close` releases them. */
+  readonly #unsent = new Set<string>();
   /** Calls of `open` and `claim` in progress: `close` waits for them, and releases their claims. */
   readonly #running = new Set<Promise<unknown>>();
   /** Absent until the queue is open. */
@@ -88,7 +88,7 @@ export class SqliteQueue implements DurableQueue {
   readonly claim: MessageQueue['claim'] = async (request) => {
     const answer = await this.#tracked(
       this.#call('claim', [request]).then((found) => {
-        if (isClaim(found)) this.#claims.add(found.id);
+        if (isClaim(found)) this.#unsent.add(found.id);
         return found;
       }),
     );
@@ -99,14 +99,15 @@ export class SqliteQueue implements DurableQueue {
     // `findIndex` visits holes too. They are no results.
     const isDelivered = results.findIndex(({ kind }) => kind !== 'delivered') === -1;
     const settlement = { results: isDelivered ? null : results, count: results.length, update };
+    // The messages were sent, even if this call fails (law 8).
+    this.#unsent.delete(id);
     const isSettled = await this.#call('settle', [id, settlement]);
-    this.#claims.delete(id);
     return isSettled ? 'settled' : 'lost';
   };
 
   readonly release: MessageQueue['release'] = async ({ id }, state) => {
     const isReleased = await this.#call('release', [id, state ?? null]);
-    this.#claims.delete(id);
+    this.#unsent.delete(id);
     return isReleased ? 'released' : 'lost';
   };
 
@@ -175,7 +176,7 @@ export class SqliteQueue implements DurableQueue {
     this.#due.clear();
     if (this.#file === undefined) return { returned: [], remaining: 0 };
     try {
-      const args: [string[]] = [[...this.#claims]];
+      const args: [string[]] = [[...this.#unsent]];
       const remaining = await this.#file.call(this.#handle, 'closeHandle', { args });
       return { returned: [], remaining };
     } finally {

@@ -84,6 +84,20 @@ export function describeStorage(harness: QueueHarness): void {
       const claim = await trial.claim();
       expect([idsOf(claim), claim.messages[0]?.retryCount]).toEqual([['a'], 1]);
     });
+
+    // Otherwise another process could send at once, above a rate limit that no result could store.
+    test('keeps the lease of a claim whose settle failed when it is closed', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a');
+      const sent = await trial.claim({ leaseMs: trial.ms(3) });
+      const failed = { code: 'ERR_QUEUE_FAILED' };
+      await expect(trial.queue.settle(sent, [], LAST)).rejects.toMatchObject(failed);
+      await trial.reopen('closed');
+      await trial.nothing();
+      await trial.advance(3);
+      const claim = await trial.claim();
+      expect([idsOf(claim), claim.messages[0]?.retryCount]).toEqual([['a'], 1]);
+    });
   });
 
   describe.runIf(durable)('the time of a durable queue', () => {
