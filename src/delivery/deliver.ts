@@ -20,7 +20,13 @@ import {
   isUnresolved,
   type Unresolved,
 } from './destination.ts';
-import { intervalAfter, MAX_LEAD_MS, maxMessagesAtOnce, RateLimits } from './rate-limit.ts';
+import {
+  intervalAfter,
+  limitRate,
+  MAX_LEAD_MS,
+  maxMessagesAtOnce,
+  RateLimits,
+} from './rate-limit.ts';
 import { type ReportParts, reportAttempt } from './report-attempt.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { HeldClaim } from './scheduler.ts';
@@ -128,6 +134,12 @@ export class Delivery {
     observe('attempt-started', () => started);
     const stopLateTimer = this.#waitWhenLate(slot);
     const sentAt = clock.monotonicMs();
+    const begun = {
+      limit: application,
+      messageCount: messages.length,
+      beganAt: claim.nowMs + (sentAt - requestedAt),
+    };
+    this.#rateLimits.began({ ...begun, applicationId, sentAt });
     const result = await poster.post({ url, body, headers, tls });
     // Not before the end of the response: its body may hang too.
     stopLateTimer();
@@ -145,12 +157,8 @@ export class Delivery {
       ? await this.#unlessReopened(applicationId, finished)
       : finished;
     const settlement = settlementOf(attempted, policy, random);
-    const state = this.#rateLimits.afterRequest(settlement.state, {
-      applicationId,
-      limit: application,
-      sentAt,
-      messageCount: messages.length,
-      beganAt: claim.nowMs + (sentAt - requestedAt),
+    const state = limitRate(settlement.state, {
+      ...begun,
       elapsedMs: clock.monotonicMs() - sentAt,
       roundTripMs: answeredAt - requestedAt,
     });

@@ -79,19 +79,18 @@ const MAX_REMEMBERED = 1000;
 export class RateLimits {
   readonly #next = new Map<string, NextRequest>();
 
-  /** Limits the state after a request with {@link limitRate}. */
-  afterRequest(
-    state: ApplicationUpdate,
-    { applicationId, sentAt, ...last }: SentRequest,
-  ): ApplicationUpdate {
+  /**
+   * Must be called when a request begins, not only when it ends: if the lease is lost, this process may have a second
+   * claim of the application.
+   */
+  began({ applicationId, limit, messageCount, beganAt, sentAt }: BegunRequest): void {
     this.#next.delete(applicationId);
-    const intervalMs = intervalAfter(last.messageCount, last.limit);
-    if (intervalMs === 0) return state;
-    const next = { nextRequestAt: last.beganAt + intervalMs, allowedAt: sentAt + intervalMs };
+    const intervalMs = intervalAfter(messageCount, limit);
+    if (intervalMs === 0) return;
+    const next = { nextRequestAt: beganAt + intervalMs, allowedAt: sentAt + intervalMs };
     this.#next.set(applicationId, next);
     const [oldest] = this.#next.size > MAX_REMEMBERED ? this.#next.keys() : [];
     if (oldest !== undefined) this.#next.delete(oldest);
-    return limitRate(state, last);
   }
 
   /** Returns the time until the limit allows a request, in ms; 0 without one. */
@@ -110,7 +109,7 @@ export class RateLimits {
   }
 }
 
-interface SentRequest extends LastRequest {
+interface BegunRequest extends Pick<LastRequest, 'limit' | 'messageCount' | 'beganAt'> {
   readonly applicationId: string;
   /** On the monotonic clock. */
   readonly sentAt: number;

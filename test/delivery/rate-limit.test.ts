@@ -207,6 +207,18 @@ describe('a rate limit', () => {
     expect((sent[1]?.atMs ?? 0) - (sent[0]?.atMs ?? 0)).toBeGreaterThanOrEqual(100_000);
   });
 
+  test('holds from the beginning of a request, for a second claim of the same process', () => {
+    const limits = new RateLimits();
+    const limit = { maxRequestsPerSecond: 2 };
+    const stored = { nextRequestAt: null };
+    const now = { limit, queueMs: 1100, monotonicMs: 100 };
+    expect(limits.waitMs('shop-1', stored, now)).toBe(0);
+    const begun = { limit, messageCount: 1, beganAt: 1100, sentAt: 100 };
+    limits.began({ applicationId: 'shop-1', ...begun });
+    expect(limits.waitMs('shop-1', stored, now)).toBe(500);
+    expect(limits.waitMs('shop-2', stored, now)).toBe(0);
+  });
+
   test('ignores a time that is later than the limit allows', () => {
     expect([waitMs(1, 60_000), waitMs(1, 60_001)]).toEqual([60_000, 0]);
     expect([waitMs(0.01, 200_000), waitMs(0.01, 200_001)]).toEqual([200_000, 0]);

@@ -22,8 +22,10 @@ export class Destination {
   readonly #policy: Policy;
   /** Minimum time between the starts of two requests. */
   readonly intervalMs: number;
-  /** When the last request started. */
+  /** When the last request started, by the queue's clock: earlier after the clock jumped forward. */
   lastRequestAt = Number.NEGATIVE_INFINITY;
+  /** The same by the monotonic clock of its sender, which does not jump. */
+  ownLastRequestAt = Number.NEGATIVE_INFINITY;
   url = '';
   health: Health = 'untried';
   /** Whether an attempt was settled since the URL was set or reopened. */

@@ -148,7 +148,9 @@ export class World {
     const { plan } = this.settingsOf(applicationId);
     const made = new Destination(this.scenario.policy, plan.maxRequestsPerSecond);
     // Neither a reopening nor a new URL restarts the rate limit.
-    made.lastRequestAt = this.destinations.get(applicationId)?.lastRequestAt ?? made.lastRequestAt;
+    const before = this.destinations.get(applicationId) ?? made;
+    made.lastRequestAt = before.lastRequestAt;
+    made.ownLastRequestAt = before.ownLastRequestAt;
     this.destinations.set(applicationId, made);
     return made;
   }
