@@ -17,8 +17,9 @@ export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
   close(): Promise<unknown>;
 }
 
-/** The error of the log, if any. An error does not keep messages from being flushed. */
+/** An error does not keep messages from being flushed. */
 export interface LogResult {
+  /** Why a line was lost since the last result, or why the log could not be flushed. */
   readonly logError?: SecurityEventError;
 }
 
@@ -36,6 +37,8 @@ export interface LogParts {
 
 export class LogChannel {
   readonly #parts: LogParts;
+  /** Why the latest line was not written, until a result of `flush` or `close` has it. */
+  #unreported: SecurityEventError | undefined;
 
   constructor(parts: LogParts) {
     this.#parts = parts;
@@ -45,8 +48,8 @@ export class LogChannel {
   write(event: ReportedEvent): JsonObject | SecurityEventError {
     const { output, validator, counters, rejections } = this.#parts;
     const { draft, shared, call } = event;
+    let valid: ValidRecord | undefined;
     try {
-      let valid: ValidRecord;
       if (output.isOwned) {
         const serialized = validator.serialize(draft, shared?.json);
         valid = serialized;
@@ -58,7 +61,9 @@ export class LogChannel {
       counters.written(valid);
       return valid.record;
     } catch (error) {
-      return rejections.add('log', call, wrapHostError(error, 'ERR_INVALID_RECORD'));
+      const fault = wrapHostError(error, 'ERR_INVALID_RECORD');
+      if (valid !== undefined) this.#unreported = fault;
+      return rejections.add('log', call, fault);
     }
   }
 
@@ -72,14 +77,20 @@ export class LogChannel {
   /** Never rejects. Stops waiting one turn after `limit` resolves: a stalled pipe must not hold up the caller. */
   flush(limit: Promise<void>): Promise<LogResult> {
     const { output } = this.#parts;
-    if (output.isOwned) return logResult(output.writer.flush(), limit);
-    return logResult(flushHost(output.writer), limit);
+    return this.#report(output.isOwned ? output.writer.flush() : flushHost(output.writer), limit);
   }
 
   /** Like `flush`, and closes the reporter's own writer, whose `close` has its own time limit. */
   close(limit: Promise<void>): Promise<LogResult> {
     const { output } = this.#parts;
-    return output.isOwned ? logResult(output.writer.close()) : this.flush(limit);
+    return output.isOwned ? this.#report(output.writer.close()) : this.flush(limit);
+  }
+
+  async #report(...flushing: Parameters<typeof logResult>): Promise<LogResult> {
+    const result = await logResult(...flushing);
+    const logError = this.#unreported;
+    this.#unreported = undefined;
+    return logError === undefined ? result : { logError, ...result };
   }
 }
 

@@ -6,6 +6,7 @@ import { createLogWriter } from '../../src/log/writer.ts';
 import type { LogWriterOptions } from '../../src/log/writer-options.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
+import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { namedPipe } from '../helpers/temporary-files.ts';
 
@@ -65,6 +66,44 @@ describe.each(FAILING)('with sync: false, %s', (_name, destinationOf, code) => {
       { channel: 'log', payload: { ruleset: 'lfi' }, error: { code: 'ERR_WRITE_FAILED' } },
     ]);
     expect(await reporter.stats()).toMatchObject({ written: 0, rejected: { log: 2 } });
+    expect(await reporter.close()).not.toHaveProperty('logError');
+  });
+});
+
+describe.each<readonly [string, () => NonNullable<ReporterOptions['log']>]>([
+  ['a full disk', () => ({ destination: '/dev/full' })],
+  [
+    'a write that throws',
+    () => ({
+      destination: {
+        write: () => {
+          throw new Error('no');
+        },
+      },
+    }),
+  ],
+  ['a log writer of the caller', () => createLogWriter({ destination: '/dev/full' })],
+])('with sync: true, %s', (_name, logOf) => {
+  const open = () =>
+    createReporter({ service: { svc_id: 'shop-1', name: 'shop', env: 'test' }, log: logOf() });
+
+  test('shows in the flush of a reporter, once', async () => {
+    const reporter = open();
+    reporter.attack({ ruleset: 'xss' }, { actor: { ip: '203.0.113.9' } });
+    expect(await reporter.flush()).toMatchObject({ logError: { code: 'ERR_WRITE_FAILED' } });
+    expect(await reporter.flush()).not.toHaveProperty('logError');
+    expect(await reporter.close()).not.toHaveProperty('logError');
+  });
+
+  test('shows in close when flush was not called', async () => {
+    const reporter = open();
+    reporter.attack({ ruleset: 'xss' }, { actor: { ip: '203.0.113.9' } });
+    expect(await reporter.close()).toMatchObject({ logError: { code: 'ERR_WRITE_FAILED' } });
+  });
+
+  test('does not show an event that was not valid', async () => {
+    const reporter = open();
+    reporter.attack({ ruleset: 1 as never }, { actor: { ip: '203.0.113.9' } });
     expect(await reporter.close()).not.toHaveProperty('logError');
   });
 });
