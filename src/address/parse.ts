@@ -9,8 +9,10 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
  * which other programs read as other addresses. Drops a zone id.
  */
 export function parseAddress(text: string): Address | undefined {
-  if (isIP(text) === 0) return undefined;
-  return ipaddr.parse(text.replace(ZONE, '').replace(DOTTED_COMPATIBLE, '0$&'));
+  const version = isIP(text);
+  if (version === 0) return undefined;
+  if (version === 4) return new ipaddr.IPv4(text.split('.').map(Number));
+  return ipaddr.IPv6.parse(text.replace(ZONE, '').replace(DOTTED_COMPATIBLE, '0$&'));
 }
 
 const ZONE = /%.+/;

@@ -32,9 +32,13 @@ const CLOSE = 0x5d;
 const ZERO = 0x30;
 const TEN = 10;
 
+/** The latest result of {@link formatTimestamp}: many requests begin in the same millisecond. */
+let latest = { ms: Number.NaN, text: '' };
+
 /** Formats a time for channel B, from milliseconds since the epoch (years 0 to 9999). */
 export function formatTimestamp(ms: number): string {
-  return new Date(ms).toISOString().replace('Z', '+00:00');
+  if (ms !== latest.ms) latest = { ms, text: new Date(ms).toISOString().replace('Z', '+00:00') };
+  return latest.text;
 }
 
 /** Serialises a message; later changes of the original have no effect. */

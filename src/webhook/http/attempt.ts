@@ -56,8 +56,7 @@ const MAX_INTERIM_RESPONSES = 32;
 export class Attempt implements ResponseHandler {
   readonly #parts: AttemptParts;
   readonly #startedAtMs: number;
-  readonly #cancelHeadersTimer: () => void;
-  readonly #cancelTotalTimer: () => void;
+  #cancelTimer: () => void;
   readonly #ended = deferred<AttemptResult>();
   #lease: Lease | undefined;
   #head: Head | undefined;
@@ -68,13 +67,9 @@ export class Attempt implements ResponseHandler {
 
   /** Starts the deadlines. */
   constructor(parts: AttemptParts) {
-    const { clock, deadlines } = parts;
-    const startTimer = (code: 'headers-timeout' | 'deadline', ms: number): (() => void) =>
-      clock.startTimer(ms, () => this.stop(failure(code, `${ms} ms`)), 'keep-alive');
     this.#parts = parts;
-    this.#startedAtMs = clock.monotonicMs();
-    this.#cancelHeadersTimer = startTimer('headers-timeout', deadlines.headersMs);
-    this.#cancelTotalTimer = startTimer('deadline', deadlines.totalMs);
+    this.#startedAtMs = parts.clock.monotonicMs();
+    this.#cancelTimer = this.#startTimer(0);
   }
 
   /** Never rejects. */
@@ -122,7 +117,6 @@ export class Attempt implements ResponseHandler {
       this.stop(failure('protocol', `more than ${MAX_INTERIM_RESPONSES} 1xx responses`));
       return;
     }
-    this.#cancelHeadersTimer();
     this.#head = { status, retryAfter: firstRetryAfter(headers), firstByteMs: this.#elapsedMs() };
   }
 
@@ -166,8 +160,7 @@ export class Attempt implements ResponseHandler {
   #end(how: 'clean' | 'broken' | Failure): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#cancelHeadersTimer();
-    this.#cancelTotalTimer();
+    this.#cancelTimer();
     const { request, onEnd } = this.#parts;
     const head = this.#head;
     const info = this.#lease?.connectInfo();
@@ -191,6 +184,20 @@ export class Attempt implements ResponseHandler {
       firstByteMs === undefined ? { ...phases, totalMs } : { ...phases, firstByteMs, totalMs };
     const reusedConnection = info?.reusedConnection;
     return reusedConnection === undefined ? { timings } : { timings, reusedConnection };
+  }
+
+  /** One timer for both deadlines, since most attempts end long before the first. */
+  #startTimer(elapsedMs: number): () => void {
+    const { clock, deadlines } = this.#parts;
+    const { totalMs, headersMs } = deadlines;
+    const isTotal = this.#head !== undefined || totalMs <= headersMs;
+    const limitMs = isTotal ? totalMs : headersMs;
+    const expire = (): void => {
+      if (this.#head !== undefined && !isTotal)
+        this.#cancelTimer = this.#startTimer(this.#elapsedMs());
+      else this.stop(failure(isTotal ? 'deadline' : 'headers-timeout', `${limitMs} ms`));
+    };
+    return clock.startTimer(limitMs - elapsedMs, expire, 'keep-alive');
   }
 
   #elapsedMs(): number {

@@ -1,18 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { type Clock, waitsOf } from '../../../src/runtime/clock.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import { createFakeClock } from '../../../src/testing/index.ts';
 import { Attempt } from '../../../src/webhook/http/attempt.ts';
 import { failure } from '../../../src/webhook/http/errors.ts';
-import type { Transport } from '../../../src/webhook/http/transport.ts';
+import type { Deadlines, Transport } from '../../../src/webhook/http/transport.ts';
 
-/** Starts an attempt on an inert connection. The test fires its timers. */
-function startAttempt() {
-  const timers = new Map<number, () => void>();
+const DEADLINES: Deadlines = { connectMs: 1, headersMs: 20, totalMs: 30 };
+
+/** Starts an attempt on an inert connection. */
+function startAttempt(deadlines = DEADLINES) {
+  const clock = createFakeClock();
   const startTimer: Clock['startTimer'] = (ms, callback, whileIdle) => {
     if (whileIdle !== 'keep-alive') throw new Error('deadlines must keep the process alive');
-    timers.set(ms, callback);
-    return () => void timers.delete(ms);
+    return clock.startTimer(ms, callback, whileIdle);
   };
-  const clock: Clock = { now: () => 0, monotonicMs: () => 0, startTimer, ...waitsOf(startTimer) };
   const ends: string[] = [];
   const transport: Transport = {
     ready: () => undefined,
@@ -26,37 +27,50 @@ function startAttempt() {
   const attempt = new Attempt({
     transport,
     request: { url: new URL('http://receiver.invalid/'), body: Buffer.from('[]'), headers: {} },
-    deadlines: { connectMs: 1, headersMs: 20, totalMs: 30 },
+    deadlines,
     maxResponseBytes: 10,
-    clock,
+    clock: { ...clock, now: () => clock.now(), monotonicMs: () => clock.monotonicMs(), startTimer },
     onEnd: () => ends.push('over'),
   });
   attempt.start();
-  return { attempt, timers, ends, elapse: (ms: number) => timers.get(ms)?.() };
+  return { attempt, clock, ends };
 }
 
 describe('an attempt', () => {
   test.each([
-    [20, failure('headers-timeout', '20 ms')],
-    [30, failure('deadline', '30 ms')],
-  ])('fails after %d ms without response headers, with the reason', async (ms, reason) => {
-    const { attempt, timers, ends, elapse } = startAttempt();
+    ['for the response headers', DEADLINES, failure('headers-timeout', '20 ms')],
+    [
+      'for the whole attempt, if that is sooner',
+      { ...DEADLINES, totalMs: 15 },
+      failure('deadline', '15 ms'),
+    ],
+  ])('fails at its deadline: %s', async (_, deadlines, reason) => {
+    const { attempt, clock, ends } = startAttempt(deadlines);
     const { signal } = attempt;
-    elapse(ms);
+    const lastsMs = Math.min(deadlines.headersMs, deadlines.totalMs);
+    await clock.advance(lastsMs - 1);
+    expect(attempt.isOver).toBe(false);
+    await clock.advance(1);
     expect(await attempt.result).toMatchObject(reason);
     expect(signal.aborted).toBe(true);
-    expect(timers.size).toBe(0);
+    expect(clock.pending).toBe(0);
     expect(ends).toEqual(['broken', 'over']);
   });
 
-  test('keeps only the total deadline after the response headers, and keeps the status', async () => {
-    const { attempt, timers, ends, elapse } = startAttempt();
-    attempt.onResponseStart(null, 202, { 'retry-after': '7' });
-    expect([...timers.keys()]).toEqual([30]);
-    elapse(30);
-    expect(await attempt.result).toMatchObject({ status: 202, retryAfter: '7' });
-    expect(ends).toEqual(['broken', 'over']);
-  });
+  test.each([[30], [20], [10]])(
+    'has its total deadline alone after the response headers, and keeps the status (headers: %d ms)',
+    async (headersMs) => {
+      const { attempt, clock, ends } = startAttempt({ ...DEADLINES, headersMs });
+      await clock.advance(5);
+      attempt.onResponseStart(null, 202, { 'retry-after': '7' });
+      await clock.advance(24);
+      expect(attempt.isOver).toBe(false);
+      await clock.advance(1);
+      expect(await attempt.result).toMatchObject({ status: 202, retryAfter: '7' });
+      expect(clock.pending).toBe(0);
+      expect(ends).toEqual(['broken', 'over']);
+    },
+  );
 
   test('ends once: later events change nothing', async () => {
     const { attempt, ends } = startAttempt();
@@ -71,13 +85,13 @@ describe('an attempt', () => {
   });
 
   test('releases its connection and leaves no timer after a complete response', async () => {
-    const { attempt, timers, ends } = startAttempt();
+    const { attempt, clock, ends } = startAttempt();
     attempt.onResponseStart(null, 200, {});
     attempt.onResponseData(null, Buffer.alloc(10));
     attempt.onResponseEnd();
     expect(await attempt.result).toMatchObject({ status: 200 });
     expect(attempt.signal.aborted).toBe(false);
-    expect(timers.size).toBe(0);
+    expect(clock.pending).toBe(0);
     expect(ends).toEqual(['clean', 'over']);
   });
 });
