@@ -2,9 +2,9 @@
  * A call of `sendWebhook`: makes one request after the other, and settles each by the rules of a sender. It uses no
  * memory queue: that copies the messages, and a call with 100,000 took a third longer.
  */
-import { SecurityEventError } from '../errors.ts';
 import type { Json } from '../queue/queue.ts';
 import { Heap } from '../runtime/heap.ts';
+import { missingPackage } from '../runtime/optional-import.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { nextTime } from '../webhook/retry.ts';
@@ -177,7 +177,7 @@ class DirectSending {
     const retryAfterMs = retryAfterOf(result, clock.now());
     if (result.kind === 'failure' && result.code === 'undici-missing') {
       // A retry cannot succeed: the deployment lacks undici.
-      throw new SecurityEventError('ERR_PEER_MISSING', { detail: result.detail });
+      throw missingPackage('undici', new Error(result.detail));
     }
     const attempted = {
       messages: entries.map(() => history),

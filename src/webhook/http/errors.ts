@@ -164,6 +164,8 @@ export function failureOf(error: unknown): Failure {
 }
 
 function describe(code: FailureCode, systemCode: string, error: unknown): Failure {
+  // Why it could not be loaded: in a bundle it may be there.
+  if (code === 'undici-missing') return failure(code, systemCodes(error).at(-1) ?? systemCode);
   // The guard's own message names the rule but not the address.
   if (error instanceof SecurityEventError) return { kind: 'failure', code, detail: error.message };
   return failure(code, systemCode);
