@@ -143,11 +143,11 @@ function isInTag(text: string, at: number): boolean {
   return /<[A-Za-z][^<>]*$/.test(before);
 }
 
-/** `"password":"…"` in JSON inside a string, with or without escaped quotes, and `password: "…"` in GraphQL. */
+/** `"password":"…"` in JSON inside a string, escaped or not, and `password: "…"` or `"""…"""` in GraphQL. */
 function members(verdictOf: VerdictOf): Find {
   const endOfBare = endFinder('[^\\s,}\\]]');
   return function* find(text) {
-    const colons = /(?:\\?"|(?<=\w))[ \t]{0,8}:[ \t]{0,8}(?=(\\?")?)/g;
+    const colons = /(?:\\?"|(?<=\w))[ \t]{0,8}:[ \t]{0,8}(?=("""|\\"\\"\\"|\\?")?)/g;
     for (let match = colons.exec(text); match !== null; match = colons.exec(text)) {
       const from = match.index + match[0].length;
       const isBareName = !match[0].includes('"');

@@ -134,6 +134,8 @@ export const FOUND: readonly Shape[] = [
       },
     },
     { secret: WORD, sources: { json: { query: 'mutation …', variables: { password: WORD } } } },
+    text(`mutation { login(password: """${WORD} "and" ${WORD}""") { id } }`),
+    text(`{"query":"mutation { login(password: \\"\\"\\"${WORD}\\"\\"\\") { id } }"}`),
     text(`<login><user>ada</user><password>${WORD}</password></login>`),
     text(`<wsse:Password Type="text">${WORD}</wsse:Password>`),
     text(`<secret><![CDATA[${WORD} & more]]></secret>`),
