@@ -32,12 +32,15 @@ const CLOSE = 0x5d;
 const ZERO = 0x30;
 const TEN = 10;
 
-/** The latest result of {@link formatTimestamp}: many requests begin in the same millisecond. */
-let latest = { ms: Number.NaN, text: '' };
+/** A cache of the latest result of {@link formatTimestamp}: many requests begin in the same millisecond. */
+const latest = { ms: Number.NaN, text: '' };
 
 /** Formats a time for channel B, from milliseconds since the epoch (years 0 to 9999). */
 export function formatTimestamp(ms: number): string {
-  if (ms !== latest.ms) latest = { ms, text: new Date(ms).toISOString().replace('Z', '+00:00') };
+  if (ms !== latest.ms) {
+    latest.text = new Date(ms).toISOString().replace('Z', '+00:00');
+    latest.ms = ms;
+  }
   return latest.text;
 }
 
