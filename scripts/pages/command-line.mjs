@@ -11,7 +11,7 @@ const optionTerm = (option, { type, value }) =>
 
 const optionsHelp = (entries, table) =>
   table(
-    entries.map(([option, row]) => [optionTerm(option, row), row.what]),
+    entries.map(([option, row]) => [optionTerm(option, row), row.help]),
     COLUMNS,
   );
 
@@ -36,7 +36,7 @@ function commandSection(level, [name, command], { table, shared }) {
   ].join('\n');
 }
 
-const optionKey = (name, { what }) => `${name} ${what}`;
+const optionKey = (name, { help }) => `${name} ${help}`;
 
 const isShared = (shared, [name, row]) => shared.has(optionKey(name, row));
 
@@ -56,8 +56,8 @@ function sharedOptions(entries) {
 function sharedHelp(shared, entries, table) {
   const rows = [...shared.values()].map(({ name, row, commands }) => {
     const names = commands.map((command) => command.split(' ').at(-1)).join(', ');
-    const what = commands.length === entries.length ? row.what : `${row.what} (${names})`;
-    return [name, { ...row, what }];
+    const help = commands.length === entries.length ? row.help : `${row.help} (${names})`;
+    return [name, { ...row, help }];
   });
   return block(optionsHelp(rows, table));
 }

@@ -86,12 +86,12 @@ function unknownCommand(group: string, word: string, known: readonly string[]): 
 }
 
 /** Returns the text to print, or runs the command and returns the exit code. */
-async function dispatch(words: readonly string[], terminal: Terminal): Promise<string | ExitCode> {
-  const [first, second] = words;
+async function dispatch(args: readonly string[], terminal: Terminal): Promise<string | ExitCode> {
+  const [first, second] = args;
   const { columns } = terminal.output;
   if (first === undefined) throw usageError('no command given', `Run ${PROGRAM} --help.`);
   if (first === '--version' || first === '-V') return version();
-  if (first === 'help') return dispatch([...words.slice(1), '--help'], terminal);
+  if (first === 'help') return dispatch([...args.slice(1), '--help'], terminal);
   if (isHelp(first)) return programHelp(columns);
   const load = Object.hasOwn(MODULES, first) ? MODULES[first] : undefined;
   if (load === undefined) throw unknownCommand('', first, Object.keys(MODULES));
@@ -110,19 +110,19 @@ async function dispatch(words: readonly string[], terminal: Terminal): Promise<s
     const known = Object.keys(commands).map((it) => it.slice(first.length + 1));
     throw unknownCommand(`${first} `, second ?? '', known);
   }
-  const { options, words: rest } = readArguments(words.slice(isGroup ? 2 : 1), command);
+  const { options, positionals } = readArguments(args.slice(isGroup ? 2 : 1), command);
   if (options['help'] !== undefined) return commandHelp(name, command, columns);
-  return command.run({ options, words: rest, terminal });
+  return command.run({ options, positionals, terminal });
 }
 
 /** Runs the arguments after the program's name and returns the exit code. Never rejects. */
 export async function runCommandLine(
-  words: readonly string[],
+  args: readonly string[],
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { signal, output, errors } = terminal;
   try {
-    const result = await dispatch(words, terminal);
+    const result = await dispatch(args, terminal);
     if (typeof result === 'string') await output.write(result);
     const end = endReasonOf(signal);
     if (end === 'output-failed') throw signal.reason;

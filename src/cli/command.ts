@@ -13,18 +13,18 @@ export interface OptionRow {
   /** Placeholder for the value in help. */
   readonly value?: string;
   /** Help text: one or two sentences, with the default. */
-  readonly what: string;
+  readonly help: string;
 }
 
 export type OptionTable = Readonly<Record<string, OptionRow>>;
 
 /** An option without a value. */
-export const flag = (what: string) => ({ type: 'boolean', what }) as const;
+export const flag = (help: string) => ({ type: 'boolean', help }) as const;
 /** An option with a value. */
-export const option = (value: string, what: string) => ({ type: 'string', value, what }) as const;
+export const option = (value: string, help: string) => ({ type: 'string', value, help }) as const;
 /** An option with a value that may be repeated. */
-export const list = (value: string, what: string) =>
-  ({ type: 'string', multiple: true, value, what }) as const;
+export const list = (value: string, help: string) =>
+  ({ type: 'string', multiple: true, value, help }) as const;
 
 export const JSON_OPTION = { json: flag('Print JSON.') } as const;
 
@@ -38,8 +38,8 @@ export type OptionValues<T extends OptionTable> = { readonly [K in keyof T]?: Va
 
 export interface CommandCall<T extends OptionTable = OptionTable> {
   readonly options: OptionValues<T>;
-  /** The arguments that are no options, as many as `usage` allows. */
-  readonly words: readonly string[];
+  /** The arguments without options, as many as `usage` allows. */
+  readonly positionals: readonly string[];
   readonly terminal: Terminal;
 }
 
@@ -63,7 +63,7 @@ export function defineCommand<const T extends OptionTable>(command: Command<T>):
   return command as unknown as Command;
 }
 
-const COMMON_OPTIONS = { help: { type: 'boolean', short: 'h', what: 'Show this help.' } } as const;
+const COMMON_OPTIONS = { help: { type: 'boolean', short: 'h', help: 'Show this help.' } } as const;
 
 const NO_SECRET_ARGUMENTS =
   'Other users can see arguments in the process list, and shells keep them in their history. ' +
@@ -95,7 +95,7 @@ const invalidValue = (name: string, options: OptionTable): CommandError =>
 export function readArguments(
   args: readonly string[],
   { options, usage }: Pick<Command, 'options' | 'usage'>,
-): { readonly options: OptionValues<OptionTable>; readonly words: readonly string[] } {
+): { readonly options: OptionValues<OptionTable>; readonly positionals: readonly string[] } {
   const all: OptionTable = { ...options, ...COMMON_OPTIONS };
   const rows = Object.entries(all).map(([name, { type, short, multiple = false }]) => {
     return [name, { type, multiple, ...(short === undefined ? {} : { short }) }] as const;
@@ -107,8 +107,8 @@ export function readArguments(
       allowPositionals: true,
     });
     const values = read.values as OptionValues<OptionTable>;
-    if (values['help'] === undefined) checkWords(read.positionals, usage);
-    return { options: values, words: read.positionals };
+    if (values['help'] === undefined) checkPositionals(read.positionals, usage);
+    return { options: values, positionals: read.positionals };
   } catch (error) {
     throw String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
       ? describeParseError(error, all)
@@ -116,11 +116,13 @@ export function readArguments(
   }
 }
 
-function checkWords(words: readonly string[], usage: string): void {
+function checkPositionals(positionals: readonly string[], usage: string): void {
   const expected = usage === '' ? [] : usage.split(' ');
-  const missing = expected.find((name, at) => !name.startsWith('[') && words[at] === undefined);
+  const missing = expected.find(
+    (name, at) => !name.startsWith('[') && positionals[at] === undefined,
+  );
   if (missing !== undefined) throw usageError(`${missing.replace('…', '')} is missing`);
-  if (usage.includes('…') || words.length <= expected.length) return;
+  if (usage.includes('…') || positionals.length <= expected.length) return;
   throw usageError(`too many arguments: expected ${usage === '' ? 'none' : usage}`);
 }
 
@@ -138,7 +140,7 @@ export function closestName(given: string, known: readonly string[]): string | u
   return common(closest) >= 2 && common(closest) >= closest.length / 2 ? closest : undefined;
 }
 
-type Row = readonly [term: string, what: string];
+type Row = readonly [term: string, text: string];
 
 const INDENT = '  ';
 const MAX_COLUMNS = 100;
@@ -162,8 +164,8 @@ export function table(rows: readonly Row[], columns: number): string[] {
   const width = Math.min(Math.max(...rows.map(([term]) => term.length)), MAX_TERM_COLUMNS);
   const indent = ' '.repeat(INDENT.length + width + 2);
   const textColumns = Math.min(columns, MAX_COLUMNS) - indent.length;
-  return rows.flatMap(([term, what]) => {
-    const lines = wrap(what, Math.max(textColumns, MIN_TEXT_COLUMNS));
+  return rows.flatMap(([term, text]) => {
+    const lines = wrap(text, Math.max(textColumns, MIN_TEXT_COLUMNS));
     const isLong = term.length > width;
     const first = isLong ? [`${INDENT}${term}`] : [`${INDENT}${term.padEnd(width)}  ${lines[0]}`];
     return [...first, ...lines.slice(isLong ? 0 : 1).map((line) => indent + line)];
@@ -186,7 +188,7 @@ export function commandHelp(
     '',
     'Options:',
     ...table(
-      rows.map(([key, row]) => [optionTerm(key, row), row.what]),
+      rows.map(([key, row]) => [optionTerm(key, row), row.help]),
       columns,
     ),
     '',

@@ -18,8 +18,8 @@ export const SECRET_OPTIONS = {
 
 /** For commands that verify, which accept the old and the new secret during a rotation. */
 export const SECRETS_OPTIONS = {
-  'secret-env': list('NAME', `${SECRET_OPTIONS['secret-env'].what} Repeat to accept several.`),
-  'secret-file': list('PATH', `${SECRET_OPTIONS['secret-file'].what} Repeat to accept several.`),
+  'secret-env': list('NAME', `${SECRET_OPTIONS['secret-env'].help} Repeat to accept several.`),
+  'secret-file': list('PATH', `${SECRET_OPTIONS['secret-file'].help} Repeat to accept several.`),
 } as const;
 
 type SecretOptions = OptionValues<typeof SECRET_OPTIONS> | OptionValues<typeof SECRETS_OPTIONS>;
@@ -66,7 +66,7 @@ export async function readSecrets(
 }
 
 /** Returns the arguments that give another command the first secret; none if it is in the default variable. */
-export function wordsOfFirstSecret(options: SecretOptions): readonly string[] {
+export function firstSecretArguments(options: SecretOptions): readonly string[] {
   const [variable] = [options['secret-env'] ?? []].flat();
   if (variable !== undefined) return ['--secret-env', variable];
   const [file] = [options['secret-file'] ?? []].flat();

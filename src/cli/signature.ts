@@ -28,7 +28,7 @@ const signing = defineCommand({
     '# printf, because echo would add a line end to the body',
     "printf '%s' '[]' | security-events sign",
   ],
-  async run({ options, words: [file], terminal }) {
+  async run({ options, positionals: [file], terminal }) {
     const [secret] = await requireSecrets(options, terminal);
     await terminal.output.write(`${sign(await readBody(file, terminal), secret)}\n`);
     return 0;
@@ -63,7 +63,7 @@ const verification = defineCommand({
     '# During a rotation: accept the new and the old secret',
     'security-events verify body.json --signature "$HEADER" --secret-file new --secret-file old',
   ],
-  async run({ options, words: [file], terminal }) {
+  async run({ options, positionals: [file], terminal }) {
     const { signature, json } = options;
     if (signature === undefined) {
       throw usageError('--signature is missing: the value of the X-Svc-Integrity header');

@@ -27,7 +27,7 @@ const test = defineCommand({
     'security-events test http://127.0.0.1:8080/ --secret-file hook.secret',
     'SECURITY_EVENTS_SECRET=1234 security-events test https://example.com/hook --json',
   ],
-  async run({ options, words: [url = ''], terminal }) {
+  async run({ options, positionals: [url = ''], terminal }) {
     const { application = 'test' } = options;
     const [secret] = await requireSecrets(options, terminal);
     const sender = createWebhookSender({

@@ -189,7 +189,7 @@ const validate = defineCommand({
     'security-events validate --as body --reading received body.json',
     'kubectl logs deploy/shop | grep svc.ev0 | security-events validate --as line',
   ],
-  async run({ options, words, terminal }) {
+  async run({ options, positionals, terminal }) {
     const { as, dialect, reading, json } = options;
     const { output, errors, signal } = terminal;
     const checker = new Checker({
@@ -197,7 +197,7 @@ const validate = defineCommand({
       dialect: dialectOf(dialect),
       reading: oneOf('reading', reading ?? 'emitted', ['emitted', 'received']),
     });
-    for (const name of words.length === 0 ? ['-'] : words) {
+    for (const name of positionals.length === 0 ? ['-'] : positionals) {
       const file = inputName(name);
       const lineOf = (fault: Fault): string => {
         const { path, ...facts } = fault;

@@ -75,7 +75,7 @@ const command = defineCommand({
     'security-events view body.json',
     'kubectl logs -f deploy/shop | security-events view -',
   ],
-  async run({ options, words: [path], terminal }) {
+  async run({ options, positionals: [path], terminal }) {
     const { signal, clock, output } = terminal;
     const inspector = new Inspector({ clock, secrets: [] });
     const server = http.createServer((request, response) => {

@@ -25,9 +25,9 @@ export async function serve(): Promise<{ readonly inspector: Inspector; readonly
 
 const ENTRY = valueEntry({ file: 'f', line: 1, value: [sampleMessage()], text: '[]' }, 0);
 export const entryOf = (line: number) => {
-  const what = `Attack ${line}`;
-  const messages = ENTRY.messages.map((message) => ({ ...message, what }));
-  return { ...ENTRY, label: `line ${line}`, what, messages };
+  const title = `Attack ${line}`;
+  const messages = ENTRY.messages.map((message) => ({ ...message, title }));
+  return { ...ENTRY, label: `line ${line}`, title, messages };
 };
 
 export const FRAMES = 120;

@@ -192,15 +192,15 @@ describe('the page', () => {
 });
 
 describe('a request on the page', () => {
-  it('is shown with what, who, route and facts', async () => {
+  it('is shown with title, subtitle, route and facts', async () => {
     const { url, page } = await listen();
     await postSigned(url, BODY, SECRET);
     expect(await first(page)).toMatchObject({
       label: '#1',
       verdict: 'verified',
       reason: 'Verified',
-      what: 'SQL injection from 203.0.113.9',
-      who: 'shop-1 · security_event',
+      title: 'SQL injection from 203.0.113.9',
+      subtitle: 'shop-1 · security_event',
       attempt: 1,
       status: 204,
       facts: [
@@ -250,7 +250,10 @@ describe('a request on the page', () => {
     await postSigned(url, JSON.stringify(messages), SECRET);
     const entry = await first(page);
     expect([entry.faults.length, entry['moreFaults']]).toEqual([200, 5]);
-    expect(entry).toMatchObject({ verdict: 'invalid', who: '0.retry_count: expected a number' });
+    expect(entry).toMatchObject({
+      verdict: 'invalid',
+      subtitle: '0.retry_count: expected a number',
+    });
     const fault = { path: '0.retry_count', expected: 'a number', found: 'a string' };
     expect(entry.faults[0]).toEqual(fault);
   });
@@ -262,7 +265,7 @@ describe('a request on the page', () => {
     expect(entry).toMatchObject({
       verdict: 'refused',
       reason: 'Refused: the signature does not match',
-      what: 'SQL injection from 203.0.113.9',
+      title: 'SQL injection from 203.0.113.9',
     });
     expect(advice).toEqual([expect.stringContaining('secret'), expect.stringContaining('Anyone')]);
   });
@@ -273,7 +276,11 @@ describe('a request on the page', () => {
     await postSigned(url, Buffer.from([0xff]), SECRET);
     await postSigned(url, JSON.stringify([sampleMessageV1()]), SECRET);
     const [gotten, binary, older] = await stream(page).entries(3);
-    expect(gotten).toMatchObject({ verdict: 'refused', what: 'Refused: not a POST', who: 'GET /' });
+    expect(gotten).toMatchObject({
+      verdict: 'refused',
+      title: 'Refused: not a POST',
+      subtitle: 'GET /',
+    });
     expect(binary).toMatchObject({ verdict: 'invalid', body: '/w==', encoding: 'base64' });
     expect(older?.messages[0]?.['badges']).toContain('format 1');
   });
@@ -282,7 +289,7 @@ describe('a request on the page', () => {
     const { url, page } = await listen();
     const messages = Array.from({ length: 103 }, () => sampleMessage());
     await postSigned(url, JSON.stringify(messages), SECRET);
-    expect(await first(page)).toMatchObject({ moreMessages: 3, who: 'shop-1 · 103 messages' });
+    expect(await first(page)).toMatchObject({ moreMessages: 3, subtitle: 'shop-1 · 103 messages' });
   });
 
   it('never holds a secret', async () => {
@@ -425,7 +432,7 @@ describe('view', () => {
     ];
     const page = await view(fileWith(values.map((value) => `${JSON.stringify(value)}\n`).join('')));
     const found = await stream(page).entries(values.length);
-    expect(found.map(({ verdict, who }) => [verdict, who])).toEqual([
+    expect(found.map(({ verdict, subtitle }) => [verdict, subtitle])).toEqual([
       ['valid', 'shop-1 · threat.attack'],
       ['valid', 'shop-1 · security_response'],
       ['valid', 'shop-1 · 2 messages'],
@@ -433,7 +440,7 @@ describe('view', () => {
       ['invalid', 'threat.attack'],
       ['invalid', '0: expected an object'],
     ]);
-    expect(found[0]).toMatchObject({ label: 'line 1', what: 'sql_injection', curl: '' });
+    expect(found[0]).toMatchObject({ label: 'line 1', title: 'sql_injection', curl: '' });
     expect(found[4]?.faults).toContainEqual({
       path: 'context',
       expected: 'an object',

@@ -93,9 +93,9 @@ const show = defineCommand({
   },
   notes: ['Exits with 1 if an id is unknown.'],
   examples: ['security-events dead show 17 --sqlite ./webhooks.db --payload'],
-  async run({ options: { payload = false, json, ...queue }, words, terminal }) {
-    const selection = selectionOf({}, words, terminal);
-    const unknown = new Set(words);
+  async run({ options: { payload = false, json, ...queue }, positionals, terminal }) {
+    const selection = selectionOf({}, positionals, terminal);
+    const unknown = new Set(positionals);
     await withDeadLetters(queue, terminal, async (letters) => {
       let gap = '';
       for await (const page of pagesOf(letters, selection)) {

@@ -27,8 +27,8 @@ export const QUEUE_OPTIONS = {
 type QueueOptions = OptionValues<typeof QUEUE_OPTIONS>;
 
 /** @throws CommandError with exit code 2; it does not quote the connection string */
-function refuseConnectionStrings(words: readonly string[]): void {
-  if (!words.some((word) => /^(?:postgres(?:ql)?|socket):/i.test(word))) return;
+function refuseConnectionStrings(args: readonly string[]): void {
+  if (!args.some((arg) => /^(?:postgres(?:ql)?|socket):/i.test(arg))) return;
   throw usageError(
     'a connection string cannot be an argument',
     'Other users can see arguments in the process list. Set DATABASE_URL and use --postgres.',

@@ -141,10 +141,10 @@ function changingCommand<const T extends OptionTable>({
     ...texts,
     usage: '[ID…]',
     options: { ...CHANGE_OPTIONS, ...more },
-    async run({ options: given, words, terminal }) {
+    async run({ options: given, positionals, terminal }) {
       const options = given as OptionValues<typeof CHANGE_OPTIONS> & OptionValues<T>;
-      requireSelection(options, words);
-      const selection = selectionOf(options, words, terminal);
+      requireSelection(options, positionals);
+      const selection = selectionOf(options, positionals, terminal);
       const isDryRun = options['dry-run'] === true;
       const change = isDryRun ? countOnly : changeBy(options);
       const { count, unknown, closed, isFull } = await withDeadLetters(

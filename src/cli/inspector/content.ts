@@ -15,7 +15,7 @@ interface Fault {
 interface ShownMessage {
   readonly type: string;
   readonly application: string | undefined;
-  readonly what: string;
+  readonly title: string;
   /** From the client's address to the application. */
   readonly route: readonly string[];
   readonly badges: readonly string[];
@@ -58,18 +58,26 @@ const issuesOf = ({ refused }: ParsedBody): Issue[] =>
     issues.map(({ path, message }) => ({ path: [index, ...path], message })),
   );
 
-const HEADING = ['what', 'addresses', 'application', 'event', 'genre', 'occurred', 'started'];
+const HEADING = [
+  'description',
+  'addresses',
+  'application',
+  'event',
+  'genre',
+  'occurred',
+  'started',
+];
 
 function shownMessage(type: string, rows: readonly MessageRow[], badges: string[]): ShownMessage {
   const facts: Readonly<Record<string, string>> = Object.fromEntries(rows);
   const { addresses, application, event, genre, occurred, started, playbook } = facts;
   const kind = event ?? genre;
   const name = playbook?.split(', ')[0] ?? type;
-  const what = facts['what'] ?? (addresses === undefined ? name : `${name}, ${addresses}`);
+  const title = facts['description'] ?? (addresses === undefined ? name : `${name}, ${addresses}`);
   return {
     type,
     application: application?.split(', ')[0],
-    what,
+    title,
     route: [addresses, application].filter((stop) => stop !== undefined),
     badges: [type, ...(kind === undefined ? [] : [kind]), ...badges],
     when: occurred ?? started ?? '',
@@ -102,7 +110,11 @@ export function contentOf(
 }
 
 /** The second line of a row: whose messages they are, or what is wrong. */
-export function whoOf({ messages, moreMessages, faults: [fault] }: Content): string | undefined {
+export function subtitleOf({
+  messages,
+  moreMessages,
+  faults: [fault],
+}: Content): string | undefined {
   const [first] = messages;
   if (first === undefined) return fault && `${fault.path}: expected ${fault.expected}`;
   const count = messages.length + moreMessages;
@@ -123,7 +135,14 @@ const { LogLine } = contract({ dialect: 'open', reading: 'received' });
 
 const RECORD_ROWS: readonly (readonly [label: string, separator: string, ...paths: string[]])[] = [
   ['application', ', ', 'context.service.svc_id', 'context.service.name', 'context.service.env'],
-  ['what', ' ', 'payload.ruleset', 'payload.protection', 'payload.name', 'payload.event_name'],
+  [
+    'description',
+    ' ',
+    'payload.ruleset',
+    'payload.protection',
+    'payload.name',
+    'payload.event_name',
+  ],
   ['addresses', '', 'context.actor.ip.address'],
   ['severity', '', 'payload.severity'],
   ['success', '', 'payload.success'],

@@ -4,7 +4,7 @@ import { ADVICE, type MessageRow, valueAt } from '../listen/delivery-text.ts';
 import type { Delivery } from '../listen/listener.ts';
 import { printable } from '../terminal.ts';
 import { wholeNumber } from '../values.ts';
-import { type Content, contentOf, readLeniently, valueContent, whoOf } from './content.ts';
+import { type Content, contentOf, readLeniently, subtitleOf, valueContent } from './content.ts';
 
 export interface Entry extends Content {
   /** `#3` or `line 12`. */
@@ -20,8 +20,8 @@ export interface Entry extends Content {
   readonly reason: string;
   /** What to do about it. */
   readonly advice: readonly string[];
-  readonly what: string;
-  readonly who: string;
+  readonly title: string;
+  readonly subtitle: string;
   readonly facts: readonly MessageRow[];
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The command that repeats the request, without its body; empty in a file. */
@@ -99,8 +99,8 @@ export function requestEntry(delivery: Delivery): Entry {
     source,
     receivedAt,
     status,
-    what: content.messages[0]?.what ?? judgement.reason,
-    who: whoOf(content) ?? source,
+    title: content.messages[0]?.title ?? judgement.reason,
+    subtitle: subtitleOf(content) ?? source,
     facts: [
       ['request', source],
       ['answer', decidedBy === undefined ? `${status}` : `${status} (${decidedBy})`],
@@ -142,8 +142,8 @@ export function valueEntry(
     verdict: isValid ? 'valid' : 'invalid',
     reason: fault ?? reason,
     advice: [],
-    what: content.messages[0]?.what ?? fault ?? reason,
-    who: whoOf(content) ?? file,
+    title: content.messages[0]?.title ?? fault ?? reason,
+    subtitle: subtitleOf(content) ?? file,
     facts: [
       ['file', file],
       ['line', wholeNumber(line)],

@@ -31,7 +31,7 @@ const ROWS: readonly Row[] = [
   ['occurred', '', ['date_occurred']],
   ['started', '', ['date_started']],
   ['last seen', '', ['date_last_updated']],
-  ['what', '', ['humanized_description', 'humanized_title']],
+  ['description', '', ['humanized_description', 'humanized_title']],
   ['url', '', ['event_url', 'url']],
 ];
 

@@ -11,7 +11,7 @@ import { defineCommand, flag, option } from '../command.ts';
 import { describeError, environmentError, usageError } from '../errors.ts';
 import { requestEntry } from '../inspector/entries.ts';
 import { Inspector } from '../inspector.ts';
-import { readSecrets, SECRETS_OPTIONS, wordsOfFirstSecret } from '../secrets.ts';
+import { firstSecretArguments, readSecrets, SECRETS_OPTIONS } from '../secrets.ts';
 import { jsonLine, paint, printable, type Terminal } from '../terminal.ts';
 import { durationOf, integerOf } from '../values.ts';
 import { deliveryJson, deliveryText } from './delivery-text.ts';
@@ -89,8 +89,8 @@ export async function openServer(
   return `http://${name}:${(server.address() as AddressInfo).port}/`;
 }
 
-const shellWord = (word: string): string =>
-  /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+const quoteForShell = (arg: string): string =>
+  /^[\w./:@%+=,-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`;
 
 interface Listening {
   readonly host: string;
@@ -98,7 +98,7 @@ interface Listening {
   readonly settings: Pick<ListenerOptions, 'statuses' | 'delayMs' | 'forwardTo'>;
   readonly secrets: readonly string[];
   /** The options that name a secret, for the printed command. */
-  readonly secretWords: readonly string[];
+  readonly secretArguments: readonly string[];
   /** Number of requests after which it ends; 0 for no end. */
   readonly count: number;
   readonly isJson: boolean;
@@ -106,11 +106,11 @@ interface Listening {
   readonly hasPage: boolean;
 }
 
-function hintOf(url: string, { secretWords }: Listening, { environment }: Terminal): string {
+function hintOf(url: string, { secretArguments }: Listening, { environment }: Terminal): string {
   // npx finds the program where a shell does not.
   const program = environment['npm_command'] === 'exec' ? 'npx security-events' : 'security-events';
-  const words = [url, ...secretWords].map(shellWord).join(' ');
-  return `Send a test message from another terminal:\n  ${program} test ${words}`;
+  const args = [url, ...secretArguments].map(quoteForShell).join(' ');
+  return `Send a test message from another terminal:\n  ${program} test ${args}`;
 }
 
 async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> {
@@ -230,11 +230,11 @@ const command = defineCommand({
       hasPage: options.ui === true,
     };
     const secrets = await readSecrets(options, terminal);
-    const secretWords = wordsOfFirstSecret(options);
-    if (secrets.length > 0) return listen({ ...listening, secrets, secretWords }, terminal);
+    const secretArguments = firstSecretArguments(options);
+    if (secrets.length > 0) return listen({ ...listening, secrets, secretArguments }, terminal);
     return withTemporarySecret(terminal, (secret, secretFile) => {
-      const words = ['--secret-file', secretFile];
-      return listen({ ...listening, secrets: [secret], secretWords: words }, terminal);
+      const secretArguments = ['--secret-file', secretFile];
+      return listen({ ...listening, secrets: [secret], secretArguments }, terminal);
     });
   },
 });

@@ -132,7 +132,7 @@ const send = defineCommand({
     '# Send again what `listen --json` has received',
     `jq -c 'select(.event == "message").message' seen.ndjson | security-events send http://127.0.0.1:8080/`,
   ],
-  async run({ options, words: [url = '', file], terminal }) {
+  async run({ options, positionals: [url = '', file], terminal }) {
     const { retries, undelivered: path, json, network = 'allow-private' } = options;
     const rules: InputRules = {
       format: formatOf(options.format),

@@ -94,7 +94,7 @@ export function settingsCommand<const T extends OptionTable>({
     options: { ...table, ...JSON_OPTION },
     notes,
     examples: examples.map((line) => `security-events settings ${line}`),
-    async run({ options, words: [file = ''], terminal }) {
+    async run({ options, positionals: [file = ''], terminal }) {
       try {
         // A misspelt name must not look like a file without applications.
         if (!creates) await access(file);

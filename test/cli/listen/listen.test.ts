@@ -68,7 +68,7 @@ describe('listen', () => {
         '    event        injection / sql_injection',
         '    event id     event-1',
         '    occurred     2026-11-21T10:00:00.000+00:00',
-        '    what         SQL injection from 203.0.113.9',
+        '    description  SQL injection from 203.0.113.9',
         '    url          https://dashboard.example/events/event-1',
         '    addresses    203.0.113.9',
         '    sent         2026-11-21T10:00:00.000+00:00 (2 s ago), first attempt',

@@ -58,7 +58,7 @@ describe('the rows of a message', () => {
       application: 'shop-1, shop, production',
       genre: 'http_scan',
       started: SENT,
-      what: 'Security scan',
+      description: 'Security scan',
       url: 'https://dashboard.example/incidents/incident-1',
     });
   });
@@ -88,7 +88,7 @@ describe('the rows of a message', () => {
 
   it('cut long values', () => {
     const message = sampleMessage('test', { message: { humanized_description: 'x'.repeat(301) } });
-    expect(rowsOf(message)['what']).toBe(`${'x'.repeat(300)}…`);
+    expect(rowsOf(message)['description']).toBe(`${'x'.repeat(300)}…`);
   });
 
   it('name keys that the contract does not know', () => {

@@ -6,8 +6,10 @@
 const ROW_HEIGHT = 64;
 const MAX_ENTRIES = 10_000;
 const MAX_CHARACTERS = 64 * 2 ** 20;
-/** A browser takes seconds to lay out more. */
+/** Browsers need seconds to lay out more. */
 const MAX_SHOWN_CHARACTERS = 100_000;
+const SEARCHED = /** @type {const} */ (['label', 'source', 'reason', 'title', 'subtitle', 'body']);
+const MAX_CHOICES = 200;
 const SIGNS = { verified: '✓', valid: '✓', invalid: '!', refused: '✕' };
 
 const element = (/** @type {string} */ id) => document.getElementById(id) ?? document.body;
@@ -16,7 +18,7 @@ const [list, rows, detail] = [element('list'), element('rows'), element('detail'
 
 /** @type {Entry[]} Oldest first. */
 let entries = [];
-/** @type {Entry[]} What passes the filters, newest first. */
+/** @type {Entry[]} Entries that pass the filters, newest first. */
 let visible = [];
 /** @type {Entry[]} Received, but not shown yet: until the next frame, or while the page is paused. */
 let arrived = [];
@@ -25,7 +27,7 @@ let selected;
 /** Whether the newest entry is selected as it arrives. */
 let isFollowing = true;
 let isPaused = false;
-/** @type {number | undefined} All that arrives before the next frame is shown together. */
+/** @type {number | undefined} The next frame, which shows all entries that arrive until then. */
 let frame;
 let characters = 0;
 let hint = '';
@@ -55,11 +57,11 @@ function filterEntries() {
   const filters = ['verdict', 'type', 'application', 'text'].map((id) => field(id).value);
   const [verdict = '', type = '', application = '', text = ''] = filters;
   const has = (/** @type {string} */ value) => value.toLowerCase().includes(text.toLowerCase());
-  const passes = (/** @type {Entry} */ { messages, label, source, reason, what, who, ...entry }) =>
+  const passes = (/** @type {Entry} */ { messages, ...entry }) =>
     (verdict === '' || entry.verdict === verdict) &&
     (type === '' || messages.some((message) => message.type === type)) &&
     (application === '' || messages.some((message) => message.application === application)) &&
-    (text === '' || [label, source, reason, what, who, entry.body].some(has));
+    (text === '' || SEARCHED.some((name) => has(entry[name])));
   visible = entries.filter(passes).toReversed();
   rows.style.height = `${visible.length * ROW_HEIGHT}px`;
   if (isFollowing) select(visible[0]);
@@ -70,7 +72,7 @@ function filterEntries() {
 function addChoices(id, { messages }) {
   const known = [...field(id).options].map(({ value }) => value);
   const found = messages.map((message) => message[id] ?? '').filter((it) => !known.includes(it));
-  if (known.length < 200) field(id).append(...texts('option', [...new Set(found)]));
+  if (known.length < MAX_CHOICES) field(id).append(...texts('option', [...new Set(found)]));
 }
 
 function showArrived() {
@@ -88,11 +90,11 @@ function showArrived() {
     characters -= entries.shift()?.body.length ?? 0;
   }
   filterEntries();
-  // Rows that are being read stay where they are.
+  // The rows on the screen do not move.
   const above = newest === undefined ? 0 : visible.indexOf(newest);
   if (list.scrollTop > 0 && above > 0) list.scrollTop += above * ROW_HEIGHT;
   const last = added.at(-1);
-  if (last) element('news').textContent = `New: ${last.reason}, ${last.what}`;
+  if (last) element('news').textContent = `New: ${last.reason}, ${last.title}`;
 }
 
 /** Makes only the rows that can be seen. */
@@ -108,7 +110,7 @@ function renderList() {
 
 /** @param {Entry} entry @param {number} index */
 function rowOf(entry, index) {
-  const { verdict, what, who, attempt = 1, receivedAt, status, sequence, label } = entry;
+  const { verdict, title, subtitle, attempt = 1, receivedAt, status, sequence, label } = entry;
   const properties = {
     id: `row-${sequence}`,
     role: 'option',
@@ -117,13 +119,14 @@ function rowOf(entry, index) {
     ariaSetSize: String(visible.length),
     onclick: () => choose(entry),
   };
+  const badge = attempt > 1 && make('span.badge', {}, `attempt ${attempt}`);
   const row = make(
     'div',
     properties,
     make('span.sign', { role: 'img', ariaLabel: verdict }, SIGNS[verdict]),
-    make('span', {}, make('b', {}, what)),
+    make('span', {}, make('b', {}, title)),
     make('span.label', {}, make('b', {}, String(status ?? '')), ` ${label}`),
-    make('span.who', {}, who, attempt > 1 && make('span.badge', {}, `attempt ${attempt}`)),
+    make('span.subtitle', {}, subtitle, badge),
     make('span.label', {}, timeText(receivedAt, { timeStyle: 'medium' })),
   );
   row.dataset['verdict'] = verdict;
@@ -131,7 +134,7 @@ function rowOf(entry, index) {
   return row;
 }
 
-/** Selects what a person chose. @param {Entry | undefined} entry */
+/** Selects an entry by hand. @param {Entry | undefined} entry */
 function choose(entry) {
   isFollowing = entry === visible[0];
   document.body.classList.add('shows-detail');
@@ -144,7 +147,7 @@ function select(entry) {
   if (entry !== undefined && entry === selected) return;
   selected = entry;
   detail.replaceChildren(...(entry === undefined ? [] : detailOf(entry)));
-  element('hint').textContent = entries.length > 0 ? 'Nothing passes the filters.' : hint;
+  element('hint').textContent = entries.length > 0 ? 'No entry passes the filters.' : hint;
   element('selected').scrollTop = 0;
 }
 
@@ -175,7 +178,7 @@ function summaryOf(/** @type {Entry} */ entry) {
   };
   const decode = encoding === 'text' ? '' : 'base64 --decode | ';
   const data = body.replaceAll("'", `'\\''`);
-  // Not an argument of curl, which may be 128 KiB long.
+  // Piped to curl, since an argument has at most 128 KiB.
   const command = `printf '%s' '${data}' | ${decode}${curl} \\\n  --data-binary @-`;
   const summary = make(
     'div.summary',
@@ -193,11 +196,11 @@ function summaryOf(/** @type {Entry} */ entry) {
 }
 
 /** @param {Entry['messages'][number]} message @param {boolean} open */
-function cardOf({ what, route, badges, when, rows: pairs }, open) {
+function cardOf({ title, route, badges, when, rows: pairs }, open) {
   const heading = make(
     'summary',
     {},
-    make('h3', {}, what),
+    make('h3', {}, title),
     make('time', {}, timeText(when)),
     make('span.route', {}, ...texts('span', route)),
     make('span', {}, ...texts('span.badge', badges)),
@@ -213,16 +216,11 @@ const section = (title, open, ...content) =>
   make('details', { open }, make('summary', {}, make('h3', {}, title)), ...content);
 
 function faultsOf(/** @type {Entry} */ { faults, moreFaults }) {
-  const head = texts('th', ['Path', 'Expected', 'Found']);
+  const head = make('tr', {}, ...texts('th', ['Path', 'Expected', 'Found']));
   const body = faults.map(({ path, expected, found }) =>
     make('tr', {}, ...texts('td', [path, expected, found])),
   );
-  const table = make(
-    'table',
-    {},
-    make('thead', {}, make('tr', {}, ...head)),
-    make('tbody', {}, ...body),
-  );
+  const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...body));
   const note = moreFaults > 0 && make('p.advice', {}, `The first ${faults.length} are shown.`);
   return section(counted(faults.length + moreFaults, 'contract fault'), true, table, note);
 }
