@@ -96,7 +96,7 @@ export async function bundlePackage(root, outdir, groups) {
     plugins: [moduleGroups(root, groups)],
     // Otherwise source maps would contain the real path of a linked node_modules.
     preserveSymlinks: true,
-    // Must have the depth of the entries' folders: see src/cli/package-file.ts.
+    // As deep as the folders of the entries: src/cli finds files of the package by relative paths.
     chunkNames: 'joined/[name]-[hash]',
     sourcemap: true,
     logLevel: 'warning',

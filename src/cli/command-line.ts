@@ -22,7 +22,7 @@ export type Commands = Readonly<Record<string, Command>>;
 
 const signature = async (): Promise<Commands> => (await import('./signature.ts')).commands;
 
-/** By first word, in the order of help. A quick command does not load the modules of others. */
+/** Loaders of the commands, by first word, in the order of help. Only the needed module is loaded. */
 const MODULES: Readonly<Record<string, () => Promise<Commands>>> = {
   listen: async () => (await import('./listen/listen.ts')).commands,
   view: async () => (await import('./view.ts')).commands,
@@ -45,7 +45,7 @@ export async function loadCommands(): Promise<Commands> {
 const rowsOf = (commands: Commands) =>
   Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
 
-// The build bundles this module into another file, as many directories below the package.
+// Also correct in the bundle, whose files are as deep below the package as this one.
 const MANIFEST = new URL('../../package.json', import.meta.url);
 
 async function version(): Promise<string> {
@@ -76,7 +76,7 @@ async function programHelp(columns: number): Promise<string> {
 
 const isHelp = (word: string | undefined): boolean => word === '--help' || word === '-h';
 
-/** The word is shortened, since a secret may be given by mistake. `group` is empty, or ends with a space. */
+/** Shortens the word, which may be a secret given by mistake. `group` is empty, or ends with a space. */
 function unknownCommand(group: string, word: string, known: readonly string[]): CommandError {
   const near = closestName(word, known);
   return usageError(
@@ -132,7 +132,7 @@ export async function runCommandLine(
     const end = endReasonOf(signal);
     if (end === 'output-closed') return 0;
     if (end === 'interrupted') return 130;
-    // What the command was reading ends with an error of its own, which is not the cause.
+    // If the output failed, the command's error is only a consequence.
     const { exitCode, message, hint } = describeError(
       end === 'output-failed' ? signal.reason : error,
     );

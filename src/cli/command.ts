@@ -57,9 +57,9 @@ export interface Command<T extends OptionTable = OptionTable> {
   readonly run: (call: CommandCall<T>) => Promise<0 | 1>;
 }
 
-/** Types the options that `run` receives by the command's table. */
+/** Defines a command. Its option table gives the options of `run` their types. */
 export function defineCommand<const T extends OptionTable>(command: Command<T>): Command {
-  // Sound: a command only runs with options that `readArguments` read by this table.
+  // Safe: a command only runs with options that `readArguments` read with its table.
   return command as unknown as Command;
 }
 

@@ -1,4 +1,4 @@
-/** How a command fails: exit codes, and the message on standard error. */
+/** Exit codes, and the errors and messages of a command that fails. */
 import { getSystemErrorMap } from 'node:util';
 import { SecurityEventError, type SecurityEventErrorCode } from '../index.ts';
 import { CommandEnded, printable } from './terminal.ts';
@@ -49,7 +49,7 @@ interface SystemError extends Error {
 const isSystemError = (error: unknown): error is SystemError =>
   error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 
-/** Adds the path to an error of Node's that has none, as when a directory is read. */
+/** Adds the path to a system error without one, such as that of reading a directory. */
 export const withPath = (path: string, error: unknown): unknown =>
   isSystemError(error) && error.path === undefined ? Object.assign(error, { path }) : error;
 
@@ -64,7 +64,7 @@ export function describeError(error: unknown): ErrorReport {
   return { exitCode, message: safe(message), hint: hint && safe(hint) };
 }
 
-/** Instead of the library's hints, which name its options and the properties of its errors. */
+/** Replaces hints of the library that do not fit a command, since they name options of the API. */
 const HINTS: Readonly<Partial<Record<SecurityEventErrorCode, string>>> = {
   ERR_ADDRESS_REFUSED: 'Use --network allow-private to reach private addresses.',
   ERR_PEER_MISSING: 'Install the package that the message names.',

@@ -30,7 +30,7 @@ export async function* openInput(
   }
 }
 
-/** Far more than a request body; a wrong file must not fill the memory. */
+/** Much more than a request body may have, but a wrong file must not fill the memory. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /** @throws CommandError with exit code 2 if the body exceeds 16 MiB. */
@@ -56,21 +56,21 @@ export type JsonItem =
 /** A chunk that marks a pause: the end of a file that may still grow. */
 export const PAUSE = Buffer.alloc(0);
 
-/** A first line that cannot stand alone: an array that stays open, or a value that continues. */
+/** Matches a first line that is not a whole value: an open array, or a value that continues. */
 const CONTINUES = /^\s*\[|[[{,:]\s*$/;
 
 /** Collects bytes until they are a value: a line, or a document over several lines. */
 class JsonReader {
-  #held: Buffer[] = [];
-  #heldBytes = 0;
-  /** The line at which the held bytes start, from 1. */
+  #buffered: Buffer[] = [];
+  #bufferedBytes = 0;
+  /** The line at which the buffered bytes start, from 1. */
   #line = 1;
-  /** Whether a document may start here: nothing was read before. */
+  /** Whether a document may start here: no value was read before. */
   #isStart = true;
   #isDocument = false;
 
   get isTooLong(): boolean {
-    return this.#heldBytes > MAX_JSON_BYTES;
+    return this.#bufferedBytes > MAX_JSON_BYTES;
   }
 
   /** Whether a document exceeds the limit. Only the end of the input ends a document, so reading stops. */
@@ -85,47 +85,48 @@ class JsonReader {
     for (let end = 0; !this.#isDocument; from = end + 1) {
       end = chunk.indexOf(LINE_FEED, from);
       if (end === -1) break;
-      this.#hold(chunk.subarray(from, end));
+      this.#append(chunk.subarray(from, end));
       const item = this.#parse();
       this.#isDocument = this.#isStart && item !== undefined && isContinued(item);
-      if (this.#isDocument) this.#hold(chunk.subarray(end, end + 1));
+      if (this.#isDocument) this.#append(chunk.subarray(end, end + 1));
       else {
         if (item !== undefined) items.push(item);
         this.#isStart &&= item === undefined;
-        this.#release(1);
+        this.#clear(1);
       }
     }
-    this.#hold(chunk.subarray(from));
+    this.#append(chunk.subarray(from));
     return items;
   }
 
-  /** Returns the value in the held bytes, at the end of the input or at a pause. */
+  /** Returns the value in the buffered bytes, at the end of the input or at a pause. */
   rest(at: 'end' | 'pause'): JsonItem[] {
     const item = this.#parse();
     if (item === undefined) return [];
     const isCutOff = 'fault' in item && at === 'pause';
-    // Half a value at the start of a file is a fault; after other lines it is still being written.
+    // At a pause, an incomplete value after other lines is still being written. The first one of a file is
+    // reported: the file may never grow.
     const items = isCutOff && !this.#isStart ? [] : [item];
     this.#isStart = this.#isDocument && !isCutOff;
-    if (!isCutOff) this.#release(item.text.split('\n').length - 1);
+    if (!isCutOff) this.#clear(item.text.split('\n').length - 1);
     return items;
   }
 
-  #hold(bytes: Buffer): void {
-    this.#heldBytes += bytes.length;
-    if (this.isTooLong) this.#held = [];
-    else this.#held.push(bytes);
+  #append(bytes: Buffer): void {
+    this.#bufferedBytes += bytes.length;
+    if (this.isTooLong) this.#buffered = [];
+    else this.#buffered.push(bytes);
   }
 
-  #release(lines: number): void {
-    this.#held = [];
-    this.#heldBytes = 0;
+  #clear(lines: number): void {
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
     this.#line += lines;
     this.#isDocument = false;
   }
 
   #parse(): JsonItem | undefined {
-    if (!this.isTooLong) return parse(Buffer.concat(this.#held), this.#line);
+    if (!this.isTooLong) return parse(Buffer.concat(this.#buffered), this.#line);
     const fault = 'exceeds 64 MiB: write one value per line (NDJSON)';
     return { line: this.#line, fault, text: '' };
   }

@@ -1,4 +1,4 @@
-/** Serves the inspector's page and the stream of what it shows, on loopback only. */
+/** Serves the inspector's page and the stream of its entries, on loopback only. */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { generateSecret, sign, verify } from '../index.ts';
@@ -16,7 +16,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 export interface PageHeading {
   /** The URL of the webhook endpoint, or the name of the file. */
   readonly source: string;
-  /** What to do while there is nothing to see. */
+  /** Shown while there are no entries. */
   readonly hint: string;
 }
 
@@ -28,14 +28,14 @@ export interface InspectorOptions {
   readonly forwarding?: Forwarding | undefined;
 }
 
-type Resendable = Pick<Delivery, 'headers' | 'body'>;
+type SignedRequest = Pick<Delivery, 'headers' | 'body'>;
 
-interface Kept {
+interface KeptEntry {
   readonly sequence: number;
   /** The entry as JSON. */
   readonly json: Buffer;
   /** The request, if it can be sent again. */
-  readonly request: Resendable | undefined;
+  readonly request: SignedRequest | undefined;
 }
 
 const FILES = new Map([
@@ -62,7 +62,7 @@ const LOOPBACK = /^(?:::1|(?:::ffff:)?127(?:\.\d+){3})$/;
 /** Headers of proxies and tunnels, which reach this machine over loopback. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-/** A page of another site has another Host, even if its name leads to this machine (DNS rebinding). */
+/** Another site's page sends another Host, even if its name resolves to this machine (DNS rebinding). */
 function isLocal({ socket, headers }: IncomingMessage): boolean {
   const { remoteAddress = '', localPort } = socket;
   // Browsers leave out the default port.
@@ -79,7 +79,7 @@ const MIN_SECRET_LENGTH = 8;
 const NO_CURL =
   'The body contains the secret, which is hidden here. So the request cannot be copied as curl.';
 
-/** Hides secrets that a sender wrote into a request. Ignores short ones, which could hide half a body. */
+/** Hides secrets in requests. Ignores short ones, which could hide half a body. */
 class SecretFilter {
   readonly #secrets: readonly string[];
 
@@ -97,7 +97,7 @@ class SecretFilter {
     return this.#secrets.reduce((safe, secret) => safe.replaceAll(secret, '(secret)'), text);
   }
 
-  /** Removes the curl command if the body has secrets: without them its signature would not match. */
+  /** Removes the curl command if the body contains a secret: the signature of a hidden one does not match. */
   withoutCurl(entry: Entry): Entry {
     const isText = entry.encoding === 'text';
     const text = isText ? entry.body : Buffer.from(entry.body, 'base64').toString('latin1');
@@ -108,13 +108,13 @@ class SecretFilter {
   }
 }
 
-// The build bundles this module into another file, as many directories below the package.
+// Also correct in the bundle, whose files are as deep below the package as this one.
 const pageFile = (name: string): Buffer =>
   readFileSync(new URL(`../../src/cli/inspector/page/${name}`, import.meta.url));
 
 /** An open page. */
 interface Page {
-  /** Sends what is kept and was not sent yet, as far as the page reads. */
+  /** Sends the kept entries that the page lacks, until its connection is full. */
   readonly pump: () => void;
   readonly clear: () => void;
 }
@@ -125,7 +125,7 @@ export class Inspector {
   readonly #filter: SecretFilter;
   readonly #pages = new Set<Page>();
   #heading: PageHeading = { source: '', hint: '' };
-  #kept: Kept[] = [];
+  #kept: KeptEntry[] = [];
   #keptBytes = 0;
   #sequence = 0;
 
@@ -134,8 +134,8 @@ export class Inspector {
     this.#filter = new SecretFilter(options.secrets);
   }
 
-  /** Returns the address of the page. The token in it is the key to all that it shows. */
-  urlAt(serverUrl: string, heading: PageHeading): string {
+  /** Sets the heading, and returns the page's address. Its token gives access to all entries. */
+  publishAt(serverUrl: string, heading: PageHeading): string {
     this.#heading = heading;
     return new URL(`/_inspector/${this.#token}/`, serverUrl).href;
   }
@@ -151,7 +151,7 @@ export class Inspector {
       { ...this.#filter.withoutCurl(entry), sequence: this.#sequence, isResendable },
       (_, value: unknown) => (typeof value === 'string' ? this.#filter.hide(value) : value),
     );
-    const kept: Kept = {
+    const kept: KeptEntry = {
       sequence: this.#sequence,
       json: Buffer.from(json),
       request: isResendable ? { headers: delivery.headers, body: delivery.body } : undefined,
@@ -219,7 +219,7 @@ export class Inspector {
     answer(response, 200, `${forwarding.to.host}: ${text}.`);
   }
 
-  /** Sends events in order. Each page reads at its own pace from what is kept, so nothing piles up. */
+  /** Sends the kept entries in order. Each page reads at its own pace, so nothing piles up in memory. */
   #stream(lastSequence: number, response: ServerResponse): void {
     let sent = Number.isSafeInteger(lastSequence) ? lastSequence : 0;
     response.setHeader('content-type', 'text/event-stream');
@@ -243,7 +243,7 @@ export class Inspector {
   }
 }
 
-const bytesOf = ({ json, request }: Kept): number => json.length + (request?.body.length ?? 0);
+const bytesOf = ({ json, request }: KeptEntry): number => json.length + (request?.body.length ?? 0);
 
 function answer(response: ServerResponse, status: number, text: string): void {
   response.statusCode = status;

@@ -6,6 +6,6 @@ import { endReasonOf } from './terminal.ts';
 const terminal = processTerminal(process);
 process.exitCode = await runCommandLine(process.argv.slice(2), terminal);
 terminal.release();
-// Only after an interruption: exiting would cut off what is still being written to a pipe. After an
-// interruption a connection that does not answer would keep the process alive.
+// After an interruption, a connection that does not answer would keep the process alive. Otherwise the
+// process ends by itself: exiting would cut off output that is still being written to a pipe.
 if (endReasonOf(terminal.signal) === 'interrupted') process.exit();

@@ -17,8 +17,8 @@ export interface ProcessTerminal extends Terminal {
   release(): void;
 }
 
-/** The reader has left: `head`, or a program at the other end of a socket. */
-const CLOSED: ReadonlySet<unknown> = new Set([
+/** Error codes of an output whose reader has left, such as `head` or the other end of a socket. */
+const READER_LEFT: ReadonlySet<unknown> = new Set([
   'EPIPE',
   'EOF',
   'ECONNRESET',
@@ -26,8 +26,8 @@ const CLOSED: ReadonlySet<unknown> = new Set([
   'ERR_STREAM_WRITE_AFTER_END',
 ]);
 
-const endBy = (error: NodeJS.ErrnoException): CommandEnded =>
-  CLOSED.has(error.code)
+const outputEnd = (error: NodeJS.ErrnoException): CommandEnded =>
+  READER_LEFT.has(error.code)
     ? new CommandEnded('output-closed')
     : new CommandEnded('output-failed', error);
 
@@ -37,7 +37,7 @@ function outputOf(
   onError: (error: Error) => void,
 ): TerminalOutput {
   stream.on('error', onError);
-  // Contrary to their types, streams that are not terminals have neither of these properties.
+  // Contrary to the types, other streams than terminals have neither `isTTY` nor `columns`.
   const isTerminal = Boolean(stream.isTTY);
   return {
     isTerminal,
@@ -75,7 +75,7 @@ export function processTerminal(host: Host): ProcessTerminal {
   const ending = new AbortController();
   const stopListening = listenForSignals(host, () => ending.abort(new CommandEnded('interrupted')));
   let isInputUsed = false;
-  // An input that sends nothing would keep the command waiting.
+  // Otherwise the command would wait for input.
   ending.signal.addEventListener('abort', () => {
     if (isInputUsed) stdin.destroy(ending.signal.reason as CommandEnded);
   });
@@ -87,7 +87,7 @@ export function processTerminal(host: Host): ProcessTerminal {
         return stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
       },
     },
-    output: outputOf(stdout, env, (error) => ending.abort(endBy(error))),
+    output: outputOf(stdout, env, (error) => ending.abort(outputEnd(error))),
     // A closed standard error is no reason to stop.
     errors: outputOf(stderr, env, () => undefined),
     environment: env,

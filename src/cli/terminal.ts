@@ -1,4 +1,4 @@
-/** The terminal as commands see it, and what keeps output safe to print. Tests pass a fake one. */
+/** The interface of a terminal (tests pass a fake one), and functions that make text safe to print. */
 import { styleText } from 'node:util';
 import type { Clock } from '../runtime/clock.ts';
 

@@ -1,4 +1,4 @@
-/** `view`: the inspector's page over a file, which it follows as it grows. */
+/** `view`: shows a file, which may grow, on the inspector's page. */
 import { once } from 'node:events';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import http from 'node:http';
@@ -11,13 +11,13 @@ import { openServer } from './listen/listen.ts';
 import type { Terminal } from './terminal.ts';
 import { integerOf } from './values.ts';
 
-/** How often a file is looked at. Notifications of file systems miss changes on network drives. */
+/** Interval of checks for changes. Notifications of file systems miss those on network drives. */
 const POLL_MS = 250;
 const CHUNK_BYTES = 65_536;
 
 type Following = Pick<Terminal, 'signal' | 'clock'>;
 
-/** Yields a file and what is added to it. Ends when it is replaced or cut, or when the signal aborts. */
+/** Yields the file as it grows. Ends when the file is replaced or truncated, or the signal aborts. */
 async function* growingFile(
   path: string,
   file: FileHandle,
@@ -35,7 +35,7 @@ async function* growingFile(
       isGrowing = bytesRead > 0;
       if (isGrowing) continue;
       await clock.sleep(POLL_MS, signal);
-      // It is missing for an instant while it is replaced.
+      // A file that is being replaced is missing for an instant.
       const found = await stat(path).catch(() => ({ ino, size: position }));
       if (found.ino !== ino || found.size < position) return;
     }
@@ -44,7 +44,7 @@ async function* growingFile(
   }
 }
 
-/** Opens the file that replaced the last one, which may have been moved away again. */
+/** Waits until there is a file again, and opens it. Returns undefined when the signal aborts. */
 async function openReplacement(
   path: string,
   { signal, clock }: Following,
@@ -91,7 +91,10 @@ const command = defineCommand({
     const url = await openServer(server, { host: '127.0.0.1', port });
     try {
       let file = name === path ? await open(path) : undefined;
-      const page = inspector.urlAt(url, { source: name, hint: 'There are no JSON values yet.' });
+      const page = inspector.publishAt(url, {
+        source: name,
+        hint: 'There are no JSON values yet.',
+      });
       await output.write(`Inspect ${name} at ${page}\n`);
       if (name === path) {
         while (file !== undefined) {
@@ -101,7 +104,7 @@ const command = defineCommand({
         }
       } else {
         await show(openInput('-', terminal));
-        // The page stays when the input ends.
+        // The page stays open when the input ends.
         if (!signal.aborted) await once(signal, 'abort');
       }
     } catch (error) {

@@ -19,7 +19,7 @@ export async function serve(): Promise<{ readonly inspector: Inspector; readonly
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
-  const url = inspector.urlAt(`http://127.0.0.1:${port}/`, { source: 'test', hint: 'none' });
+  const url = inspector.publishAt(`http://127.0.0.1:${port}/`, { source: 'test', hint: 'none' });
   return { inspector, url };
 }
 

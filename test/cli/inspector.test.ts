@@ -162,7 +162,7 @@ describe('the page', () => {
     ['127.0.0.1', 80, '127.0.0.1:81', 404],
   ])('is served to %s on port %i as %s: %i', (remoteAddress, localPort, host, expected) => {
     const inspector = new Inspector({ clock: systemClock, secrets: [] });
-    const { pathname: url } = new URL(inspector.urlAt('http://x/', { source: '', hint: '' }));
+    const { pathname: url } = new URL(inspector.publishAt('http://x/', { source: '', hint: '' }));
     const response = { statusCode: 200, setHeader: () => undefined, end: () => undefined };
     const socket = { remoteAddress, localPort };
     const request = { url, method: 'GET', headers: { host }, socket, resume: () => undefined };
@@ -339,7 +339,7 @@ describe('the stream', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { readonly port: number };
-    const page = inspector.urlAt(`http://127.0.0.1:${port}/`, { source: '', hint: '' });
+    const page = inspector.publishAt(`http://127.0.0.1:${port}/`, { source: '', hint: '' });
     const entry = valueEntry({ file: 'f', line: 1, value: [sampleMessage()], text: '[]' }, 0);
     for (let at = 0; at < count; at += 1) inspector.add({ ...entry, body: 'x'.repeat(length) });
     const shown = await stream(page).entries(kept);

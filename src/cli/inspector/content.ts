@@ -1,7 +1,7 @@
 /** The content of the inspector's page: messages and log records. */
 import { contract } from '../../contract/index.ts';
 import { type ParsedBody, parseBody, type ReceivedMessage } from '../../receiver/index.ts';
-import { type MessageRow, messageRows, shown, valueAt } from '../listen/delivery-text.ts';
+import { type MessageRow, messageRows, shownValue, valueAt } from '../listen/delivery-text.ts';
 import { printable } from '../terminal.ts';
 import { counted } from '../values.ts';
 
@@ -11,7 +11,7 @@ interface Fault {
   readonly found: string;
 }
 
-/** A message or a log record, as people read it. */
+/** A message or a log record, for people. */
 interface ShownMessage {
   readonly type: string;
   readonly application: string | undefined;
@@ -20,18 +20,18 @@ interface ShownMessage {
   readonly route: readonly string[];
   readonly badges: readonly string[];
   readonly when: string;
-  /** The facts that the heading does not have. */
+  /** The facts that are not in the heading. */
   readonly rows: readonly MessageRow[];
 }
 
 export interface Content {
-  /** From 1: the highest of its messages. Only messages of format 2 say it. */
+  /** The highest attempt number of its messages, from 1. Undefined without messages of format 2. */
   readonly attempt?: number | undefined;
   readonly messages: readonly ShownMessage[];
-  /** Number of messages that are only in the body. */
+  /** Number of messages beyond those in `messages`. */
   readonly moreMessages: number;
   readonly faults: readonly Fault[];
-  /** Number of faults that are not in the list. */
+  /** Number of faults beyond those in `faults`. */
   readonly moreFaults: number;
 }
 
@@ -39,10 +39,10 @@ const MAX_MESSAGES = 100;
 const MAX_FAULTS = 200;
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
-/** Splits the contract's wording, `expected …, found …`. */
+/** Splits a message of the contract: `expected …, found …`. */
 function faultOf({ path, message }: Issue): Fault {
   const [, expected = message, found = ''] = /^expected (.*), found (.*)$/s.exec(message) ?? [];
-  const where = shown(path.map(String).join('.')) ?? 'the whole value';
+  const where = shownValue(path.map(String).join('.')) ?? 'the whole value';
   return { path: where, expected: printable(expected), found: printable(found) };
 }
 
@@ -96,10 +96,10 @@ export function contentOf(
   const messages = parsed.messages.slice(0, MAX_MESSAGES).map((found: ReceivedMessage) => {
     const { format, id } = found;
     const type = format === 2 ? found.message.message_type : found.message.svc_payload_type;
-    const rows: MessageRow[] = [...messageRows(found, now), ['id', shown(id) ?? 'none']];
+    const rows: MessageRow[] = [...messageRows(found, now), ['id', shownValue(id) ?? 'none']];
     const isRepeated = id !== null && repeated?.has(id) === true;
     const badges = [...(format === 1 ? ['format 1'] : []), ...(isRepeated ? ['repeated'] : [])];
-    return shownMessage(shown(type) ?? '""', rows, badges);
+    return shownMessage(shownValue(type) ?? '""', rows, badges);
   });
   return {
     attempt: counts.length === 0 ? undefined : Math.max(...counts) + 1,
@@ -109,7 +109,7 @@ export function contentOf(
   };
 }
 
-/** The second line of a row: whose messages they are, or what is wrong. */
+/** Returns the second line of a row: the application and the kind of its messages, or the first fault. */
 export function subtitleOf({
   messages,
   moreMessages,
@@ -118,11 +118,11 @@ export function subtitleOf({
   const [first] = messages;
   if (first === undefined) return fault && `${fault.path}: expected ${fault.expected}`;
   const count = messages.length + moreMessages;
-  const what = count > 1 ? counted(count, 'message') : first.type;
-  return first.application === undefined ? what : `${first.application} · ${what}`;
+  const kind = count > 1 ? counted(count, 'message') : first.type;
+  return first.application === undefined ? kind : `${first.application} · ${kind}`;
 }
 
-/** Reads unverified bodies, too: a developer wants to see what came. The page says so. */
+/** Parses any body, also unverified ones, which the page marks. Returns nothing for an unreadable one. */
 export function readLeniently(body: Uint8Array): ParsedBody {
   try {
     return parseBody(body);
@@ -153,9 +153,9 @@ const RECORD_ROWS: readonly (readonly [label: string, separator: string, ...path
 
 function recordContent(value: object): Content {
   const issues = LogLine.safeParse(value).error?.issues ?? [];
-  const type = (shown(valueAt(value, 'event_name')) ?? '""').replace(/^svc\.ev0\./, '');
+  const type = (shownValue(valueAt(value, 'event_name')) ?? '""').replace(/^svc\.ev0\./, '');
   const rows = RECORD_ROWS.map(([label, separator, ...paths]): MessageRow => {
-    return [label, paths.flatMap((path) => shown(valueAt(value, path)) ?? []).join(separator)];
+    return [label, paths.flatMap((path) => shownValue(valueAt(value, path)) ?? []).join(separator)];
   }).filter(([, text]) => text !== '');
   return { messages: [shownMessage(type, rows, [])], moreMessages: 0, ...faultsOf(issues) };
 }

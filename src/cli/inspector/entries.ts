@@ -1,4 +1,4 @@
-/** Turns a received request, or a value of a file, into what the inspector's page shows. */
+/** Turns a received request, or a value of a file, into an entry of the inspector's page. */
 import { isUtf8 } from 'node:buffer';
 import { ADVICE, type MessageRow, valueAt } from '../listen/delivery-text.ts';
 import type { Delivery } from '../listen/listener.ts';
@@ -13,9 +13,9 @@ export interface Entry extends Content {
   readonly source: string;
   /** Milliseconds since the epoch; undefined in a file. */
   readonly receivedAt?: number;
-  /** What the sender was answered; undefined in a file. */
+  /** The status that the sender got; undefined in a file. */
   readonly status?: number;
-  /** `invalid`: the signature matches or there is none, but the body breaks the contract. */
+  /** `valid`: a value of a file. `invalid`: breaks the contract; if it is a request, its signature matches. */
   readonly verdict: 'verified' | 'valid' | 'invalid' | 'refused';
   readonly reason: string;
   /** What to do about it. */
@@ -24,21 +24,21 @@ export interface Entry extends Content {
   readonly subtitle: string;
   readonly facts: readonly MessageRow[];
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The command that repeats the request, without its body; empty in a file. */
+  /** The command that sends the request again, to which the body is piped; empty in a file. */
   readonly curl: string;
   /** As received, or as in the file; base64 if it is not text. */
   readonly body: string;
   readonly encoding: 'text' | 'base64';
-  /** Length of the whole, of which `body` may be the beginning. */
+  /** Length of the whole body; `body` may be only its beginning. */
   readonly bodyLength: number;
 }
 
-/** As much as the body of a request. */
+/** The limit of a request body, too. */
 const MAX_CHARACTERS = 2 ** 21;
 
 const CREDENTIAL_NAME = /authorization|cookie|token|secret|password|api-?key/i;
 const CREDENTIAL_IN_QUERY = /([?&][^=&]*(?:auth|code|key|pass|secret|sig|token)[^=&]*=)[^&#]+/gi;
-/** What a receiver reads. */
+/** The headers that a receiver reads. */
 const CURL_HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -116,7 +116,7 @@ export function requestEntry(delivery: Delivery): Entry {
   };
 }
 
-/** A value of a file, or why it has none. */
+/** A value of a file, or a fault. */
 export interface FileValue {
   readonly file: string;
   readonly line: number;

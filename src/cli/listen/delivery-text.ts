@@ -5,14 +5,14 @@ import { jsonLine, paint, printable, type TerminalOutput } from '../terminal.ts'
 import { counted, durationText, wholeNumber } from '../values.ts';
 import type { Delivery, RefusedRequest } from './listener.ts';
 
-/** Messages of one request that are shown. */
+/** Maximum number of shown messages of a request. */
 const MAX_MESSAGES = 20;
 const MAX_ISSUES = 20;
 const MAX_VALUES = 5;
 const MAX_CHARACTERS = 300;
 
-/** A row and the paths of its value, in format 2 and in format 1. The first that exists is used. */
-type Row = readonly [label: string, separator: string, ...places: (readonly string[])[]];
+/** A row with one or more values. Each value has alternative paths, of formats 2 and 1; the first found is used. */
+type Row = readonly [label: string, separator: string, ...values: (readonly string[])[]];
 
 /** Rows without values are not shown. */
 const ROWS: readonly Row[] = [
@@ -53,7 +53,8 @@ export function valueAt(root: unknown, path: string): unknown {
   return value;
 }
 
-export function shown(value: unknown): string | undefined {
+/** Returns a number, boolean or text, shortened and safe to print; undefined for other and empty values. */
+export function shownValue(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string' || value === '') return undefined;
   const isLong = value.length > MAX_CHARACTERS;
@@ -68,9 +69,9 @@ const andMore = (values: readonly string[], count: number): string =>
 export type MessageRow = readonly [label: string, text: string];
 
 function fieldRows(content: unknown): MessageRow[] {
-  const rows = ROWS.map(([label, separator, ...places]): MessageRow => {
-    const values = places.map((paths) =>
-      paths.map((path) => shown(valueAt(content, path))).find((value) => value !== undefined),
+  const rows = ROWS.map(([label, separator, ...alternatives]): MessageRow => {
+    const values = alternatives.map((paths) =>
+      paths.map((path) => shownValue(valueAt(content, path))).find((value) => value !== undefined),
     );
     return [label, values.filter((value) => value !== undefined).join(separator)];
   });
@@ -78,7 +79,9 @@ function fieldRows(content: unknown): MessageRow[] {
     const value = valueAt(content, path);
     if (!Array.isArray(value) || value.length === 0) return [label, ''];
     if (key === undefined) return [label, String(value.length)];
-    const names = value.slice(0, MAX_VALUES).map((element) => shown(valueAt(element, key)) ?? '?');
+    const names = value
+      .slice(0, MAX_VALUES)
+      .map((element) => shownValue(valueAt(element, key)) ?? '?');
     return [label, andMore(names, value.length)];
   });
   return [...rows, ...lists].filter(([, value]) => value !== '');
@@ -86,7 +89,7 @@ function fieldRows(content: unknown): MessageRow[] {
 
 const emitted = contract({ dialect: 'open' });
 
-/** Returns keys that this version of the contract does not know: typos, or a newer sender. */
+/** Returns keys that this version of the contract does not know: typos, or keys of a newer sender. */
 function unknownKeys({ format, message }: ReceivedMessage): string[] {
   const schema = format === 2 ? emitted.WebhookMessageV2 : emitted.WebhookMessageV1;
   const issues = schema.safeParse(message).error?.issues ?? [];
@@ -107,11 +110,11 @@ function sentRows(found: ReceivedMessage, now: number): MessageRow[] {
   return [['sent', `${printable(date_created)} (${age}), ${attempt}`]];
 }
 
-/** All facts of a message that are worth a line, except its type and id. */
+/** Returns the rows of a message. Its type and id are shown elsewhere. */
 export function messageRows(found: ReceivedMessage, now: number): MessageRow[] {
   const content = found.format === 2 ? found.message.message : found.message;
   const unknown = unknownKeys(found);
-  const keys = unknown.slice(0, MAX_VALUES).map((key) => shown(key) ?? '""');
+  const keys = unknown.slice(0, MAX_VALUES).map((key) => shownValue(key) ?? '""');
   const unknownRow: MessageRow = ['unknown', andMore(keys, unknown.length)];
   return [
     ...fieldRows(content),
@@ -120,14 +123,14 @@ export function messageRows(found: ReceivedMessage, now: number): MessageRow[] {
   ];
 }
 
-/** The type, and the fields whose values this version does not know. */
+/** Returns the type, and the names of fields with values that this version does not know. */
 export function messageTitle(found: ReceivedMessage): string {
   const type = found.format === 2 ? found.message.message_type : found.message.svc_payload_type;
   const unknown = found.unknown.length === 0 ? '' : ` (unknown: ${found.unknown.join(', ')})`;
-  return `${shown(type) ?? '""'}${unknown}`;
+  return `${shownValue(type) ?? '""'}${unknown}`;
 }
 
-/** A block of lines with an empty line at its end. */
+/** Returns a block of lines that ends with an empty line. */
 export function deliveryText(delivery: Delivery, output: TerminalOutput): string {
   const { messages, refusal } = delivery;
   const lines = [
@@ -209,7 +212,7 @@ export function deliveryJson(delivery: Delivery): string {
   const common = { request: number, receivedAt: new Date(receivedAt).toISOString(), status };
   if (refusal !== undefined) {
     const { reason, explanation, invalid } = refusal;
-    // Not the elements themselves: nothing is known about them.
+    // Without the elements, which may contain anything.
     const faults = invalid?.map(({ index, issues }) => ({ index, issues }));
     return jsonLine({ event: 'refused', ...common, reason, explanation, invalid: faults });
   }

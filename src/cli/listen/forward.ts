@@ -1,4 +1,4 @@
-/** Forwards a request unchanged, and returns the answer. */
+/** Forwards a request with the same body and signature, and returns the answer. */
 import { once } from 'node:events';
 import http, {
   type IncomingHttpHeaders,
@@ -14,11 +14,12 @@ export interface Answer {
   readonly text: string;
 }
 
+/** The headers that receivers read. */
 const FORWARDED_HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
-/** The headers of an answer that a sender uses. */
+/** The headers of an answer that senders read. */
 const ANSWER_HEADERS = ['location', 'retry-after'];
 const MAX_ANSWER_BYTES = 65_536;
-/** Shorter than senders wait (15 s), so that they get the answer. */
+/** Less than the 15 s for which senders wait, so that they get the answer. */
 const DEADLINE_MS = 14_000;
 
 export interface Forwarding {
@@ -56,7 +57,7 @@ const failed = (failure: string): Forwarded => ({
 const post = (to: URL, options: RequestOptions, body: Buffer): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const { request } = to.protocol === 'https:' ? https : http;
-    // Without an agent: a connection that is kept alive would keep the program alive.
+    // Without an agent: an idle connection would keep the process alive.
     const sent = request(to, { ...options, method: 'POST', agent: false }, resolve);
     sent.on('error', reject).end(body);
   });
@@ -92,7 +93,7 @@ export async function forward(
     const response = await post(to, { headers: sent, signal: anySignal }, body);
     const { statusCode: status = 0 } = response;
     await drain(response);
-    // Node reads such a status, but refuses to write it.
+    // Node accepts such a status in a response, but refuses to send one.
     if (status < 200) return failed(`status ${status}`);
     return { answer: { status, headers: pick(response.headers, ANSWER_HEADERS), text: '' } };
   } catch (error) {

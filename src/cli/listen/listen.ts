@@ -67,7 +67,7 @@ interface ServerAddress {
   readonly hint?: string;
 }
 
-/** Servers that listen on all addresses are reachable at the loopback address. */
+/** The printed address of servers that listen on all addresses. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Starts the server and returns its URL. @throws CommandError with exit code 3 and the hint */
@@ -99,10 +99,10 @@ interface Listening {
   readonly secrets: readonly string[];
   /** The options that name a secret, for the printed command. */
   readonly secretArguments: readonly string[];
-  /** Number of requests after which it ends; 0 for no end. */
+  /** Number of POST requests after which the command ends; 0 for no end. */
   readonly count: number;
   readonly isJson: boolean;
-  /** Whether it serves the inspector. */
+  /** Whether to serve the inspector's page. */
   readonly hasPage: boolean;
 }
 
@@ -130,7 +130,7 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
     clock,
     ...(inspector && { intercept: inspector.handle.bind(inspector) }),
     onDelivery: async (delivery) => {
-      // A request that is interrupted by the end gets no answer.
+      // A request interrupted by the end of the command gets no answer, so it is not shown.
       if (signal.aborted) return;
       inspector?.add(requestEntry(delivery), delivery);
       await output.write(isJson ? deliveryJson(delivery) : deliveryText(delivery, output));
@@ -145,7 +145,7 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
   const url = await openServer(server, { host, port, hint: `${PORT_HINT} Or use --host.` });
   try {
     const hint = hintOf(url, listening, terminal);
-    const page = inspector?.urlAt(url, { source: url, hint });
+    const page = inspector?.publishAt(url, { source: url, hint });
     const line = page === undefined ? '' : `Inspect requests at ${page}\n`;
     await output.write(
       isJson ? jsonLine({ event: 'listening', url, page }) : `Listening on ${url}\n${line}`,
@@ -161,7 +161,7 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
   return answered === count && refused > 0 ? 1 : 0;
 }
 
-/** Addresses that are reachable over loopback, which is all that the page answers. */
+/** Hosts that accept loopback connections: the page answers no others. */
 const PAGE_HOSTS = ['127.0.0.1', 'localhost', '::1', '0.0.0.0', '::'];
 
 const MAX_DELAY_MS = 3_600_000;

@@ -1,4 +1,4 @@
-/** The server of `listen`: answers each request, and publishes what it received. */
+/** The server of `listen`: receives each request, answers it and reports it. */
 import http, {
   type IncomingHttpHeaders,
   type IncomingMessage,
@@ -36,11 +36,11 @@ export interface ReceivedRequest {
   /** Empty if the request was refused. */
   readonly messages: readonly ReceivedMessage[];
   readonly refusal?: RefusedRequest;
-  /** What a receiver answers. */
+  /** The receiver's answer, before `--fail` or `--forward` replaces it. */
   readonly answer: Answer;
 }
 
-/** A received request and what it was answered: everything a view shows. */
+/** A received request and its final answer. */
 export interface Delivery extends ReceivedRequest {
   /** Number of the request, from 1. */
   readonly number: number;
@@ -48,9 +48,9 @@ export interface Delivery extends ReceivedRequest {
   readonly receivedAt: number;
   /** Ids of messages that were delivered before. */
   readonly repeated: ReadonlySet<string>;
-  /** What the sender is answered. */
+  /** The status that the sender gets. */
   readonly status: number;
-  /** Who chose the status, if not the receiver: `--fail`, or the target of `--forward`. */
+  /** Why the status is not the receiver's, such as `--fail`, or that the sender gets none. */
   readonly decidedBy?: string;
 }
 
@@ -61,14 +61,14 @@ export interface ListenerOptions {
   /** Wait before a verified request is answered, in milliseconds. */
   readonly delayMs: number;
   readonly forwardTo?: URL | undefined;
-  /** Identifies this listener to others that forward. */
+  /** Identifies this listener in the `via` header, to detect loops. */
   readonly name: string;
   readonly clock: TerminalClock;
-  /** Returns whether it answers the request itself: it is for the inspector's page, not a webhook. */
+  /** Answers requests for the inspector's page and returns true; false for webhooks. */
   readonly intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Called with each request; awaited before it is answered. */
+  /** Called, and awaited, before a request is answered. */
   readonly onDelivery: (delivery: Delivery) => Promise<void>;
-  /** Called after a POST was answered, or its sender has left. */
+  /** Called after a POST was answered, or its sender disconnected. */
   readonly onAnswered: (delivery: Delivery) => void;
 }
 
@@ -156,7 +156,7 @@ function write(response: ServerResponse, { status, headers, text }: Answer): voi
 /** The default limit of receivers. */
 const MAX_BODY_BYTES = 2 ** 21;
 
-/** Returns undefined for a larger body. Rejects if the sender leaves before the end. */
+/** Returns undefined for a larger body. Rejects if the sender disconnects before the end. */
 const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
   new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
@@ -180,7 +180,7 @@ async function receiveRequest(
   const facts = { method, target, headers, body };
   let messages: readonly ReceivedMessage[] = [];
   let refusal: RefusedRequest | undefined;
-  // For this request only, without a memory of ids: repeated messages are shown again.
+  // A receiver per request, which remembers no ids: repeated messages are shown again.
   const receiver = createWebhookReceiver({
     secret: secrets,
     duplicates: false,
