@@ -65,7 +65,7 @@ export async function readSecrets(
   return secrets.length > 0 || usual === undefined || usual === '' ? secrets : [usual];
 }
 
-/** Returns the arguments that give another command the first secret; none if it is in the default variable. */
+/** Returns the arguments with which another command uses the first secret; none for the default variable. */
 export function firstSecretArguments(options: SecretOptions): readonly string[] {
   const [variable] = [options['secret-env'] ?? []].flat();
   if (variable !== undefined) return ['--secret-env', variable];

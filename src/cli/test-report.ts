@@ -1,4 +1,4 @@
-/** What `test` and the commands of `settings` print about a test message. */
+/** The result of a test message, as `test` and `settings` print it. */
 import { type FailureCode, SecurityEventError, type SendReport } from '../index.ts';
 import { flag, type OptionTable } from './command.ts';
 import { paint, type TerminalOutput } from './terminal.ts';
@@ -19,7 +19,7 @@ const CONTENT =
   'must accept a JSON array and ignore unknown message types such as `test`. A receiver of the ' +
   'deprecated format needs --format 1.';
 
-/** By status, or by its class. */
+/** What to do, by status or class of statuses. */
 const BY_STATUS: Readonly<Record<string, string>> = {
   '3xx': 'Redirects are not followed. Use the final URL: https://, or with a slash at the end.',
   400:
@@ -87,7 +87,7 @@ export interface TestFacts {
   readonly advice: string | undefined;
 }
 
-/** `options` are those of the command: the advice names no others. */
+/** Returns the result. `options` are those of the command: the advice names no others. */
 export function testFacts(
   { ok, requests: [request] }: Pick<SendReport, 'ok' | 'requests'>,
   options: OptionTable,

@@ -61,7 +61,7 @@ export interface Fault extends Place {
   readonly message: string;
 }
 
-/** Keys of free-form JSON are payload: unusual keys and deep paths are left out. */
+/** Other keys are not printed: in free-form JSON, keys may be personal data. */
 const SHOWN_KEY = /^[\w.-]{1,64}$/;
 const MAX_SHOWN_KEYS = 12;
 
@@ -73,7 +73,7 @@ function shownPath(path: readonly PropertyKey[]): (string | number)[] {
   return path.length > MAX_SHOWN_KEYS ? [...keys, '…'] : keys;
 }
 
-/** Splits `events.ndjson:3[7]: record: payload.ruleset: expected …, found …` after the place. */
+/** Returns the two parts of `events.ndjson:3[7]: record: payload.ruleset: expected …, found …`. */
 export function faultText(
   file: string,
   { line, index, as, path, message }: Fault,
@@ -89,14 +89,14 @@ interface Rules {
   readonly reading: Reading;
 }
 
-/** Finds the faults of values, and counts what was checked. */
+/** Finds the faults of values, and counts both. */
 class Checker {
   readonly #as: Shape | undefined;
   readonly #schemas: Contract;
   readonly #counts = new Map<Shape | undefined, number>();
   #invalid = 0;
   faults = 0;
-  /** Whether a message had unknown keys: it may have been received from a newer sender. */
+  /** Whether a message had unknown keys, as received ones of a newer sender do. */
   hasUnknownKeys = false;
 
   constructor({ as, ...rules }: Rules) {

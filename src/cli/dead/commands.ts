@@ -26,7 +26,7 @@ const FIELDS: readonly (readonly [name: string, value: (letter: DeadMessage) => 
 /** One very long id must not push the other columns off the screen. */
 const MAX_COLUMN_WIDTH = 40;
 
-/** Lays out rows page by page; columns grow with the widest cell so far. */
+/** Returns a function that lays out each page of letters. Columns are as wide as their widest cell so far. */
 function createTable(): (letters: readonly DeadMessage[]) => string {
   const titles = FIELDS.map(([name]) => name.toUpperCase());
   const widths = titles.map(() => 0);
@@ -44,7 +44,7 @@ function createTable(): (letters: readonly DeadMessage[]) => string {
   };
 }
 
-/** Its facts, as `deadLetters()` returns them. */
+/** Returns the letter as `deadLetters()` does, with or without its payload. */
 const factsOf = ({ content, ...facts }: DeadMessage, hasPayload: boolean): object =>
   hasPayload ? { ...facts, content } : facts;
 

@@ -1,4 +1,4 @@
-/** Opens a queue for its dead letters, and selects among them. */
+/** Opens a queue, and reads the selected dead letters. */
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import {
@@ -41,7 +41,7 @@ async function sqliteQueue(file: string, { errors }: Terminal): Promise<MessageQ
   if (!found.isFile() || found.size === 0) throw environmentError(`${file} contains no queue`);
   return createSqliteQueue({
     file,
-    // The limit of the service is not known here; nothing may be evicted.
+    // The service's limit is unknown here, so no dead letter is evicted.
     maxDeadBytes: Number.MAX_SAFE_INTEGER,
     onDamage: ({ missingSequences }) => {
       const note = `The file is damaged: ${missingSequences} messages are missing.`;
@@ -78,11 +78,11 @@ async function openQueue(options: QueueOptions, terminal: Terminal): Promise<Mes
   });
 }
 
-/** Long enough for a call of a working queue to finish and be counted. */
+/** Enough for a working queue to finish a call. */
 const GRACE_MS = 2000;
 
-/** If `work` hangs, rejects with the reason of the signal two seconds after it aborts. */
-export async function untilEnded<T>(
+/** Settles like `work`. Two seconds after the signal aborts, rejects with its reason: `work` may hang. */
+export async function withGracePeriod<T>(
   work: Promise<T>,
   { signal, clock }: Pick<Terminal, 'signal' | 'clock'>,
 ): Promise<T> {
@@ -113,12 +113,12 @@ export async function withDeadLetters<T>(
   const queue = await openQueue(options, terminal);
   const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
   try {
-    const result = await untilEnded(work(letters), terminal);
-    await untilEnded(letters.close({ deadlineMs: 0 }), terminal);
+    const result = await withGracePeriod(work(letters), terminal);
+    await withGracePeriod(letters.close({ deadlineMs: 0 }), terminal);
     return result;
   } catch (error) {
     // A queue that could not be opened, or hangs, may not close either.
-    await untilEnded(letters.close({ deadlineMs: 0 }), terminal).catch(() => undefined);
+    await withGracePeriod(letters.close({ deadlineMs: 0 }), terminal).catch(() => undefined);
     throw error;
   }
 }
@@ -133,7 +133,7 @@ const REASONS = [
 export const SELECTION_OPTIONS = {
   application: option('ID', 'Only this application.'),
   reason: option('REASON', `Only this reason: ${REASONS.join(', ')}.`),
-  since: option('TIME', 'Only dead letters of the last TIME, such as 2h or 3d.'),
+  since: option('TIME', 'Only those of the last TIME, such as 2h or 3d.'),
   limit: option('N', 'Only the N oldest.'),
 } as const;
 
@@ -166,20 +166,20 @@ export function selectionOf(
   };
 }
 
-/** Dead letters in memory at a time; acceptable even if each has 1 MiB. */
+/** Number of dead letters in memory, which may have 1 MiB each. */
 const PAGE = 200;
 
-/** Yields the selected letters page by page, oldest first. Reads at most `most` letters of the queue. */
+/** Yields the selected letters page by page, oldest first. Reads at most `maxRead` letters of the queue. */
 export async function* pagesOf(
   letters: Pick<DeadLetters, 'deadLetters'>,
   { applicationId, ids, reason, sinceMs = 0, limit: wanted = Number.POSITIVE_INFINITY }: Selection,
-  most = Number.POSITIVE_INFINITY,
+  maxRead = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<readonly DeadMessage[]> {
   const filter = { ...(applicationId && { applicationId }), ...(ids && { ids }) };
   let [seen, found] = [0, 0];
   let after: string | undefined;
   do {
-    const limit = Math.min(PAGE, most - seen);
+    const limit = Math.min(PAGE, maxRead - seen);
     if (limit <= 0) return;
     const { items, next } = await letters.deadLetters({
       ...filter,
@@ -196,7 +196,7 @@ export async function* pagesOf(
   } while (after !== undefined && found < wanted);
 }
 
-/** Prints the given ids that no dead letter has, and returns the exit code. */
+/** Prints the ids without a dead letter, and returns the exit code. */
 export async function reportUnknown(
   unknown: ReadonlySet<string>,
   { errors }: Terminal,

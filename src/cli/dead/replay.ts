@@ -1,4 +1,4 @@
-/** `dead replay` and `dead purge`: page by page, so that an interrupted command can be repeated. */
+/** `dead replay` and `dead purge`, which change one page at a time, so that they can be interrupted and repeated. */
 import type { DeadMessage } from '../../index.ts';
 import {
   type Command,
@@ -30,7 +30,7 @@ const CHANGE_OPTIONS = {
   ...JSON_OPTION,
 } as const;
 
-/** A forgotten option must not mean everything. @throws CommandError with exit code 2 */
+/** Requires --all, so that a forgotten option does not select everything. @throws CommandError with exit code 2 */
 function requireSelection(
   { all, application, reason, since }: OptionValues<typeof CHANGE_OPTIONS>,
   ids: readonly string[],
@@ -43,18 +43,18 @@ function requireSelection(
   );
 }
 
-/** What was done so far. */
+/** The result so far. */
 export interface Progress {
   count: number;
-  /** Given ids that no dead letter has. */
+  /** Given ids without a dead letter. */
   readonly unknown: Set<string>;
-  /** Letters that stay dead, by their closed application. */
+  /** Number of letters that stay dead because their destination is closed, by application. */
   readonly closed: Record<string, number>;
   /** Whether letters stay dead because the queue is full. */
   isFull: boolean;
 }
 
-/** Changes the letters of a page, and counts them. */
+/** Changes the letters of a page, and updates `progress`. */
 export type Change = (
   letters: DeadLetters,
   page: readonly DeadMessage[],
@@ -71,15 +71,18 @@ export async function changeAll(
   const { applicationId, ids } = selection;
   const { dead, applications } = await letters.stats();
   const present = applicationId === undefined ? dead : (applications.get(applicationId)?.dead ?? 0);
-  // Letters that die meanwhile must not be replayed again and again.
-  const most = Math.min(present, ids?.length ?? present);
+  // Without this limit, letters that fail again meanwhile would be replayed again and again.
+  const maxRead = Math.min(present, ids?.length ?? present);
   const progress: Progress = { count: 0, unknown: new Set(ids), closed: {}, isFull: false };
   try {
-    for await (const page of pagesOf(letters, selection, most)) {
+    for await (const page of pagesOf(letters, selection, maxRead)) {
       signal.throwIfAborted();
       for (const { id } of page) progress.unknown.delete(id);
       if (page.length > 0) await change(letters, page, progress);
-      await showProgress(terminal, `${wholeNumber(progress.count)} of ${wholeNumber(most)} done`);
+      await showProgress(
+        terminal,
+        `${wholeNumber(progress.count)} of ${wholeNumber(maxRead)} done`,
+      );
       if (progress.isFull) break;
     }
     return progress;

@@ -230,8 +230,10 @@ const command = defineCommand({
       hasPage: options.ui === true,
     };
     const secrets = await readSecrets(options, terminal);
-    const secretArguments = firstSecretArguments(options);
-    if (secrets.length > 0) return listen({ ...listening, secrets, secretArguments }, terminal);
+    if (secrets.length > 0) {
+      const secretArguments = firstSecretArguments(options);
+      return listen({ ...listening, secrets, secretArguments }, terminal);
+    }
     return withTemporarySecret(terminal, (secret, secretFile) => {
       const secretArguments = ['--secret-file', secretFile];
       return listen({ ...listening, secrets: [secret], secretArguments }, terminal);

@@ -1,4 +1,4 @@
-/** Reads the messages that `send` sends, up to the first fault. */
+/** Reads and validates the messages for `send`, up to the first fault. */
 import { API_VERSION, contract, type Dialect, messageToSend } from '../../contract/index.ts';
 import { readJson } from '../input.ts';
 import type { Fault } from '../validate.ts';
@@ -9,7 +9,7 @@ export interface InputMessage {
   readonly place: Place;
   /** As `sendWebhook` takes it. */
   readonly message: object;
-  /** Length of its JSON; for elements of an array the average. */
+  /** Length of its JSON; the average for elements of an array. */
   readonly length: number;
 }
 
@@ -38,10 +38,10 @@ const hasEnvelope = (value: unknown): boolean =>
   value.api_version === API_VERSION;
 
 const CAPTURED_HINT =
-  'This message was captured from a newer or another sender. `send` sends only what this version of ' +
-  'the contract allows: update security-events, or change the message.';
+  'This message was captured from a newer or another sender. `send` accepts only messages that this ' +
+  'version of the contract allows: update security-events, or change the message.';
 
-/** Accepts messages to send, and captured ones: their id stays, and the envelope is rebuilt (D20). */
+/** Accepts new messages, and captured ones, which keep their id and get a new envelope (D20). */
 function readerOf({ format, dialect }: InputRules) {
   const draft = messageToSend(dialect);
   const { WebhookMessageV1, WebhookMessageV2 } = contract({ dialect });

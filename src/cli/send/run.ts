@@ -1,4 +1,5 @@
 /** Sends an input batch by batch, until it ends or continuing is pointless. */
+import { MAX_MESSAGES_PER_REQUEST } from '../../contract/index.ts';
 import {
   SecurityEventError,
   type SendOptions,
@@ -47,19 +48,17 @@ export interface Cause {
   readonly detail?: string | undefined;
 }
 
-/** As many messages as a request may hold. */
-const BATCH_MESSAGES = 1000;
-const BATCH_CHARACTERS = 32 * 1024 * 1024;
+const MAX_BATCH_CHARACTERS = 32 * 1024 * 1024;
 /** A receiver may answer with any number of different statuses. */
 const MAX_CAUSES = 100;
 
 interface Batch {
   readonly messages: readonly InputMessage[];
-  /** Why nothing can be read after them. */
+  /** Why reading stopped after them. */
   readonly error?: unknown;
 }
 
-/** Yields what was read before an error together with it, since a pipe cannot be read again. */
+/** Yields an error with the messages read before it: a pipe cannot be read again. */
 async function* batchesOf(input: AsyncIterable<InputMessage>): AsyncGenerator<Batch> {
   let messages: InputMessage[] = [];
   let length = 0;
@@ -67,7 +66,7 @@ async function* batchesOf(input: AsyncIterable<InputMessage>): AsyncGenerator<Ba
     for await (const message of input) {
       messages.push(message);
       length += message.length;
-      if (messages.length < BATCH_MESSAGES && length < BATCH_CHARACTERS) continue;
+      if (messages.length < MAX_MESSAGES_PER_REQUEST && length < MAX_BATCH_CHARACTERS) continue;
       yield { messages };
       messages = [];
       length = 0;
@@ -78,22 +77,27 @@ async function* batchesOf(input: AsyncIterable<InputMessage>): AsyncGenerator<Ba
   }
 }
 
-/** Answers that may be due to the content: the next batch may succeed. */
-const ABOUT_CONTENT: ReadonlySet<number | undefined> = new Set([400, 413, 422, 500]);
+/** Statuses that may be due to the content, so that the next batch may succeed. */
+const CONTENT_STATUSES: ReadonlySet<number | undefined> = new Set([400, 413, 422, 500]);
 
-const UNUSABLE = { ERR_MESSAGE_TOO_LARGE: 'too-large', ERR_INVALID_MESSAGE: 'invalid' } as const;
+/** Reasons of messages that cannot be sent, by error code. */
+const UNUSABLE: Readonly<Partial<Record<string, 'too-large' | 'invalid'>>> = {
+  ERR_MESSAGE_TOO_LARGE: 'too-large',
+  ERR_INVALID_MESSAGE: 'invalid',
+};
 
-/** One run of `send`, and what has happened so far. */
+/** One run of `send`, and its counts so far. */
 export class SendRun {
   end: SendEnd = 'complete';
-  /** What failed besides messages: the input, or saving undelivered messages. */
+  /** Why the input could not be read, or undelivered messages not saved. */
   error: unknown;
   delivered = 0;
   undelivered = 0;
   requests = 0;
   retries = 0;
-  /** Places of the last message that was sent, and of the last that was read. */
+  /** Place of the last message that was sent. */
   sentTo: Place | undefined;
+  /** Place of the last message that was read. */
   readTo: Place | undefined;
   readonly causes = new Map<string, Cause>();
   /** Where undelivered messages are saved. */
@@ -132,14 +136,15 @@ export class SendRun {
     }
   }
 
+  /** Sends a batch, or only saves it if the run is over. */
   async #take({ messages, error }: Batch): Promise<void> {
     const { signal } = this.#call.terminal;
     this.readTo = messages.at(-1)?.place ?? this.readTo;
     this.error = error;
-    const isBroken = error !== undefined || signal.aborted;
-    if (isBroken || this.#isDown) {
-      this.end = isBroken ? endBy(error, signal) : 'receiver-down';
-      // Even if the receiver is down, the rest is read to save it.
+    const isCutOff = error !== undefined || signal.aborted;
+    if (isCutOff || this.#isDown) {
+      this.end = isCutOff ? endBy(error, signal) : 'receiver-down';
+      // If the receiver is down, the rest is read only to be saved.
       await this.savedTo?.add(messages.map(({ message }) => message));
       return;
     }
@@ -148,7 +153,7 @@ export class SendRun {
     if (signal.aborted) this.end = 'interrupted';
   }
 
-  /** Returns whether to continue: something was accepted, or the content may be the reason. */
+  /** Returns whether to continue: a message was accepted, or the content may be why none was. */
   async #send(batch: readonly InputMessage[]): Promise<boolean> {
     const { options } = this.#call;
     const { sent, report } = await this.#sendUsable(batch);
@@ -159,13 +164,13 @@ export class SendRun {
     for (const { index, message_id, ...why } of report.undelivered) {
       const { place, message } = sent[index] as InputMessage;
       this.#addUndelivered({ ...place, message_id }, why);
-      // Saved under the id it was sent with, so that receivers recognise duplicates.
+      // With the id under which it was sent, so that receivers recognise duplicates.
       failed.push(options.format === 1 ? message : { ...message, message_id });
     }
     await this.savedTo?.add(failed);
     return (
       report.delivered.length > 0 ||
-      report.undelivered.every(({ status }) => ABOUT_CONTENT.has(status))
+      report.undelivered.every(({ status }) => CONTENT_STATUSES.has(status))
     );
   }
 
@@ -178,7 +183,7 @@ export class SendRun {
     if (this.causes.has(key) || this.causes.size < MAX_CAUSES) this.causes.set(key, known);
   }
 
-  /** Leaves out messages that cannot be sent at all: they must not hold up the others. */
+  /** Leaves out messages that cannot be sent, so that they do not block the others. */
   async #sendUsable(
     batch: readonly InputMessage[],
   ): Promise<{ readonly sent: readonly InputMessage[]; readonly report: SendReport }> {
@@ -191,7 +196,7 @@ export class SendRun {
         return { sent, report: await sendWebhook(destination, messages, { ...options, signal }) };
       } catch (error) {
         if (!(error instanceof SecurityEventError)) throw error;
-        const reason = UNUSABLE[error.code as keyof typeof UNUSABLE] as 'invalid' | undefined;
+        const reason = UNUSABLE[error.code];
         const found = sent[Number(error.path[0])];
         if (reason === undefined || found === undefined) throw error;
         this.#addUndelivered(found.place, { reason, detail: describeError(error).message });

@@ -1,4 +1,4 @@
-/** The commands below `settings`: here those that send nothing. */
+/** The `settings` commands; here those that send nothing. */
 import { stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { SecurityEventError } from '../../index.ts';
@@ -112,7 +112,7 @@ async function checkSettings(file: string, configuration: Configuration) {
   let destinations: readonly Destination[] = [];
   const errors = await problemsOf([], async () => {
     destinations = await destinationsOf(configuration);
-    // As a sender reads it.
+    // Reads the file as a sender does.
     settingsFile(file).close();
   });
   for (const { path, url, secret } of destinations) {
@@ -150,7 +150,7 @@ const check = settingsCommand({
   },
 });
 
-/** Reads `waf=on`, `Block IPs=off`. The last `=` counts: names may contain others. */
+/** Reads values such as `waf=on` and `Block IPs=off`. Splits at the last `=`: names may contain others. */
 function selectionOf(
   what: 'module' | 'playbook',
   given: readonly string[] | undefined,

@@ -1,4 +1,4 @@
-/** What the commands on a settings file share: the file, errors, output, and the result of a test. */
+/** Shared parts of the commands on a settings file: options, errors, output, and the result of a test. */
 import { access } from 'node:fs/promises';
 import { SecurityEventError } from '../../index.ts';
 import {
@@ -45,7 +45,7 @@ export const testOptionsOf = ({ network = 'public', ...options }: TestOptions) =
   v1Aliases: options['v1-aliases'] === true,
 });
 
-/** Settings that are checked or tested without touching the file. */
+/** Returns a store in memory, to check or test settings without changing the file. */
 export function memoryStore(content?: string): SettingsStore {
   let text = content;
   return {
@@ -58,7 +58,7 @@ export function memoryStore(content?: string): SettingsStore {
 
 export interface Result {
   readonly text: string;
-  /** The same for programs. */
+  /** The result for programs. */
   readonly facts: object;
   /** Whether the exit code is 0. Default true. */
   readonly isOk?: boolean;
@@ -68,7 +68,7 @@ interface SettingsCommand<T extends OptionTable> {
   readonly summary: string;
   readonly options: T;
   readonly notes?: readonly string[];
-  /** What follows `security-events settings`. */
+  /** Arguments after `security-events settings`. */
   readonly examples: readonly string[];
   /** Whether the command may create the file. */
   readonly creates?: boolean;
@@ -113,7 +113,7 @@ export function settingsCommand<const T extends OptionTable>({
   });
 }
 
-/** Describes an error in terms of the command. Contains no secret and no URL. */
+/** Replaces errors of the library by those of a command, without secrets and URLs. */
 function describeIn(file: string, error: unknown): unknown {
   if (!(error instanceof SecurityEventError)) return error;
   const { code, cause } = error;
@@ -128,7 +128,7 @@ function describeIn(file: string, error: unknown): unknown {
     const hint = `Run security-events settings check ${file}`;
     return environmentError(`${file} is not a valid settings file`, hint);
   }
-  // Node's error about the file says more.
+  // The system error says more, such as that access is denied.
   const isSystem = cause instanceof Error && 'code' in cause;
   return code === 'ERR_CONFIGURATION_FAILED' && isSystem ? cause : error;
 }

@@ -25,7 +25,7 @@ const SECRET_OPTIONS = {
 
 type SecretChoice = OptionValues<typeof SECRET_OPTIONS>;
 
-/** Returns the secret that the options name; undefined if they name none. */
+/** Returns the secret given by the options, or undefined. */
 async function namedSecret(options: SecretChoice, terminal: Terminal): Promise<string | undefined> {
   const { 'secret-env': name, 'secret-file': file } = options;
   if (name === undefined && file === undefined) return undefined;
@@ -35,7 +35,7 @@ async function namedSecret(options: SecretChoice, terminal: Terminal): Promise<s
   return (await readSecrets(options, terminal))[0];
 }
 
-/** By default the application's own secret: a new URL needs no new secret. */
+/** Returns the given secret. Default: that of the application, since a new URL needs no new secret. */
 async function secretFor(
   configuration: Configuration,
   id: string,
@@ -55,7 +55,7 @@ async function secretFor(
   return saved ?? (await requireSecrets({}, terminal))[0];
 }
 
-/** Returns the settings as a copy in memory, for a test that must not change the file. */
+/** Copies the settings to memory, for a test that must not change the file. */
 async function copyOf(file: string, options: OptionValues<typeof TEST_OPTIONS>) {
   const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

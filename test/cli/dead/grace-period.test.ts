@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { untilEnded } from '../../../src/cli/dead/letters.ts';
+import { withGracePeriod } from '../../../src/cli/dead/letters.ts';
 import { CommandEnded } from '../../../src/cli/terminal.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { deferred } from '../../helpers/promises.ts';
@@ -13,11 +13,11 @@ function ending() {
 
 const hanging = (): Promise<never> => new Promise(() => {});
 
-describe('untilEnded', () => {
+describe('withGracePeriod', () => {
   test('waits for work that finishes soon after the signal aborts', async () => {
     const around = ending();
     const { promise, resolve } = deferred();
-    const called = untilEnded(promise, around);
+    const called = withGracePeriod(promise, around);
     around.end();
     await around.clock.advance(1999);
     resolve();
@@ -30,7 +30,9 @@ describe('untilEnded', () => {
       const around = ending();
       if (when === 'before') around.end();
       const thrown: unknown[] = [];
-      const called = untilEnded(hanging(), around).catch((error: unknown) => thrown.push(error));
+      const called = withGracePeriod(hanging(), around).catch((error: unknown) =>
+        thrown.push(error),
+      );
       if (when === 'meanwhile') around.end();
       await around.clock.advance(1999);
       expect(thrown).toEqual([]);
