@@ -2,6 +2,8 @@
  * Builds the OpenAPI and AsyncAPI documents of the webhook, for tools that generate receivers, from the JSON
  * Schemas `strict.emitted`.
  */
+import { refTo, withNestedNames } from './named-schemas.mjs';
+
 const HEADING = {
   title: 'Security events',
   description:
@@ -88,8 +90,6 @@ function nameOf(message, { type, suffix }) {
   return `${pascal(word)}${suffix}`;
 }
 
-const refTo = (name) => ({ $ref: `#/components/schemas/${name}` });
-
 function schemasOf(body, jsonSchema) {
   const { items, minItems, maxItems } = inlined(jsonSchema, jsonSchema.$defs);
   const messages = items.anyOf.map((each) => relaxed(canonical(each)));
@@ -108,7 +108,8 @@ function asDraft7(value) {
   if (!isObject(value)) return value;
   const { prefixItems, ...rest } = value;
   const own = Object.entries(rest).map(([key, each]) => [key, asDraft7(each)]);
-  const items = prefixItems === undefined ? {} : { items: prefixItems.map(asDraft7) };
+  const items =
+    prefixItems === undefined ? {} : { items: prefixItems.map(asDraft7), additionalItems: false };
   return { ...Object.fromEntries(own), ...items };
 }
 
@@ -175,9 +176,11 @@ function asyncApi({ title, version, description, license }, schemas) {
 /** Returns both documents as files of the package's `schemas` folder. `files` are its JSON Schemas. */
 export function apiDocuments(files, version) {
   const byFile = new Map(files.map(({ file, schema }) => [file, schema]));
-  const schemas = Object.assign(
-    {},
-    ...BODIES.map((body) => schemasOf(body, byFile.get(`${body.shape}.strict.emitted.json`))),
+  const schemas = withNestedNames(
+    Object.assign(
+      {},
+      ...BODIES.map((body) => schemasOf(body, byFile.get(`${body.shape}.strict.emitted.json`))),
+    ),
   );
   const info = { ...HEADING, version };
   return [

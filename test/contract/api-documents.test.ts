@@ -11,10 +11,15 @@ import { jsonSchemas } from '../helpers/json-schemas.ts';
 import { manifest, root } from '../helpers/package-files.ts';
 import { ELEMENTS, MESSAGES } from './samples.ts';
 
+interface Schema {
+  readonly properties?: object;
+  readonly items?: object;
+}
+
 interface Document {
   readonly file: string;
   readonly schema: Readonly<Record<string, unknown>> & {
-    readonly components: { readonly schemas: Readonly<Record<string, object>> };
+    readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   };
 }
 
@@ -91,12 +96,19 @@ describe.each(documents)('$file', (document) => {
   });
 
   it('allows any key in free-form objects, which generators would make empty', () => {
-    const response = JSON.stringify(schemas['SecurityResponseMessage']);
+    const response = JSON.stringify(schemas['ResponseProperties']);
     const keys = '{"type":"object","additionalProperties":true}';
     expect(response).toContain(`"user_identifiers":{"type":"array","items":${keys}}`);
   });
 
-  it('names a schema for each type of message', () => {
+  it('names each nested object and enum: generators would invent names', () => {
+    for (const { properties = {}, items = {} } of Object.values(schemas)) {
+      const nested = JSON.stringify([Object.values(properties), items]);
+      expect(nested).not.toMatch(/"(?:properties|enum)":[[{]/);
+    }
+  });
+
+  it('has a schema for each type of message and of nested object', () => {
     expect(Object.keys(schemas)).toEqual([
       'BodyV2',
       'SecurityEventMessage',
@@ -112,6 +124,23 @@ describe.each(documents)('$file', (document) => {
       'PulseV1',
       'SecurityResponseV1',
       'TestV1',
+      'SecurityEventContent',
+      'SecurityResponseContent',
+      'TestContent',
+      'IncidentContent',
+      'AccountTakeoverContent',
+      'ResolvedIp',
+      'RelatedIp',
+      'Geo',
+      'IpMetadata',
+      'IncidentStatus',
+      'CompromisedAccount',
+      'Application',
+      'ResponseProperties',
+      'IpRange',
+      'Playbook',
+      'AccountKey',
+      'PulseGenre',
     ]);
   });
 });
