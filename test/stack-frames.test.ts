@@ -1,7 +1,10 @@
 /** An error in a host's code has a stack that the host can read: few of its frames are this library's. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { context as otelContext } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createEnrichment } from '../src/capture/index.ts';
-import { createLogWriter, createReporter, createWebhookSender } from '../src/index.ts';
+import { createLogWriter, createReporter, createWebhookSender, sendWebhook } from '../src/index.ts';
+import { createMemoryQueue } from '../src/queue/memory.ts';
 import { DRAFTS, RECORDS } from './contract/samples.ts';
 
 const MAX_FRAMES = 12;
@@ -15,6 +18,11 @@ beforeEach(() => {
 afterEach(() => {
   Error.stackTraceLimit = stackTraceLimit;
 });
+
+function useOpenTelemetry(): void {
+  otelContext.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  onTestFinished(() => otelContext.disable());
+}
 
 /** Frames of src in the stack of a function of the host that is called. */
 class Host {
@@ -85,13 +93,96 @@ const CALLS: Readonly<Record<string, (host: Host) => Promise<unknown>>> = {
   'a nested getter of a payload': (host) =>
     report({}, {}, { extra: { deep: { deeper: getter(host, 'deepest') } } }),
   beforeSend: (host) => report({ beforeSend: host.called }),
+  onRejected: (host) => report({ onRejected: host.called }, {}, { ruleset: 1 }),
+  'onRejected for a message': (host) =>
+    report(
+      { onRejected: host.called, webhook: DESTINATION },
+      { webhook: { risk_coefficient: -1 } },
+    ),
+  'the context of the current request': (host) => report({ context: host.called }),
+  'a platform function': (host) => report({ platform: host.called }),
+  'a destination of the log': (host) => report({ log: { destination: { write: host.called } } }),
+  'a log writer of the host': (host) =>
+    report({ log: { write: host.called, flush: async () => {}, close: async () => {} } }),
+  'a sender of the host': (host) =>
+    report({
+      webhook: {
+        send: async () => {
+          host.called();
+          return { accepted: [], skipped: [] };
+        },
+        flush: async () => ({}),
+        close: async () => ({}),
+      },
+    }),
+  'an incident store': async (host) => {
+    const reporter = createReporter({
+      service: SERVICE,
+      log: false,
+      webhook: DESTINATION,
+      incidents: { record: host.called as never, retract: () => {} },
+    });
+    reporter.incident({
+      incident_id: '1',
+      incident_type: 'sql_injection',
+      name: 'n',
+      severity: 'major',
+    });
+    await reporter.close({ deadlineMs: 0 });
+  },
+  'settings of a sender': async (host) => {
+    const sender = createWebhookSender({ settings: host.called });
+    await sender.send([draft]).catch(() => {});
+    await sender.close({ deadlineMs: 0 });
+  },
+  'a dispatcher': async (host) => {
+    const dispatcher = {
+      request: async () => {
+        host.called();
+        throw new Error('in the host');
+      },
+    };
+    const options = {
+      network: 'delegated',
+      dispatcher: dispatcher as never,
+      schedule: { delaysMs: [] },
+    } as const;
+    await sendWebhook(DESTINATION, [draft], options);
+    const sender = createWebhookSender({ ...DESTINATION, ...options });
+    await sender.send([draft]);
+    await sender.flush({ deadlineMs: 50 });
+    await sender.close({ deadlineMs: 0 });
+  },
+  'a queue': async (host) => {
+    const queue = createMemoryQueue();
+    const claim = queue.claim.bind(queue);
+    const enqueue = queue.enqueue.bind(queue);
+    queue.claim = (...call) => {
+      host.called();
+      return claim(...call);
+    };
+    queue.enqueue = (...call) => {
+      host.called();
+      return enqueue(...call);
+    };
+    const sender = createWebhookSender({ ...DESTINATION, queue });
+    await sender.send([draft]);
+    await sender.close({ deadlineMs: 0 });
+  },
   'the reader of the active span': (host) => report({ platform: 'otel', activeSpan: host.called }),
   'an enricher': (host) => report({ enrichment: createEnrichment({ enrichers: [host.called] }) }),
 };
 
-test.each(Object.keys(CALLS))('an error in %s has few frames of ours', async (name) => {
-  const host = new Host();
-  await CALLS[name]?.(host);
-  expect(host.frames).not.toEqual([]);
-  expect(Math.max(...host.frames)).toBeLessThanOrEqual(MAX_FRAMES);
+describe.each([
+  ['without a tracer', () => {}],
+  ['with OpenTelemetry', useOpenTelemetry],
+])('%s', (_tracer, useTracer) => {
+  beforeEach(useTracer);
+
+  test.each(Object.keys(CALLS))('an error in %s has few frames of ours', async (name) => {
+    const host = new Host();
+    await CALLS[name]?.(host);
+    expect(host.frames).not.toEqual([]);
+    expect(Math.max(...host.frames)).toBeLessThanOrEqual(MAX_FRAMES);
+  });
 });

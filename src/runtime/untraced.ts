@@ -4,7 +4,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel, hasSubscribers } from 'node:diagnostics_channel';
-import { currentStore, runDetached } from './async-context.ts';
+import {
+  type AsyncContext,
+  captureAsyncContext,
+  currentStore,
+  runDetached,
+} from './async-context.ts';
 import { tryCall } from './host-calls.ts';
 import { datadogTracer, otelContexts } from './tracers.ts';
 
@@ -15,11 +20,8 @@ const OWN_WORK = Object.freeze({});
  * the tracing of OpenTelemetry and dd-trace suppressed. Returns or throws what `work` does.
  */
 export function untraced<T>(work: () => T): T {
-  // Usually there is no tracer; then fewer wrappers mean shorter stack traces.
-  return runDetached(
-    OWN_WORK,
-    hasTracer() ? () => through(suppressOtel, () => through(suppressDatadog, work)) : work,
-  );
+  if (!hasTracer()) return runDetached(OWN_WORK, work);
+  return runDetached(OWN_WORK, captureSuppressedContext).runInAsyncScope(work);
 }
 
 const hasTracer = (): boolean =>
@@ -28,27 +30,18 @@ const hasTracer = (): boolean =>
 /** Returns whether the caller runs in {@link untraced} work, also asynchronously. */
 export const isOwnWork = (): boolean => currentStore() === OWN_WORK;
 
-/** Runs `work` exactly once, inside `wrap` of a tracer, or without it if the tracer fails. */
-function through<T>(wrap: (work: () => void) => void, work: () => T): T {
-  let end: (() => T) | undefined;
-  const once = (): (() => T) => {
-    end ??= captureResult(work);
-    return end;
+/**
+ * Returns the current async context, with tracing suppressed by each tracer that does not fail. The work runs in it
+ * later, not in the functions of the tracers: they would see its errors, and add frames to their stacks.
+ */
+function captureSuppressedContext(): AsyncContext {
+  let context = captureAsyncContext();
+  const capture = (): void => {
+    context = captureAsyncContext();
   };
-  tryCall(() => wrap(once));
-  return once()();
-}
-
-/** Captures the result of `work`, so that the tracer does not see its errors. */
-function captureResult<T>(work: () => T): () => T {
-  try {
-    const value = work();
-    return () => value;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
+  tryCall(() => suppressOtel(capture));
+  tryCall(() => context.runInAsyncScope(suppressDatadog, undefined, capture));
+  return context;
 }
 
 /** From @opentelemetry/core. With it SDKs create no spans, and propagators write no headers. */
