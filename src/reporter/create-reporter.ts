@@ -38,8 +38,8 @@ import { WebhookChannel } from './webhook-channel.ts';
  * Creates the reporter of an application: see {@link Reporter}.
  *
  * @throws SecurityEventError for invalid options: `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
- * `ERR_INVALID_SECRET`, `ERR_SETTINGS_FAILED`, `ERR_DESTINATION_NOT_SYNCHRONOUS`; `path` names the
- * option.
+ * `ERR_INVALID_SECRET`, `ERR_ADDRESS_REFUSED`, `ERR_SETTINGS_FAILED`, `ERR_DESTINATION_NOT_SYNCHRONOUS`;
+ * `path` names the option.
  */
 export function createReporter(options: ReporterOptions): Reporter {
   return makeReporter(options, { clock: systemClock, newId });
