@@ -1,13 +1,12 @@
 /**
- * Messages of a call or a request, as classes, because they often survive one garbage collection. V8
- * counts for each object literal how many of its objects survive. Once most do, it allocates all of
- * them in the old generation, where they keep kilobytes of text alive until a full collection. This
- * happened in every second process, and delivery took 50 % longer there. V8 does not count objects of
- * classes.
+ * Messages of a call or a request. They are classes, because they often survive one garbage collection: for
+ * each object literal V8 counts how many of its objects survive. Once most do, it allocates all of them in
+ * the old generation, where they keep kilobytes of text alive until a full collection. This happened in
+ * every second process, and delivery took 50 % longer there. V8 does not count objects of classes.
  *
  * Literals are fine for objects that only live during a function call, and for queues that wait for I/O.
  *
- * The fields are declared so that setters on a polluted prototype have no effect.
+ * The fields are declared, so that setters on a polluted prototype are not called.
  */
 import type { ClaimedMessage, Format, Json, StoredMessage } from './queue.ts';
 
@@ -27,7 +26,7 @@ export class Stored implements StoredMessage {
   }
 }
 
-/** A message as a claim shows it. */
+/** A message of a claim. */
 export class Claimed implements ClaimedMessage {
   readonly sequence: number;
   readonly stored: StoredMessage;

@@ -18,12 +18,11 @@ const INITIAL_STATE: ApplicationState = {
 };
 
 /**
- * Reads everything that a queue holds, and leaves it there: the delivery state of each application,
- * waiting messages and dead letters. Opens the queue and does not close it. Close all senders that use
- * the queue first.
+ * Reads the delivery state of each application, the waiting messages and the dead letters. Changes nothing in
+ * the queue. Opens it and does not close it. Close all senders that use the queue first.
  *
- * @throws SecurityEventError (rejects) `ERR_QUEUE_FAILED` while a sender has claimed messages, for up
- * to a minute after it was killed; and as `open` of the queue
+ * @throws SecurityEventError (rejects) `ERR_QUEUE_FAILED` while messages are claimed: a sender that was
+ * killed keeps its claims until their lease ends, by default a minute. Also rejects like `open` of the queue
  */
 export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueItem, void, void> {
   await queue.open(INITIAL_STATE);
@@ -43,8 +42,8 @@ export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueIte
  * If it fails or is killed, run it again: the queue ignores items that it already has.
  *
  * @param items all of an export, in its order
- * @throws SecurityEventError (rejects) `ERR_QUEUE_FULL`, and as `open` of the queue; what reading the
- * items throws
+ * @throws SecurityEventError (rejects) `ERR_QUEUE_FULL`. Also rejects like `open` of the queue, and with the
+ * error of `items`
  */
 export async function importQueue(
   queue: DurableQueue,

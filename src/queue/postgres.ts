@@ -25,16 +25,16 @@ export type {
 } from './postgres/options.ts';
 export type { DurableQueue } from './queue.ts';
 
-const SURROUNDINGS = { clock: systemClock, newId, load: loadPg };
+const PARTS = { clock: systemClock, newId, load: loadPg };
 
-/** What was reported of incidents, for the reporters of all processes. */
+/** Stores incidents for the reporters of all processes. */
 export interface PostgresIncidentStore extends IncidentStore {
   /** Ends the connections that are its own. Later calls reject with `ERR_QUEUE_CLOSED`. */
   close(): Promise<void>;
 }
 
 /**
- * Makes a queue in a database that has the schema of {@link createPostgresSchema}. It connects with the
+ * Creates a queue in a database that has the schema of {@link createPostgresSchema}. It connects with the
  * package `pg` when it is opened.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. `open` rejects with
@@ -42,23 +42,23 @@ export interface PostgresIncidentStore extends IncidentStore {
  * be reached, or the schema is missing or has another version.
  */
 export function createPostgresQueue(options: PostgresQueueOptions): DurableQueue {
-  return new PostgresQueue(readQueueOptions(options), SURROUNDINGS);
+  return new PostgresQueue(readQueueOptions(options), PARTS);
 }
 
 /**
- * Makes a store for the option `incidents` of `createReporter`, in a database that has the schema of
- * {@link createPostgresSchema}. An incident is known for 30 days after its last report. The store connects
- * with its first call, which rejects as `open` of the queue does.
+ * Creates a store for the option `incidents` of `createReporter`, in a database that has the schema of
+ * {@link createPostgresSchema}. An incident is known for 30 days after its last report. The first call
+ * of the store connects, and rejects like `open` of the queue.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */
 export function createPostgresIncidents(options: PostgresConnectionOptions): PostgresIncidentStore {
-  return new PostgresIncidents(readConnectionOptions(options), SURROUNDINGS);
+  return new PostgresIncidents(readConnectionOptions(options), PARTS);
 }
 
 /**
- * Makes what the queue needs in the database, in one transaction. What is there stays. Any number of
- * processes can call it at once. The user of the connection has to own the schema, or be allowed to create it.
+ * Creates the tables and functions of the queue, in one transaction. Does nothing if they exist. Any number of
+ * processes can call it at once. The user of the connection must own the schema, or may create it.
  *
  * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING`; `ERR_QUEUE_FAILED`, also
  * if the schema has another version.
@@ -67,7 +67,7 @@ export async function createPostgresSchema(
   options: PostgresConnectionOptions,
 ): Promise<'created' | 'present'> {
   const read = readConnectionOptions(options);
-  const servers = new Servers(read, SURROUNDINGS, checkWritable);
+  const servers = new Servers(read, PARTS, checkWritable);
   try {
     return await servers.withClient(read.callTimeoutMs, (client) => createSchema(client, read));
   } catch (error) {

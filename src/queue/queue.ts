@@ -10,7 +10,7 @@
  * | job, queue or tenant | message, application (the destination that takes turns, is paused and is closed) |
  * | fetch a batch of jobs | `claim` |
  * | complete, fail, discard | `settle` with `delivered`, `retry`, `dead` |
- * | attempts | `sends`: how often a message was claimed and not released; `retryCount` is the number before a claim |
+ * | attempts | `sends`: how often a message was claimed and not released; `retryCount`: its `sends` before this claim |
  * | rescuer of stuck jobs | expired lease: every call makes the messages of expired claims due again |
  * | retention, cancel | `deadLetterOlderThan`, `deadLetterClosed` |
  *
@@ -37,8 +37,8 @@
  * Two messages with the same `messageId` stay two messages; `sequence` tells them apart. Durations are
  * relative to the queue's own clock, so processes whose clocks disagree can share a queue.
  *
- * No call claims or settles for several applications: queues share a transaction among the calls that the
- * engine makes at a time, and in memory one call for 16 claims took as much CPU as 16 calls.
+ * No call claims or settles for several applications: a queue can run simultaneous calls in one transaction,
+ * and in memory one call for 16 claims took as much CPU as 16 calls.
  */
 
 import type {
@@ -56,7 +56,10 @@ import type {
 
 export type * from './stored.ts';
 
-/** What an accepted message survives. */
+/**
+ * What an accepted message survives: nothing (`memory`), the end of the process, or also a power loss; on a
+ * database server the end of the `server`, or also the loss of its disk (`replicated`).
+ */
 export type Durability = 'memory' | 'process-crash' | 'power-loss' | 'server' | 'replicated';
 
 /** A message to enqueue. */
@@ -78,8 +81,8 @@ export interface EnqueueResult {
 }
 
 /**
- * The delivery state of an application. `settle` and `release` write it. They close an application with the
- * health `closed`: its messages cannot be claimed, and `enqueue` stores none. Only `reopenApplication` opens it.
+ * The delivery state of an application, written by `settle` and `release`. Writing the health `closed` closes
+ * the application: its messages cannot be claimed, and `enqueue` stores none. Only `reopenApplication` opens it.
  */
 export interface ApplicationState {
   readonly health: Health;
@@ -96,18 +99,18 @@ export interface ApplicationUpdate extends ApplicationState {
   readonly pauseMs: number;
 }
 
-/** What a queue held when it was opened. */
+/** What a queue held when it was opened, at one moment. */
 export interface Backlog {
-  /** Number of messages, due or not. Counted at the same moment as the others. */
+  /** Number of messages, due or not. */
   readonly pendingMessages: number;
   /** Number of those that were due or claimed. */
   readonly dueMessages: number;
-  /** The highest sequence of the queue; 0 in an empty one. */
+  /** No message of the queue had a higher sequence. 0 in a new queue. */
   readonly lastSequence: number;
 }
 
 export interface ClaimRequest {
-  /** Only applications with one of these are considered. */
+  /** The claim is for an application with one of these. */
   readonly ofHealth: readonly Exclude<Health, 'closed'>[];
   /** Limits beside the application's own. A claim has at least one message. */
   readonly maxMessages: number;
@@ -142,7 +145,7 @@ export interface Claim {
 }
 
 export interface NothingDue {
-  /** Time until a message of an application in `ofHealth` is due, as far as the queue knows. Absent if none waits. */
+  /** Time until a message can be claimed with this `ofHealth`, as far as the queue knows. Absent if none waits. */
   readonly dueInMs?: number;
 }
 
@@ -191,14 +194,14 @@ export interface QueueClosing {
 }
 
 /**
- * A queue of messages. Every call settles after some time, also without its store: the engine waits for all claims of a
- * round. All methods reject with a SecurityEventError:
+ * A queue of messages. Every call must resolve or reject, even if its store does not answer: the engine waits for
+ * all claims of a round. All methods reject with a SecurityEventError:
  *
  * - `ERR_QUEUE_CLOSED` before `open` and after `close`;
  * - `ERR_QUEUE_FAILED`, with its `cause`, when the store fails; also when `settle` gets another number of
  *   results than the claim has messages;
- * - `ERR_PEER_MISSING` and `ERR_QUEUE_FOREIGN` from `open`: no library for the store, or the file belongs to
- *   another program;
+ * - `ERR_PEER_MISSING` and `ERR_QUEUE_FOREIGN` from `open`: the store's library is not installed, or the file
+ *   belongs to another program;
  * - `ERR_QUEUE_FULL` from `enqueue`; `path` names the limit;
  * - `ERR_MESSAGE_TOO_LARGE` from `enqueue`: the application's id is longer than the store allows; `path` is
  *   the index of the entry.
@@ -234,8 +237,8 @@ export interface MessageQueue {
     maxMessages: number,
   ): Promise<readonly DeadLetteredMessage[]>;
   /**
-   * Counts the messages in the ranges that are not settled yet. A sender finds with it which of its messages
-   * another process has settled. Ranges ascend and do not overlap.
+   * Counts the messages in the ranges that are not settled yet, so that a sender learns that another process has
+   * settled its messages. Ranges ascend and do not overlap.
    */
   countPending(ranges: readonly SequenceRange[]): Promise<number>;
   /** Returns the state of an application; `undefined` before anything was enqueued for it. */

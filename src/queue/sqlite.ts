@@ -20,9 +20,9 @@ export type {
 } from './sqlite/sqlite-options.ts';
 
 /**
- * Creates a queue that keeps its messages in an SQLite database. SQLite runs in a worker thread: a
- * commit never blocks the event loop. It is Node's own where that has SQLite 3.51.3 or newer, else the
- * optional peer `@photostructure/sqlite` (`npm install @photostructure/sqlite@1`).
+ * Creates a queue that keeps its messages in an SQLite database. SQLite runs in a worker thread, so that a
+ * commit never blocks the event loop. Uses Node's SQLite if that is 3.51.3 or newer, otherwise the optional
+ * peer `@photostructure/sqlite` (`npm install @photostructure/sqlite@1`).
  *
  * The durability is `'power-loss'`, or `'process-crash'` with `sync: false`. Queues and processes that
  * name the same file share it. Nothing else in these processes may open or copy the file.
@@ -39,8 +39,8 @@ export function createSqliteQueue(options: SqliteQueueOptions, clock?: WallClock
 
 /**
  * Creates a store for the option `incidents` of `createReporter`, for the reporters of all processes
- * that name the same file, which may be a queue's. It opens the file at its first call, and rejects as
- * a queue does.
+ * that name the same file, which may be a queue's. Its first call opens the file, and rejects like `open` of
+ * the queue.
  *
  * @param clock a clock for tests; default: the machine's
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option

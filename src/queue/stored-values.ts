@@ -5,13 +5,13 @@ import type { DiscardReason, Ledger } from './stored.ts';
 const PLAIN = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
 
 /**
- * Converts an id to a text that SQLite and PostgreSQL can store. Theirs cannot hold U+0000 or half a
- * surrogate pair, which ids may contain: such ids are stored with the escapes of a JSON string.
+ * Converts an id to a text that SQLite and PostgreSQL can store. They cannot store U+0000 or half a surrogate
+ * pair, which ids may contain. Such ids are stored with the escapes of a JSON string.
  */
 export const toText = (id: string): string =>
   PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
 
-/** Reverses `toText`. Returns a damaged text as it is. */
+/** Reverses `toText`. Returns a damaged text unchanged. */
 export function fromText(text: string): string {
   if (PLAIN.test(text)) return text;
   try {
@@ -21,14 +21,14 @@ export function fromText(text: string): string {
   }
 }
 
-/** Converts a number of the engine, which may be infinite or have a fraction, to an integer. */
+/** Rounds down to an integer that the stores can hold: from 0 to 2^53 - 1. */
 export const toWhole = (value: number): number =>
   Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
 
 /** Converts the id of a dead letter to its number; 0 for an id that no dead letter has. */
 export const deadLetterNumber = (id: string): number => (/^\d{1,15}$/.test(id) ? Number(id) : 0);
 
-export function sumOf(ledgers: Iterable<Ledger>): Ledger {
+export function sumLedgers(ledgers: Iterable<Ledger>): Ledger {
   const sum = { accepted: 0, delivered: 0, pending: 0, dead: 0 };
   const discarded: Partial<Record<DiscardReason, number>> = ownProperties({});
   for (const ledger of ledgers) {

@@ -1,7 +1,4 @@
-/**
- * Types of stored messages, dead letters, the ledger and exported rows. They belong to the contract in queue.ts, which
- * exports them.
- */
+/** Types of stored messages, dead letters, the ledger and exported rows: a part of the contract in queue.ts. */
 
 /** The webhook format. 1 is deprecated, and its messages are stored complete. */
 export type Format = 1 | 2;
@@ -34,9 +31,9 @@ export type Health = 'untried' | 'healthy' | 'failing' | 'closed';
 
 /** Why a message is not attempted again. */
 export type DeadReason =
-  /** The schedule is over, or the attempts that its status allows. */
+  /** The retry schedule is over, or as many attempts as the last status allows. */
   | 'attempts-exhausted'
-  /** The next attempt would come after the horizon, or the message waited until it. */
+  /** The message is older than the horizon, or would be at its next attempt. */
   | 'horizon-passed'
   /** The receiver refused it with 413 although it was alone in its request. */
   | 'too-large'
@@ -51,9 +48,9 @@ export interface DeadLetter {
   readonly sizeBytes: number;
   readonly sends: number;
   readonly reason: DeadReason;
-  /** How its last attempt ended; `null` if it died while it waited. */
+  /** How its last attempt ended; `null` if it was given up while it waited. */
   readonly lastAttempt: Json;
-  /** Milliseconds since the epoch. */
+  /** Both in milliseconds since the epoch. */
   readonly acceptedAt: number;
   readonly diedAt: number;
 }
@@ -80,7 +77,7 @@ export type DiscardReason =
   /** Its stored form was damaged. */
   | 'damaged';
 
-/** accepted = delivered + pending + dead + the sum of discarded. */
+/** What became of the accepted messages: accepted = delivered + pending + dead + the sum of discarded. */
 export interface Ledger {
   readonly accepted: number;
   readonly delivered: number;
@@ -92,7 +89,7 @@ export interface Ledger {
 export interface QueueStats extends Ledger {
   /** Sum of `sizeBytes` of the pending messages. */
   readonly pendingBytes: number;
-  /** Time for which the oldest claimable message has been due; 0 without one. */
+  /** For how long the oldest claimable message has been claimable; 0 without one. */
   readonly oldestDueMs: number;
   readonly applications: ReadonlyMap<string, Ledger & { readonly health: Health }>;
 }
@@ -100,8 +97,8 @@ export interface QueueStats extends Ledger {
 export type ItemKind = 'application' | 'message' | 'dead_letter';
 
 /**
- * A row of a queue as JSON, which can be written to a file and read again. The other fields are its
- * columns: those of the SQLite queue, with times in milliseconds since the epoch and `body` in base64.
+ * A row of a queue as JSON, which can be written to a file and read again. The other fields are columns of the
+ * SQLite queue, with times in milliseconds since the epoch and `body` in base64.
  */
 export interface QueueItem {
   /** Identifies the queue that the item is from. */

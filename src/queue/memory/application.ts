@@ -1,5 +1,6 @@
 /** The applications of a memory queue, and the counts of their messages. */
 import { ownProperties } from '../../own-properties.ts';
+import type { Heap } from '../../runtime/heap.ts';
 import type {
   ApplicationState,
   Backlog,
@@ -11,15 +12,22 @@ import type {
   QueueStats,
   SequenceRange,
 } from '../queue.ts';
-import { sumOf } from '../stored-values.ts';
+import { sumLedgers } from '../stored-values.ts';
 import { claimedMessages, type WaitingMessage } from './message.ts';
-import type { Scheduled, SchedulePlace } from './schedule.ts';
 import { type TakenMessages, WaitingMessages } from './waiting-messages.ts';
 
 export interface LiveClaim extends TakenMessages {
   readonly id: string;
   readonly application: Application;
   endsAtMs: number;
+}
+
+/** Where an application is in the schedule. */
+interface SchedulePlace {
+  heap: Heap<Application> | undefined;
+  index: number;
+  /** In the heap of ready applications the number of its turn, otherwise a time in milliseconds. */
+  key: number;
 }
 
 /** The id of a claim, and when its lease begins and ends. */
@@ -30,9 +38,10 @@ interface LeaseTimes {
 }
 
 /** One application: its state, its waiting and claimed messages, and its ledger. */
-export class Application implements Scheduled {
+export class Application {
   readonly id: string;
   readonly waiting = new WaitingMessages();
+  /** Only the schedule writes it. */
   readonly place: SchedulePlace = { heap: undefined, index: 0, key: 0 };
   readonly counts = { accepted: 0, delivered: 0, dead: 0 };
   readonly discarded: Partial<Record<DiscardReason, number>> = ownProperties({});
@@ -50,26 +59,25 @@ export class Application implements Scheduled {
     return this.state.health === 'closed';
   }
 
-  /** Writes the state, and pauses until that time. */
-  update(
+  setState(
     { health, maxMessages, maxBytes, circuitBreaker }: ApplicationState,
-    untilMs: number,
+    pausedUntilMs: number,
   ): void {
     this.state = { health, maxMessages, maxBytes, circuitBreaker };
-    this.#pausedUntilMs = untilMs;
+    this.#pausedUntilMs = pausedUntilMs;
   }
 
-  /** Whether as many messages wait as one claim may have, counting `more`. */
+  /** Whether the waiting messages and `more` others fill a claim. */
   isFullWith(more: number): boolean {
     return this.waiting.size + more >= this.state.maxMessages;
   }
 
-  /** Makes delayed messages due once as many wait as one claim may have. */
+  /** Makes delayed messages due if the waiting messages fill a claim. */
   endDelaysIfFull(nowMs: number): void {
     if (this.isFullWith(0)) this.waiting.endDelays(nowMs);
   }
 
-  /** Claims due messages, of which there is at least one. */
+  /** Claims due messages. At least one must be due. */
   lease(request: ClaimRequest, { id, nowMs, endsAtMs }: LeaseTimes): Claim {
     const { id: applicationId, state } = this;
     const limits = {
@@ -125,7 +133,7 @@ export function countPending(applications: Applications, ranges: readonly Sequen
   return count;
 }
 
-/** `ranges` ascend and do not overlap. */
+/** Searches ranges that ascend and do not overlap. */
 function isIn(ranges: readonly SequenceRange[], sequence: number): boolean {
   let low = 0;
   let high = ranges.length;
@@ -139,7 +147,10 @@ function isIn(ranges: readonly SequenceRange[], sequence: number): boolean {
 }
 
 /** Counts all messages, and those that are due or claimed. */
-export function countDue(applications: Applications, nowMs: number): Omit<Backlog, 'lastSequence'> {
+export function countBacklog(
+  applications: Applications,
+  nowMs: number,
+): Omit<Backlog, 'lastSequence'> {
   let pendingMessages = 0;
   let dueMessages = 0;
   for (const { waiting, claim } of applications) {
@@ -161,8 +172,8 @@ export function statsOf(
     const ledger = application.ledger();
     ledgers.set(application.id, { ...ledger, health: application.state.health });
     if (application.claim !== undefined) continue;
-    // Since it can be claimed, not since it is due: time in a pause is no delay.
+    // Counts from when it could be claimed: the time before that, in a pause, is no delay of the queue.
     oldestDueMs = Math.max(oldestDueMs, nowMs - (application.claimableAtMs() ?? nowMs));
   }
-  return { ...sumOf(ledgers.values()), oldestDueMs, applications: ledgers };
+  return { ...sumLedgers(ledgers.values()), oldestDueMs, applications: ledgers };
 }

@@ -9,7 +9,9 @@ import type {
 import type { Application } from './application.ts';
 import { storedMessages, type WaitingMessage } from './message.ts';
 
-interface Death {
+interface Letter {
+  /** Ascending. The public id is its text. */
+  readonly id: number;
   readonly application: Application;
   readonly message: WaitingMessage;
   readonly reason: DeadReason;
@@ -19,11 +21,6 @@ interface Death {
   readonly diedAt: number;
 }
 
-interface Kept extends Death {
-  /** Ascending. As text it is the letter's id. */
-  readonly id: number;
-}
-
 export interface PageRequest extends DeadLetterFilter {
   readonly limit: number;
   readonly after?: string;
@@ -31,8 +28,8 @@ export interface PageRequest extends DeadLetterFilter {
 
 /** Dead letters in the order of their deaths, bounded in bytes: the oldest are evicted. */
 export class DeadLetters {
-  readonly #letters = new Map<number, Kept>();
-  /** Continues after the last evicted letter: a new iterator would first skip the gaps of all evicted ones. */
+  readonly #letters = new Map<number, Letter>();
+  /** Continues after the last evicted letter: a new iterator would begin with the gaps that evicted ones left. */
   #oldest = this.#letters.values();
   readonly #maxBytes: number;
   #bytes = 0;
@@ -42,7 +39,8 @@ export class DeadLetters {
     this.#maxBytes = maxBytes;
   }
 
-  add({ application, message, reason, lastAttempt, acceptedAt, diedAt }: Death): void {
+  add(letter: Omit<Letter, 'id'>): void {
+    const { application, message, reason, lastAttempt, acceptedAt, diedAt } = letter;
     this.#lastId += 1;
     message.detach();
     // Property by property: a spread takes most of the time when thousands die at once.
@@ -66,19 +64,19 @@ export class DeadLetters {
   page(request: PageRequest): DeadLetterPage {
     const { limit, after = 0 } = request;
     const isWanted = matching(request);
-    const found: Kept[] = [];
+    const found: Letter[] = [];
     for (const letter of this.#letters.values()) {
-      // One more than the page holds shows that there is another page.
+      // One letter more than the page shows that there is another page.
       if (found.length > limit) break;
       if (letter.id > Number(after) && isWanted(letter)) found.push(letter);
     }
-    const items = publicForms(found.slice(0, limit));
+    const items = toDeadLetters(found.slice(0, limit));
     const next = found.length > limit ? items.at(-1)?.id : undefined;
     return next === undefined ? { items } : { items, next };
   }
 
   /** Returns the letters that match the filter, oldest first. */
-  find(filter: DeadLetterFilter): Kept[] {
+  find(filter: DeadLetterFilter): Letter[] {
     return [...this.#letters.values()].filter(matching(filter));
   }
 
@@ -91,21 +89,21 @@ export class DeadLetters {
     return purged.length;
   }
 
-  remove({ id, application, message }: Kept): void {
+  remove({ id, application, message }: Letter): void {
     this.#letters.delete(id);
     this.#bytes -= message.sizeBytes;
     application.counts.dead -= 1;
   }
 }
 
-function matching({ applicationId, ids }: DeadLetterFilter): (letter: Kept) => boolean {
+function matching({ applicationId, ids }: DeadLetterFilter): (letter: Letter) => boolean {
   const wanted = ids === undefined ? undefined : new Set(ids);
   return ({ id, application }) =>
     (applicationId === undefined || applicationId === application.id) &&
     (wanted === undefined || wanted.has(String(id)));
 }
 
-function publicForms(letters: readonly Kept[]): DeadLetter[] {
+function toDeadLetters(letters: readonly Letter[]): DeadLetter[] {
   const stored = storedMessages(letters.map(({ message }) => message));
   return letters.map(({ id, application, message, ...death }, index) => ({
     id: String(id),

@@ -14,7 +14,7 @@ import type {
 } from '../queue.ts';
 import {
   type Application,
-  countDue,
+  countBacklog,
   countPending,
   type LiveClaim,
   statsOf,
@@ -40,7 +40,7 @@ export class MemoryQueue implements MessageQueue {
   readonly #runningEnqueues = new Set<Promise<unknown>>();
   #initialState: ApplicationState | undefined = undefined;
   #closing: Promise<QueueClosing> | undefined = undefined;
-  #lastClaim = 0;
+  #lastClaimId = 0;
 
   constructor(bounds: MemoryBounds, clock: QueueClock) {
     this.#clock = clock;
@@ -52,7 +52,7 @@ export class MemoryQueue implements MessageQueue {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     this.#initialState = initialState;
     const { nowMs } = this.#time();
-    return { ...countDue(this.#store.all(), nowMs), lastSequence: this.#store.lastSequence };
+    return { ...countBacklog(this.#store.all(), nowMs), lastSequence: this.#store.lastSequence };
   }
 
   readonly enqueue: MessageQueue['enqueue'] = async (entries, delayMs = 0) => {
@@ -74,7 +74,7 @@ export class MemoryQueue implements MessageQueue {
     for (let start = 0; start < entries.length; start += SLICE_MESSAGES) {
       const pause = this.#yieldToEventLoop();
       if (pause !== undefined) {
-        // Once a turn, not once a slice: otherwise claims would have a hundred messages each.
+        // Only before a pause, not after each slice: otherwise a claim would have only one slice of messages.
         this.#notify();
         await pause;
       }
@@ -100,9 +100,9 @@ export class MemoryQueue implements MessageQueue {
       const nextAtMs = schedule.nextAtMs(request.ofHealth);
       return nextAtMs === undefined ? {} : { dueInMs: nextAtMs - at.nowMs };
     }
-    this.#lastClaim += 1;
+    this.#lastClaimId += 1;
     const times = {
-      id: String(this.#lastClaim),
+      id: String(this.#lastClaimId),
       nowMs: at.nowMs,
       endsAtMs: at.after(request.leaseMs),
     };
@@ -188,8 +188,8 @@ export class MemoryQueue implements MessageQueue {
     const application = this.#store.find(applicationId);
     if (application === undefined || application.state.health === 'healthy') return;
     const { circuitBreaker } = application.state;
-    application.update({ ...initialState, circuitBreaker }, Number.NEGATIVE_INFINITY);
-    this.#store.update(application, at.nowMs);
+    application.setState({ ...initialState, circuitBreaker }, Number.NEGATIVE_INFINITY);
+    this.#store.reschedule(application, at.nowMs);
     this.#notify();
   };
 
@@ -210,7 +210,7 @@ export class MemoryQueue implements MessageQueue {
     return this.#store.dead.purge(filter);
   };
 
-  /** Answers after `close` too: the ledger shows what was returned. */
+  /** Also works after `close`: the ledger then counts the returned messages. */
   readonly stats: MessageQueue['stats'] = async () => {
     const { nowMs } = this.#time();
     this.#store.advance(nowMs);
@@ -229,7 +229,7 @@ export class MemoryQueue implements MessageQueue {
     return await this.#closing;
   }
 
-  /** Enqueues in progress end first, so that their messages are returned too. */
+  /** Waits for calls of `enqueue` in progress, to return their messages too. */
   async #end(): Promise<QueueClosing> {
     await Promise.allSettled(this.#runningEnqueues);
     this.#listeners.clear();
@@ -241,7 +241,7 @@ export class MemoryQueue implements MessageQueue {
     return { returned, remaining: 0 };
   }
 
-  /** Begins a call: it sees no expired lease. */
+  /** Begins a call: checks that the queue is open, and ends expired leases. */
   #begin(): { readonly at: QueueTime; readonly initialState: ApplicationState } {
     const initialState = this.#initialState;
     if (initialState === undefined || this.#closing !== undefined) {
@@ -265,8 +265,8 @@ export class MemoryQueue implements MessageQueue {
   }
 
   #afterClaim(application: Application, state: ApplicationUpdate | undefined, at: QueueTime): void {
-    if (state !== undefined) application.update(state, at.after(state.pauseMs));
-    this.#store.update(application, at.nowMs);
+    if (state !== undefined) application.setState(state, at.after(state.pauseMs));
+    this.#store.reschedule(application, at.nowMs);
     this.#notify();
   }
 

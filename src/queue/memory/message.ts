@@ -9,8 +9,8 @@ import type {
   StoredMessage,
 } from '../queue.ts';
 
-/** When a message was accepted or replayed, in the queue's own time. */
-interface WaitingTimes {
+/** The new sequence and times of a message that is accepted or replayed, in the queue's own time. */
+interface WaitingStart {
   readonly sequence: number;
   readonly nowMs: number;
   readonly dueMs: number;
@@ -18,7 +18,7 @@ interface WaitingTimes {
 
 /** Messages that share a buffer keep all of it alive, so it is bounded. */
 const MAX_SHARED_BYTES = 100_000;
-/** Fewer messages need less memory as strings. */
+/** Below this number, messages take less memory as strings. */
 const MIN_SHARING = 4;
 
 /**
@@ -37,7 +37,7 @@ export class WaitingMessage {
   dueMs = 0;
   /** Raised by a claim, lowered by its release. */
   sends = 0;
-  /** Maximum size of a claim with this message. */
+  /** Maximum number of messages in a claim with this one. */
   maxMessages: number | undefined = undefined;
   retryState: Json | null = null;
 
@@ -50,8 +50,8 @@ export class WaitingMessage {
     this.sizeBytes = sizeBytes;
   }
 
-  /** Starts it as a new message. A replayed dead letter keeps its `sends`. */
-  startWaiting({ sequence, nowMs, dueMs }: WaitingTimes): void {
+  /** Begins the wait of a new message or of a replayed dead letter, which keeps its `sends`. */
+  startWaiting({ sequence, nowMs, dueMs }: WaitingStart): void {
     this.sequence = sequence;
     this.acceptedMs = nowMs;
     this.dueMs = dueMs;

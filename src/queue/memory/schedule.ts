@@ -1,26 +1,11 @@
 import { Heap } from '../../runtime/heap.ts';
 import type { Health } from '../queue.ts';
+import type { Application } from './application.ts';
 
 type OpenHealth = Exclude<Health, 'closed'>;
 
-/** Where an application is in the schedule. Only {@link Schedule} writes it. */
-export interface SchedulePlace {
-  heap: object | undefined;
-  index: number;
-  /** The number of its turn, or a time in milliseconds. */
-  key: number;
-}
-
-/** What the schedule needs to know of an application. */
-export interface Scheduled {
-  readonly place: SchedulePlace;
-  readonly state: { readonly health: Health };
-  readonly claim: object | undefined;
-  claimableAtMs(): number | undefined;
-}
-
-const heapByKey = <T extends Scheduled>(): Heap<T> =>
-  new Heap<T>(
+const heapByKey = (): Heap<Application> =>
+  new Heap(
     (application, other) => application.place.key < other.place.key,
     (application, index) => {
       application.place.index = index;
@@ -28,17 +13,17 @@ const heapByKey = <T extends Scheduled>(): Heap<T> =>
   );
 
 /**
- * Gives applications their turns. An application is ready and has the number of its turn, or it waits for
- * a known time, or it has nothing to wait for. A change costs the logarithm of the number of applications.
+ * Gives applications their turns. An application is ready, and has the number of its turn; or it waits until
+ * a known time; or it is in no heap. A change takes O(log n) steps for n applications.
  */
-export class Schedule<T extends Scheduled> {
-  readonly #ready: Record<OpenHealth, Heap<T>> = {
+export class Schedule {
+  readonly #ready: Record<OpenHealth, Heap<Application>> = {
     untried: heapByKey(),
     healthy: heapByKey(),
     failing: heapByKey(),
   };
   /** Closed applications wait here too, while they have a lease. */
-  readonly #later: Record<Health, Heap<T>> = {
+  readonly #later: Record<Health, Heap<Application>> = {
     untried: heapByKey(),
     healthy: heapByKey(),
     failing: heapByKey(),
@@ -47,7 +32,7 @@ export class Schedule<T extends Scheduled> {
   #lastTurn = 0;
 
   /** Updates the place of an application after a change to its messages, state or claim. */
-  update(application: T, nowMs: number): void {
+  update(application: Application, nowMs: number): void {
     const { place } = application;
     const { health } = application.state;
     const atMs = application.claimableAtMs();
@@ -56,7 +41,7 @@ export class Schedule<T extends Scheduled> {
     // A ready application keeps its turn: otherwise each new message would send it to the end.
     if (ready !== undefined && ready === place.heap) return;
     const heap = ready ?? (atMs === undefined ? undefined : this.#later[health]);
-    (place.heap as Heap<T> | undefined)?.removeAt(place.index);
+    place.heap?.removeAt(place.index);
     place.heap = heap;
     if (ready !== undefined) this.#lastTurn += 1;
     place.key = ready === undefined ? (atMs ?? 0) : this.#lastTurn;
@@ -64,7 +49,7 @@ export class Schedule<T extends Scheduled> {
   }
 
   /** Returns the ready application of this health that has waited longest for its turn. */
-  next(ofHealth: readonly OpenHealth[]): T | undefined {
+  next(ofHealth: readonly OpenHealth[]): Application | undefined {
     return firstOf(ofHealth.map((health) => this.#ready[health]));
   }
 
@@ -73,15 +58,15 @@ export class Schedule<T extends Scheduled> {
     return firstOf(ofHealth.map((health) => this.#later[health]))?.place.key;
   }
 
-  /** Returns an application whose time has come. Call `update` for it. */
-  due(nowMs: number): T | undefined {
+  /** Returns the application whose time came first, if one came. Call `update` for it. */
+  due(nowMs: number): Application | undefined {
     const first = firstOf(Object.values(this.#later));
     return first !== undefined && first.place.key <= nowMs ? first : undefined;
   }
 }
 
-function firstOf<T extends Scheduled>(heaps: readonly Heap<T>[]): T | undefined {
-  let first: T | undefined;
+function firstOf(heaps: readonly Heap<Application>[]): Application | undefined {
+  let first: Application | undefined;
   for (const heap of heaps) {
     const candidate = heap.first();
     if (candidate === undefined) continue;

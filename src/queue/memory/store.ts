@@ -63,14 +63,14 @@ interface OwnedMessage {
   readonly message: WaitingMessage;
 }
 
-interface Death {
+interface DeathCause {
   readonly reason: DeadReason;
   readonly lastAttempt: Json;
 }
 
 export class MemoryStore {
   readonly dead: DeadLetters;
-  readonly schedule = new Schedule<Application>();
+  readonly schedule = new Schedule();
   lastSequence = 0;
   readonly #applications = new Map<string, Application>();
   readonly #bounds: MemoryBounds;
@@ -103,7 +103,10 @@ export class MemoryStore {
     return this.#applications.values();
   }
 
-  /** Counts the entries of open applications as pending. Throws ERR_QUEUE_FULL and counts none if they pass a bound. */
+  /**
+   * Counts the entries of open applications as pending, and returns them. If they would pass a bound, throws
+   * ERR_QUEUE_FULL and counts none.
+   */
   reserve(entries: readonly QueueEntry[]) {
     const closed = new Set<string>();
     let messages = 0;
@@ -137,7 +140,7 @@ export class MemoryStore {
     this.#bytes += bytes;
   }
 
-  /** Stores entries that are counted already. Returns their sequences. */
+  /** Stores entries that {@link reserve} has counted. Returns their sequences. */
   accept(entries: readonly QueueEntry[], { initialState, delayMs, at }: Acceptance): number[] {
     const sequences: number[] = [];
     while (sequences.length < entries.length) {
@@ -149,7 +152,7 @@ export class MemoryStore {
         sequences.push(this.#addWaiting({ application, message }, at.nowMs, dueMs));
       }
       application.counts.accepted += sequences.length - start;
-      this.update(application, at.nowMs);
+      this.reschedule(application, at.nowMs);
     }
     return sequences;
   }
@@ -162,8 +165,11 @@ export class MemoryStore {
     return this.lastSequence;
   }
 
-  /** Call it after each change to an application's messages, state or claim. */
-  update(application: Application, nowMs: number): void {
+  /**
+   * Makes delayed messages due if they fill a claim, and updates when the application can be claimed. Must be
+   * called after each change to its messages, state or claim.
+   */
+  reschedule(application: Application, nowMs: number): void {
     application.endDelaysIfFull(nowMs);
     this.schedule.update(application, nowMs);
   }
@@ -171,7 +177,7 @@ export class MemoryStore {
   /** Applies one result to each message of a claim. */
   settle(claim: LiveClaim, results: readonly MessageResult[], at: QueueTime): void {
     const { application, messages, sizeBytes } = claim;
-    // Unlike `every`, `findIndex` also visits the holes of a sparse array, which are no results.
+    // `findIndex` also visits holes of an array, which `every` would take for delivered.
     if (results.findIndex((result) => result.kind !== 'delivered') === -1) {
       this.#addPending(-messages.length, -sizeBytes);
       application.counts.delivered += messages.length;
@@ -191,15 +197,15 @@ export class MemoryStore {
     }
   }
 
-  /** Makes dead letters of messages that were taken out of the waiting ones. */
+  /** Makes dead letters of messages that no longer wait. */
   deadLetter(
     application: Application,
     { messages, reason }: { messages: readonly WaitingMessage[]; reason: DeadReason },
     at: QueueTime,
   ): DeadLetteredMessage[] {
-    const death = { reason, lastAttempt: null };
-    for (const message of messages) this.#moveToDeadLetters({ application, message }, death, at);
-    this.update(application, at.nowMs);
+    const cause = { reason, lastAttempt: null };
+    for (const message of messages) this.#moveToDeadLetters({ application, message }, cause, at);
+    this.reschedule(application, at.nowMs);
     const applicationId = application.id;
     return messages.map(({ messageId, sequence }) => ({
       applicationId,
@@ -210,7 +216,7 @@ export class MemoryStore {
 
   #moveToDeadLetters(
     { application, message }: OwnedMessage,
-    { reason, lastAttempt }: Death,
+    { reason, lastAttempt }: DeathCause,
     at: QueueTime,
   ): void {
     this.#addPending(-1, -message.sizeBytes);
@@ -229,7 +235,7 @@ export class MemoryStore {
       this.dead.remove(letter);
       this.#addPending(1, message.sizeBytes);
       this.#addWaiting(letter, nowMs, nowMs);
-      this.update(application, nowMs);
+      this.reschedule(application, nowMs);
       replayed += 1;
     }
     return replayed;
@@ -245,7 +251,7 @@ export class MemoryStore {
         application.rescueClaim();
         application.endDelaysIfFull(endsAtMs);
       }
-      this.update(application, nowMs);
+      this.reschedule(application, nowMs);
     }
   }
 

@@ -3,7 +3,7 @@ import { Heap } from '../../runtime/heap.ts';
 import type { ApplicationState } from '../queue.ts';
 import type { WaitingMessage } from './message.ts';
 
-/** Smaller gaps at the front of the list are not worth a copy. */
+/** The list is copied only to close a gap of at least this many messages at its front. */
 const MIN_GAP = 32;
 
 /** Bounds of one claim. */
@@ -21,8 +21,8 @@ function isDueBefore(message: WaitingMessage, other: WaitingMessage): boolean {
 }
 
 /**
- * Most messages are due when they are accepted. They wait in a list, from which a message is taken four
- * times as fast as from a heap. The others are sorted: those with a delay, and those that were claimed before.
+ * Most messages are due when they are accepted. They wait in a list: taking a message from it is four times
+ * as fast as from a heap. Messages with a delay, and those that were claimed before, wait in a heap.
  */
 export class WaitingMessages {
   #fifo: (WaitingMessage | undefined)[] = [];
@@ -71,7 +71,7 @@ export class WaitingMessages {
     }
   }
 
-  /** Adds a message that waited before. */
+  /** Adds a message that was claimed. */
   putBack(message: WaitingMessage): void {
     message.detach();
     this.#heap.push(message);

@@ -12,7 +12,7 @@ import type {
   QueueStats,
   StoredMessage,
 } from '../queue.ts';
-import { deadLetterNumber, fromText, sumOf, toText, toWhole } from '../stored-values.ts';
+import { deadLetterNumber, fromText, sumLedgers, toText, toWhole } from '../stored-values.ts';
 
 /** JSON has no infinity; the schema takes 1e18 ms for never. */
 export const toDuration = (ms: number): number => Math.min(ms, 1e18);
@@ -104,5 +104,5 @@ export function statsOf(rows: readonly StatsRow[]): QueueStats {
     pendingBytes += pending_bytes;
     oldestDueMs = Math.max(oldestDueMs, waiting_ms ?? 0);
   }
-  return { ...sumOf(applications.values()), pendingBytes, oldestDueMs, applications };
+  return { ...sumLedgers(applications.values()), pendingBytes, oldestDueMs, applications };
 }

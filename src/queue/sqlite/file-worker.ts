@@ -40,14 +40,14 @@ export class FileWorker {
   readonly #worker: Worker;
   readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #pending = new Map<number, PendingCall>();
-  readonly #ended: Promise<void>;
-  /** Calls of this turn of the event loop, which share one post. */
+  readonly #exited: Promise<void>;
+  /** Calls since the last post: those of one turn of the event loop share a post. */
   #calls: PostedCall[] = [];
   #bodies: Uint8Array[] = [];
-  #bytes = 0;
+  #byteCount = 0;
   #lastId = 0;
-  #isOver = false;
-  #hasEnded = false;
+  #isClosed = false;
+  #hasExited = false;
 
   /** @throws SecurityEventError `ERR_QUEUE_FAILED` when no thread can be started */
   constructor(file: string, onEvent: OnEvent) {
@@ -59,21 +59,21 @@ export class FileWorker {
       if (post.due || post.damage !== null) onEvent(post);
     });
     this.#worker.on('error', (cause) => this.#fail(cause));
-    this.#ended = new Promise((resolve) => {
+    this.#exited = new Promise((resolve) => {
       this.#worker.on('exit', () => {
-        this.#hasEnded = true;
+        this.#hasExited = true;
         this.#fail(new Error('the worker ended'));
         resolve();
       });
     });
   }
 
-  /** Whether it no longer takes calls. */
-  get isOver(): boolean {
-    return this.#isOver;
+  /** Whether it takes no more calls: it is closing, or has failed. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
-  /** Rejects with a SecurityEventError. A call under way keeps the process alive. */
+  /** Rejects with a SecurityEventError. Keeps the process alive until it is answered. */
   call<Name extends Operation>(
     operation: Name,
     args: Operations[Name][0],
@@ -84,11 +84,11 @@ export class FileWorker {
       if (this.#pending.size === 0) this.#worker.ref();
       this.#pending.set(this.#lastId, { resolve: resolve as PendingCall['resolve'], reject });
       if (this.#calls.length === 0) process.nextTick(() => this.#flush());
-      const bytesAt = this.#bytes;
+      const bytesAt = this.#byteCount;
       this.#calls.push({ id: this.#lastId, operation, nowMs, settings, args, bytesAt });
       for (const body of bodies) {
         this.#bodies.push(body);
-        this.#bytes += body.length;
+        this.#byteCount += body.length;
       }
     });
   }
@@ -96,16 +96,16 @@ export class FileWorker {
   /** Ends the worker after the earlier calls. */
   async close(): Promise<void> {
     this.#flush();
-    this.#isOver = true;
+    this.#isClosed = true;
     this.#worker.ref();
     this.#post('close');
-    await this.#ended;
+    await this.#exited;
   }
 
-  /** Waits until the worker is outside SQLite, and keeps it outside. */
+  /** Blocks until the worker is outside SQLite, and keeps it outside. */
   stop(): void {
-    if (this.#hasEnded) return;
-    this.#isOver = true;
+    if (this.#hasExited) return;
+    this.#isClosed = true;
     Atomics.store(this.#gate, GATE_STOP, 1);
     Atomics.notify(this.#gate, GATE_STOP);
     Atomics.wait(this.#gate, GATE_BUSY, 1, EXIT_WAIT_MS);
@@ -113,7 +113,7 @@ export class FileWorker {
 
   #flush(): void {
     if (this.#calls.length === 0) return;
-    const bytes = new Uint8Array(this.#bytes);
+    const bytes = new Uint8Array(this.#byteCount);
     let end = 0;
     for (const body of this.#bodies) {
       bytes.set(body, end);
@@ -122,23 +122,23 @@ export class FileWorker {
     const calls = this.#calls;
     this.#calls = [];
     this.#bodies = [];
-    this.#bytes = 0;
+    this.#byteCount = 0;
     try {
       this.#post({ calls, bytes }, [bytes.buffer]);
     } catch {
-      // An argument cannot be cloned. An error that is thrown here would end the process.
+      // The arguments of a call cannot be cloned. Throwing here, in a tick, would end the process.
       const cloneable = calls.filter((call) => this.#isCloneable(call));
       this.#post({ calls: cloneable, bytes }, [bytes.buffer]);
     }
   }
 
-  /** Rejects a call that cannot be posted. */
+  /** Returns whether a call can be posted. Rejects it if not. */
   #isCloneable({ id, args }: PostedCall): boolean {
     try {
       structuredClone(args);
       return true;
     } catch (cause) {
-      this.#taken(id)?.reject(failed('the call cannot be posted', cause));
+      this.#take(id)?.reject(workerFailure('the call cannot be posted', cause));
       return false;
     }
   }
@@ -149,43 +149,43 @@ export class FileWorker {
 
   #answer({ answers }: WorkerPost): void {
     for (const { id, value, failure } of answers) {
-      const call = this.#taken(id);
+      const call = this.#take(id);
       if (failure === undefined) call?.resolve(value);
       else call?.reject(errorOf(failure));
     }
   }
 
-  #taken(id: number): PendingCall | undefined {
+  #take(id: number): PendingCall | undefined {
     const call = this.#pending.get(id);
     this.#pending.delete(id);
-    if (this.#pending.size === 0 && !this.#isOver) this.#worker.unref();
+    if (this.#pending.size === 0 && !this.#isClosed) this.#worker.unref();
     return call;
   }
 
   #fail(cause: unknown): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     for (const id of this.#pending.keys())
-      this.#taken(id)?.reject(failed('the worker of the file ended', cause));
+      this.#take(id)?.reject(workerFailure('the worker of the file ended', cause));
   }
 }
 
-const failed = (detail: string, cause: unknown): SecurityEventError =>
+const workerFailure = (detail: string, cause: unknown): SecurityEventError =>
   new SecurityEventError('ERR_QUEUE_FAILED', { detail, cause });
 
-/** Starts it without the host's environment and command line: no loaders, no `--require`. */
+/** Starts a worker without the host's environment and command line: no loaders, no `--require`. */
 function start(data: WorkerData): Worker {
   const name = 'security-event-delivery: sqlite';
-  const none = { env: {}, execArgv: [], argv: [] };
+  const isolated = { env: {}, execArgv: [], argv: [] };
   try {
-    return new Worker(WORKER_SOURCE, { eval: true, name, workerData: data, ...none });
+    return new Worker(WORKER_SOURCE, { eval: true, name, workerData: data, ...isolated });
   } catch (cause) {
-    throw failed('no worker thread can be started', cause);
+    throw workerFailure('no worker thread can be started', cause);
   }
 }
 
 /**
- * Finds the optional peer from this module, from the program and from the current folder. Returns null
- * when it is not installed. In a bundle `import.meta.url` is undefined or the bundle's own.
+ * Returns the path of the optional peer, or null if it is not installed. Searches from this module, from the
+ * program and from the current folder: in a bundle `import.meta.url` is undefined or the bundle's own.
  */
 export function peerPath(): string | null {
   // Not imported: webpack replaces calls of an imported `createRequire`, and would not find the peer.

@@ -11,7 +11,7 @@ import type { IncidentSettings } from './sqlite-options.ts';
 export interface SqliteIncidentStore extends IncidentStore {
   record(report: IncidentReport): Promise<IncidentChanges>;
   retract(report: IncidentReport, changes: IncidentChanges): Promise<void>;
-  /** Closes the file unless a queue has it open. Later calls reject with `ERR_QUEUE_CLOSED`. */
+  /** Closes the file unless a queue or another store uses it. Later calls reject with `ERR_QUEUE_CLOSED`. */
   close(): Promise<void>;
 }
 

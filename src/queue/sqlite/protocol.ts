@@ -1,6 +1,6 @@
 /**
- * Messages between the main thread and the worker of a file. The arguments and results of the
- * operations are declared by the functions in worker/operations.ts.
+ * What the main thread and the worker of a file send each other by `postMessage`: posts, each with several calls
+ * or answers. The functions in worker/operations.ts declare the arguments and results of the calls.
  */
 import type { ApplicationState, StoredMessage } from '../queue.ts';
 import type { SqliteQueueDamage } from './sqlite-options.ts';
@@ -8,9 +8,9 @@ import type { SqliteQueueDamage } from './sqlite-options.ts';
 /** Two copies of the package share a worker only if they agree on this number. */
 export const PROTOCOL_VERSION = 1;
 
-/** Settings of a handle. All of its calls carry the same object, which a post contains once. */
+/** Settings of a queue. All of its calls have the same object, so that a post contains it once. */
 export interface HandleSettings {
-  /** Whether its calls resolve only once their changes are on the disk. */
+  /** Whether its calls resolve only when their changes are on the disk. */
   readonly sync: boolean;
   readonly initialState: ApplicationState;
   readonly maxPendingBytes: number;
@@ -18,7 +18,7 @@ export interface HandleSettings {
   readonly maxDeadBytes: number;
 }
 
-/** A message without its bytes: those of all messages of a post lie in one buffer, in their order. */
+/** A message without its bytes: one buffer has the bytes of all messages of a post, in order. */
 export interface PostedMessage extends Omit<StoredMessage, 'bytes'> {
   readonly length: number;
 }
@@ -26,7 +26,7 @@ export interface PostedMessage extends Omit<StoredMessage, 'bytes'> {
 export interface PostedCall {
   readonly id: number;
   readonly operation: string;
-  /** `null` for the machine's clock, which the worker reads itself. */
+  /** `null`: the worker reads the machine's clock. */
   readonly nowMs: number | null;
   readonly settings: HandleSettings | null;
   readonly args: readonly unknown[];
@@ -61,9 +61,10 @@ export interface WorkerPost {
 export interface WorkerData {
   readonly file: string;
   readonly peerPath: string | null;
+  /** Keeps the worker outside SQLite when the process ends: see `Gate` in worker/database.ts. */
   readonly gate: SharedArrayBuffer;
 }
 
-/** Indexes into the gate: whether the worker is inside SQLite, and whether it may no longer enter. */
+/** Indexes of the gate's numbers: 1 while the worker is inside SQLite, and 1 once it may no longer enter. */
 export const GATE_BUSY = 0;
 export const GATE_STOP = 1;

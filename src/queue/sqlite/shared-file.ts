@@ -1,9 +1,9 @@
 /**
- * One worker for each real file of the process, however many queues have it open and however its path
- * is spelled. Two copies of this package share the registry.
+ * Shares one worker for each real file among all queues of the process, however they spell its path. Two copies
+ * of this package share the registry.
  *
- * No code of ours may open the file or the ones beside it except through SQLite: closing any
- * descriptor of a file drops all POSIX locks that the process has on it.
+ * Our code must not open the file or the ones beside it except through SQLite: closing any descriptor of a
+ * file drops all POSIX locks that the process has on it.
  */
 import { channel } from 'node:diagnostics_channel';
 import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
@@ -70,13 +70,13 @@ export class SharedFile {
     { args, bodies = [] }: CallArguments<Name>,
   ): Promise<Operations[Name][1]> {
     const options = { nowMs: clock?.now() ?? null, settings, bodies };
-    const call = () => this.#running().call(operation, args, options);
+    const call = () => this.#openWorker().call(operation, args, options);
     return this.#closing === undefined ? call() : this.#closing.then(call);
   }
 
-  /** Replaces a worker that has crashed by one that opens the file again. */
-  #running(): FileWorker {
-    if (this.#worker === undefined || this.#worker.isOver)
+  /** Returns the worker. Starts one if there is none, or it has crashed. */
+  #openWorker(): FileWorker {
+    if (this.#worker === undefined || this.#worker.isClosed)
       this.#worker = new FileWorker(this.#path, (post) => this.#onEvent(post));
     return this.#worker;
   }
@@ -93,8 +93,8 @@ export class SharedFile {
 
   async #close(): Promise<void> {
     await this.#closing;
-    // It stays the worker while it closes, so that the end of the process waits for it.
-    if (this.#worker?.isOver === false) await this.#worker.close();
+    // `stop` still finds it, so that the end of the process waits until it has closed.
+    if (this.#worker?.isClosed === false) await this.#worker.close();
   }
 
   stop(): void {
@@ -111,7 +111,7 @@ export class SharedFile {
   }
 }
 
-/** Finds or creates the process's only entry for the file. Creates a missing folder. */
+/** Returns the file from the registry, or adds it. Creates its folder if that is missing. */
 export function sharedFile(file: string): SharedFile {
   const registry = registryOf();
   if (registry.version !== PROTOCOL_VERSION) {
@@ -122,9 +122,9 @@ export function sharedFile(file: string): SharedFile {
   const known = registry.files.get(path);
   if (known !== undefined) return known;
   if (registry.files.size === 0) process.on('exit', registry.stopAll);
-  const made = new SharedFile(path);
-  registry.files.set(path, made);
-  return made;
+  const created = new SharedFile(path);
+  registry.files.set(path, created);
+  return created;
 }
 
 function registryOf(): Registry {
@@ -145,7 +145,7 @@ function forgetFile(path: string, file: SharedFile): void {
   if (files.size === 0) process.off('exit', stopAll);
 }
 
-/** More symbolic links in a row are taken for a circle. */
+/** Links beyond this number are not followed: they may form a cycle. */
 const MAX_LINKS = 40;
 
 function realPath(file: string): string {
@@ -165,14 +165,14 @@ function realPath(file: string): string {
   }
 }
 
-/** Creates the folder and those above it. With `recursive`, Node never returns where no folder can be made, as in /proc. */
+/** Creates the folder and those above it. With `recursive`, Node never returns where no folder can be created, as in /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made it.
+    // Another process may have created it.
     if (!existsSync(folder)) throw error;
   }
 }

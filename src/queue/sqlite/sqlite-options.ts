@@ -22,15 +22,15 @@ export interface SqliteQueueDamage {
   /** The file's real path. */
   readonly file: string;
   /**
-   * `rows`: the stored form of messages is damaged. They are not sent, count as discarded (`damaged`), and
-   * are kept in the table `damaged_message`; or the row of an application was damaged, and is repaired.
-   * `rolled-back`: commits are gone. The write-ahead log was removed after a process was killed, an
-   * older copy was put back, or, with `sync: false`, power was lost.
+   * `rows`: rows are damaged. Damaged messages are not sent, count as discarded (`damaged`), and are kept in the
+   * table `damaged_message`. Damaged rows of applications are repaired.
+   * `rolled-back`: commits are lost. The write-ahead log was removed after a process was killed, an older copy of
+   * the file was restored, or, with `sync: false`, there was a power loss.
    */
   readonly kind: 'rows' | 'rolled-back';
   /** Number of damaged messages, by application; empty for `rolled-back`. */
   readonly applications: readonly { readonly applicationId: string; readonly messages: number }[];
-  /** Number of sequences that were given to messages of which nothing is known. 0 for `rows`. */
+  /** Number of sequences that messages of the lost commits had. 0 for `rows`. */
   readonly missingSequences: number;
 }
 
@@ -53,12 +53,12 @@ const QUEUE_OPTIONS = {
   /** Maximum number of waiting messages. A positive integer; default 2000000. */
   maxPendingMessages: option(integer(1, MAX), 2_000_000),
   /**
-   * Maximum size of the dead letters, counted in the same way. The oldest are discarded as `evicted`.
+   * Maximum size of the dead letters, in bytes of their request bodies. The oldest are discarded as `evicted`.
    * An integer from 0, which keeps none; default 268435456 (256 MiB).
    */
   maxDeadBytes: option(integer(0, MAX), 256 * MIB),
   /**
-   * Called when the queue finds that its file was damaged. What it throws is ignored. Default: only the
+   * Called when the queue finds that its file was damaged. Its errors are ignored. Default: only the
    * diagnostics event `security-event-delivery:queue-damaged`.
    */
   onDamage: optional<(damage: SqliteQueueDamage) => void>(A_FUNCTION),

@@ -24,13 +24,13 @@ import type { PostedEntry } from './worker/enqueue.ts';
 import type { Operation, Operations } from './worker/operations.ts';
 
 /**
- * One handle of a file. The worker of the file runs all calls, in their order. The contract declares the
- * parameters of most methods.
+ * A queue in a file. The worker of the file runs the calls in order. Most methods are typed by the contract, which
+ * declares their parameters.
  */
 export class SqliteQueue implements DurableQueue {
   readonly durability: Durability;
   readonly #options: SqliteSettings;
-  readonly #due = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
   readonly #handle: FileHandle;
   /** Claims that were not sent: `close` releases them. */
   readonly #unsent = new Set<string>();
@@ -47,7 +47,7 @@ export class SqliteQueue implements DurableQueue {
       clock,
       settings: null,
       onDue: () => {
-        for (const listener of this.#due) listener();
+        for (const listener of this.#listeners) listener();
       },
       onDamage: (damage) => {
         try {
@@ -61,7 +61,7 @@ export class SqliteQueue implements DurableQueue {
 
   async open(initialState: ApplicationState): Promise<Backlog> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    return await this.#tracked(this.#open(initialState));
+    return await this.#track(this.#open(initialState));
   }
 
   async #open(initialState: ApplicationState): Promise<Backlog> {
@@ -86,7 +86,7 @@ export class SqliteQueue implements DurableQueue {
   };
 
   readonly claim: MessageQueue['claim'] = async (request) => {
-    const answer = await this.#tracked(
+    const answer = await this.#track(
       this.#call('claim', [request]).then((found) => {
         if (isClaim(found)) this.#unsent.add(found.id);
         return found;
@@ -96,9 +96,9 @@ export class SqliteQueue implements DurableQueue {
   };
 
   readonly settle: MessageQueue['settle'] = async ({ id }, results, update) => {
-    // `findIndex` visits holes too. They are no results.
-    const isDelivered = results.findIndex(({ kind }) => kind !== 'delivered') === -1;
-    const settlement = { results: isDelivered ? null : results, count: results.length, update };
+    // `findIndex` also visits holes of an array, which `every` would take for delivered.
+    const areDelivered = results.findIndex(({ kind }) => kind !== 'delivered') === -1;
+    const settlement = { results: areDelivered ? null : results, count: results.length, update };
     // The messages were sent, even if this call fails (law 8).
     this.#unsent.delete(id);
     const isSettled = await this.#call('settle', [id, settlement]);
@@ -131,19 +131,19 @@ export class SqliteQueue implements DurableQueue {
 
   readonly listDeadLetters: MessageQueue['listDeadLetters'] = async (page) => {
     const { limit, after = '0' } = page;
-    const posted = { filter: copyOf(page), limit, after: deadLetterNumber(after) };
+    const posted = { filter: copyFilter(page), limit, after: deadLetterNumber(after) };
     return deadLettersOf(await this.#call('listDeadLetters', [posted]));
   };
 
   readonly replayDeadLetters: MessageQueue['replayDeadLetters'] = (filter) =>
-    this.#inPages('replay', filter);
+    this.#callInPages('replay', filter);
 
   readonly purgeDeadLetters: MessageQueue['purgeDeadLetters'] = (filter) =>
-    this.#inPages('purge', filter);
+    this.#callInPages('purge', filter);
 
-  /** Each page is a transaction, so that other processes do not wait for all of them. */
-  async #inPages(operation: 'replay' | 'purge', filter: DeadLetterFilter): Promise<number> {
-    let page: PageRequest | undefined = { filter: copyOf(filter), after: 0 };
+  /** Each page is a transaction of its own, so that other processes need not wait for all pages. */
+  async #callInPages(operation: 'replay' | 'purge', filter: DeadLetterFilter): Promise<number> {
+    let page: PageRequest | undefined = { filter: copyFilter(filter), after: 0 };
     let sum = 0;
     while (page !== undefined) {
       const { count, after, upTo }: PageAnswer = await this.#call(operation, [page]);
@@ -162,8 +162,8 @@ export class SqliteQueue implements DurableQueue {
 
   onDue(listener: () => void): () => void {
     const call = (): void => listener();
-    this.#due.add(call);
-    return () => void this.#due.delete(call);
+    this.#listeners.add(call);
+    return () => void this.#listeners.delete(call);
   }
 
   async close(): Promise<QueueClosing> {
@@ -173,7 +173,7 @@ export class SqliteQueue implements DurableQueue {
 
   async #close(): Promise<QueueClosing> {
     await Promise.allSettled(this.#running);
-    this.#due.clear();
+    this.#listeners.clear();
     if (this.#file === undefined) return { returned: [], remaining: 0 };
     try {
       const args: [string[]] = [[...this.#unsent]];
@@ -195,7 +195,7 @@ export class SqliteQueue implements DurableQueue {
     return await this.#file.call(this.#handle, operation, { args, bodies });
   }
 
-  async #tracked<T>(running: Promise<T>): Promise<T> {
+  async #track<T>(running: Promise<T>): Promise<T> {
     this.#running.add(running);
     try {
       return await running;
@@ -208,8 +208,8 @@ export class SqliteQueue implements DurableQueue {
 const isClaim = (answer: ClaimAnswer | NothingDue): answer is ClaimAnswer =>
   Object.hasOwn(answer, 'messages');
 
-/** Copies a filter, since it may be of a class, or change before it is posted. */
-const copyOf = ({ applicationId, ids }: DeadLetterFilter): DeadLetterFilter => ({
+/** Copies a filter: it may be an object of a class, or change before it is posted. */
+const copyFilter = ({ applicationId, ids }: DeadLetterFilter): DeadLetterFilter => ({
   ...(applicationId === undefined ? {} : { applicationId }),
   ...(ids === undefined ? {} : { ids: [...ids] }),
 });
@@ -226,7 +226,7 @@ const postedEntry = ({ applicationId, stored, sizeBytes }: QueueEntry): PostedEn
   sizeBytes,
 });
 
-/** Returns a function that gives each message its bytes. Call it in the order of the messages. */
+/** Returns a function that adds the bytes to a message. Must be called in the order of the messages. */
 function withBytes({ buffer, byteOffset, byteLength }: Uint8Array) {
   const all = Buffer.from(buffer, byteOffset, byteLength);
   let end = 0;

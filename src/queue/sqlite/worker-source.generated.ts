@@ -78,13 +78,13 @@ function waitsOf(startTimer2) {
       resolve();
       return;
     }
-    const finish2 = () => {
+    const finish = () => {
       cancel();
       stopListening?.();
       resolve();
     };
-    const cancel = startTimer2(ms, finish2, whileIdle);
-    const stopListening = signal && onAbort(signal, finish2);
+    const cancel = startTimer2(ms, finish, whileIdle);
+    const stopListening = signal && onAbort(signal, finish);
   });
   return {
     sleep: (ms, signal) => wait(ms, signal, "keep-alive"),
@@ -191,7 +191,7 @@ var Gate = class {
   }
 };
 var Database = class {
-  /** The library closes a connection without references, even while its statements are in use. */
+  /** Kept, because the library closes a connection without references, even if its statements are in use. */
   #connection;
   #gate;
   #statements = /* @__PURE__ */ new Map();
@@ -204,7 +204,7 @@ var Database = class {
   run(sql, ...values) {
     return Number(this.#prepared(sql).run(...values).changes);
   }
-  /** Inserts a row. Two rows of a table with the same number of columns must have the same columns. */
+  /** Inserts a row. Rows of a table with equally many columns must have the same columns. */
   insert(table2, row) {
     const values = Object.values(row);
     const kind = \`\${table2} \${values.length}\`;
@@ -227,7 +227,7 @@ var Database = class {
   all(sql, ...values) {
     return this.#read(sql, (statement) => statement.all(...values));
   }
-  /** Reads rows as arrays, which cost the library less, and gives them the names. */
+  /** Reads rows as arrays, which is faster, and adds the names. */
   allNamed(names, sql, ...values) {
     const rows = this.#read(sql, (statement) => {
       statement.setReturnArrays(true);
@@ -246,13 +246,13 @@ var Database = class {
   exec(sql) {
     this.#connection.exec(sql);
   }
-  /** Runs \`work\` inside the gate, once. For statements that need not wait for a lock. */
+  /** Runs \`work\` once, inside the gate: for statements that need not wait for a lock. */
   withoutRetry(work) {
     return this.#gate.run(work);
   }
   /**
-   * Runs \`work\` in a transaction that holds the file's write lock. Waits for the lock by short random
-   * sleeps: the busy timeout of SQLite sleeps longer and longer, and starves one of several processes.
+   * Runs \`work\` in a transaction that holds the file's write lock. Waits for the lock in short random sleeps:
+   * SQLite's own busy timeout sleeps longer and longer, and one of several processes would starve.
    */
   transaction(work) {
     return this.retryWhileBusy(() => {
@@ -299,7 +299,7 @@ var Database = class {
     this.#statements.clear();
     this.#gate.run(() => this.#connection.close());
   }
-  /** Only damaged rows have integers that are no safe numbers: their checksum is wrong in any case. */
+  /** Reads unsafe integers as rounded numbers. Only damaged rows have them, whose checksum is wrong anyway. */
   #read(sql, read) {
     const statement = this.#prepared(sql);
     try {
@@ -348,7 +348,7 @@ function fromText(text) {
 }
 var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
 var deadLetterNumber = (id) => /^\\d{1,15}$/.test(id) ? Number(id) : 0;
-function sumOf(ledgers) {
+function sumLedgers(ledgers) {
   const sum = { accepted: 0, delivered: 0, pending: 0, dead: 0 };
   const discarded = ownProperties({});
   for (const ledger of ledgers) {
@@ -377,7 +377,7 @@ var TEXT = "text not null";
 var BLOB = "blob not null";
 var QUEUE_STATE = {
   id: "integer primary key check (id = 1)",
-  /** Names the queue in exports. */
+  /** Identifies the queue in exports. */
   queue_id: "text not null default (hex(randomblob(16)))",
   last_sequence: COUNT,
   /** The last sequence of an import. Up to it, sequences do not rise with the time of acceptance. */
@@ -402,16 +402,18 @@ var APPLICATION = {
   max_messages: INTEGER,
   max_bytes: INTEGER,
   circuit_breaker: TEXT,
+  /** Nothing may be claimed earlier: the end of its pause. */
   not_before: COUNT,
-  /** When its last claim ended. Applications that became ready before that go first. */
+  /** When its last claim ended: applications that have waited longer go first. */
   served_at: COUNT,
+  /** Of applications that became ready at the same time, the lowest goes first. */
   turn: COUNT,
   claim: "integer",
   lease_end: "integer",
   claimed: COUNT,
   /** The first due time of its unclaimed messages. Not updated while there is a claim. */
   first_due: "integer",
-  /** The delay of \`enqueue\` is over for all of its messages after this time. */
+  /** After this time no message waits for the end of a delay of \`enqueue\`. */
   delayed_until: COUNT,
   /** When it can be claimed, or its lease ends; null when it is closed or empty. */
   ready_at: "integer",
@@ -496,7 +498,7 @@ create index dead_letter_application on dead_letter (application, id);
 \${table("damaged_message", DAMAGED_MESSAGE)}
 \${table("incident", INCIDENT)}
 create index incident_seen_at on incident (seen_at, number);
--- The last item that was imported, by source and kind: a second import begins behind it.
+-- The last imported item of each source and kind. A second import begins after it.
 create table imported (name text primary key, last_id integer not null) strict, without rowid;
 create table incident_name (
   incident integer not null, digest blob not null, primary key (incident, digest)
@@ -597,9 +599,9 @@ function writeProgress({ database }, row) {
   database.update("message", changed, ["sequence", sequence]);
 }
 var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
-function updateReadiness(context, application) {
+function reschedule(context, application) {
   endDelaysIfFull(context, application, context.nowMs);
-  context.store.changed(application);
+  context.store.updateReadyAt(application);
 }
 function endDelaysIfFull(context, application, nowMs) {
   const waiting = application.pending - application.claimed;
@@ -648,24 +650,29 @@ function recount(store, application) {
   store.addPending(application, -missing, 0);
   store.addDamaged(application, Math.max(0, missing));
 }
-function moveToDeadLetters({ database, store, nowMs }, application, { sequence, sends, ...message }) {
+function moveToDeadLetters({ database, store, nowMs }, application, {
+  sequence,
+  sends,
+  size_bytes,
+  ...death
+}) {
   const { clock_offset: offset } = store.state;
   database.run(
     \`insert into dead_letter
      select ?, application, accepted - ?, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
     store.nextNumber(),
     offset,
-    message.diedAt ?? nowMs - offset,
+    death.diedAt ?? nowMs - offset,
     sends,
-    message.reason,
-    message.lastAttempt,
+    death.reason,
+    death.lastAttempt,
     sequence
   );
   database.run("delete from message where sequence = ?", sequence);
-  store.addPending(application, -1, -message.size_bytes);
-  store.state.dead_bytes += message.size_bytes;
+  store.addPending(application, -1, -size_bytes);
+  store.state.dead_bytes += size_bytes;
   application.dead += 1;
-  store.changed(application);
+  store.updateReadyAt(application);
 }
 
 // src/queue/sqlite/worker/dead-letters.ts
@@ -680,20 +687,20 @@ function evict(context) {
   );
   for (const row of oldest) {
     if (store.state.dead_bytes <= settings.maxDeadBytes) return;
-    remove(context, row, "evicted");
+    removeLetter(context, row, "evicted");
   }
 }
-function remove({ store, database }, row, as) {
+function removeLetter({ store, database }, row, as) {
   database.run("delete from dead_letter where id = ?", row.id);
   store.state.dead_bytes -= row.size_bytes;
   const application = store.byNumber(row.application);
   if (application === void 0) return void 0;
   application.dead -= 1;
   if (as !== void 0) application[as] += 1;
-  store.changed(application);
+  store.updateReadyAt(application);
   return application;
 }
-function search({ store, database }, columns, { filter: { applicationId, ids }, after, upTo, limit }) {
+function findLetters({ store, database }, columns, { filter: { applicationId, ids }, after, upTo, limit }) {
   let conditions = "id > ? and id <= ?";
   const values = [after, upTo];
   if (applicationId !== void 0) {
@@ -711,8 +718,8 @@ function search({ store, database }, columns, { filter: { applicationId, ids }, 
   );
 }
 function listDeadLetters(context, { filter, after, limit }) {
-  const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
-  const rows = search(context, "*", given);
+  const wanted = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
+  const rows = findLetters(context, "*", wanted);
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? String(page.at(-1)?.id) : void 0;
   const intact = page.filter((row) => !setAsideIfDamaged(context, row));
@@ -734,29 +741,29 @@ function setAsideIfDamaged(context, row) {
   const { application: number, sends, message_id, body } = row;
   const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
   context.database.insert("damaged_message", kept);
-  const application = remove(context, row);
+  const application = removeLetter(context, row);
   if (application !== void 0) context.store.addDamaged(application, 1);
   return true;
 }
 function purge(context, page) {
   return eachOfPage(context, page, (row) => {
-    remove(context, row, "purged");
+    removeLetter(context, row, "purged");
     return true;
   });
 }
 function replay(context, page) {
   const { store, settings } = context;
-  const answer2 = eachOfPage(context, page, (row) => {
+  const answer = eachOfPage(context, page, (row) => {
     const application = store.byNumber(row.application);
     const hasRoom = store.state.pending < settings.maxPendingMessages && store.state.pending_bytes + row.size_bytes <= settings.maxPendingBytes;
     if (application === void 0 || application.health === "closed" || !hasRoom) return false;
-    revive(context, application, row);
+    replayLetter(context, application, row);
     return true;
   });
-  if (answer2.count > 0) store.announceDue();
-  return answer2;
+  if (answer.count > 0) store.announceDue();
+  return answer;
 }
-function revive(context, application, row) {
+function replayLetter(context, application, row) {
   const { store, database, nowMs } = context;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
@@ -771,15 +778,15 @@ function revive(context, application, row) {
     progressChecksum({ ...age, sends, max_messages: null, retry_state: null }),
     row.id
   );
-  remove(context, row);
+  removeLetter(context, row);
   store.addPending(application, 1, row.size_bytes);
   application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
-  updateReadiness(context, application);
+  reschedule(context, application);
 }
 function eachOfPage(context, page, work) {
   const upTo = page.upTo ?? context.store.state.last_number;
-  const given = { filter: page.filter, after: page.after, upTo, limit: PAGE };
-  const rows = search(context, "id, application, size_bytes, sends", given);
+  const wanted = { filter: page.filter, after: page.after, upTo, limit: PAGE };
+  const rows = findLetters(context, "id, application, size_bytes, sends", wanted);
   const count = rows.filter(work).length;
   const after = rows.length < PAGE ? void 0 : rows.at(-1)?.id;
   return { count, upTo, ...after === void 0 ? {} : { after } };
@@ -797,7 +804,7 @@ function startLease(context, application, { messages, leaseMs }) {
   application.claim = number;
   application.lease_end = context.after(leaseMs);
   application.claimed = messages.length;
-  store.changed(application);
+  store.updateReadyAt(application);
   return number;
 }
 function rangesIn(sequences) {
@@ -840,7 +847,7 @@ function endClaim({ store, database }, application, ms) {
   application.turn = store.nextNumber();
   refreshFirstDue(store, application);
 }
-function rescueExpired(context) {
+function rescueExpiredLeases(context) {
   const { store, nowMs } = context;
   store.flushApplications();
   const expired = context.database.all(
@@ -856,7 +863,7 @@ function rescueExpired(context) {
     }
     endClaim(context, application, leaseEnd);
     endDelaysIfFull(context, application, leaseEnd);
-    updateReadiness(context, application);
+    reschedule(context, application);
     store.announceDue();
   }
 }
@@ -875,17 +882,17 @@ function settle(context, id, { results, count, update }) {
   if (results === null) deliverAll(context, application, claimed);
   else {
     for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
-      record(context, application, { sequence, result: results[index] });
+      recordResult(context, application, { sequence, result: results[index] });
     }
     evict(context);
   }
-  finish(context, application, update);
+  endAndUpdate(context, application, update);
   return true;
 }
 function release(context, id, update) {
   const application = findClaim(context, id);
   if (application === void 0) return false;
-  finish(context, application, update);
+  endAndUpdate(context, application, update);
   return true;
 }
 function closeHandle(context, claims) {
@@ -896,10 +903,10 @@ function extend(context, id, leaseMs) {
   const application = findClaim(context, id);
   if (application === void 0) return false;
   application.lease_end = context.after(leaseMs);
-  context.store.changed(application);
+  context.store.updateReadyAt(application);
   return true;
 }
-function finish(context, application, update) {
+function endAndUpdate(context, application, update) {
   endClaim(context, application, context.nowMs);
   if (update !== null) {
     const { health } = application;
@@ -907,7 +914,7 @@ function finish(context, application, update) {
     if (health === "closed") application.health = health;
     application.not_before = context.after(update.pauseMs);
   }
-  updateReadiness(context, application);
+  reschedule(context, application);
   context.store.announceDue();
 }
 function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
@@ -918,7 +925,7 @@ function deliverAll({ store, database }, application, { ranges, sizeBytes }) {
   store.addPending(application, -deleted, -sizeBytes);
   application.delivered += deleted;
 }
-function record(context, application, { sequence, result }) {
+function recordResult(context, application, { sequence, result }) {
   const row = readProgress(context, sequence);
   if (row === void 0) return;
   const sends = row.sends + 1;
@@ -988,7 +995,7 @@ function moveAll(context, rows, death) {
   }
   for (const application of changed) {
     refreshFirstDue(store, application);
-    updateReadiness(context, application);
+    reschedule(context, application);
   }
   evict(context);
   return moved;
@@ -1013,7 +1020,7 @@ function reopenApplication(context, applicationId) {
   const { circuitBreaker } = stateOf(application);
   setState(application, { ...context.settings.initialState, circuitBreaker });
   application.not_before = 0;
-  updateReadiness(context, application);
+  reschedule(context, application);
   context.store.announceDue();
 }
 function applicationState({ store }, id) {
@@ -1040,7 +1047,7 @@ function audit(context) {
       application.lease_end = nowMs;
     refreshFirstDue(store, application);
     if ((application.first_due ?? 0) > latest) setDamagedAside(context, application, latest);
-    store.changed(application);
+    store.updateReadyAt(application);
     const keys = Object.keys(before);
     if (keys.some((key) => application[key] !== before[key])) store.reportDamage(application);
   }
@@ -1096,7 +1103,7 @@ var DiskSpace = class {
     this.#checkpoint();
     return true;
   }
-  /** To be called after each commit. */
+  /** Must be called after each commit. */
   committed(lastSequence) {
     if (lastSequence > this.#lastSequence) this.#reserve.note(lastSequence);
     this.#lastSequence = lastSequence;
@@ -1108,7 +1115,7 @@ var DiskSpace = class {
     if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
-  /** Does a part of the cleaning up that can wait until there are no calls. */
+  /** Does one step of the cleaning that can wait until there are no calls. */
   tidy() {
     if (!this.#hasWritten) return;
     if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
@@ -1189,7 +1196,7 @@ var Reserve = class {
   release() {
     ignoreFailure(() => (0, import_node_fs.ftruncateSync)(this.#opened(), NOTE_BYTES));
   }
-  /** Writes the last sequence. It may be too low, since processes may write in the wrong order. */
+  /** Writes the last sequence. It can be too low, since processes may write in another order than they commit. */
   note(sequence) {
     ignoreFailure(() => void (0, import_node_fs.writeSync)(this.#opened(), textOf(sequence), 0));
   }
@@ -1229,7 +1236,7 @@ function ignoreFailure(work) {
 var import_node_fs2 = require("node:fs");
 var import_node_path = require("node:path");
 var MIB = 1024 * 1024;
-var SETTINGS = \`
+var PRAGMAS = \`
 pragma journal_size_limit = \${16 * MIB};
 pragma temp_store = memory;
 pragma cache_size = -16000;
@@ -1255,7 +1262,7 @@ function openDatabase({ sqlite, gate, file }) {
     if (isNew) restrict(database, file);
     database.retryWhileBusy(() => database.exec("pragma auto_vacuum = incremental"));
     database.retryWhileBusy(() => useWal(database));
-    gate.run(() => database.exec(SETTINGS));
+    gate.run(() => database.exec(PRAGMAS));
     database.transaction(() => createSchema(database));
     return database;
   } catch (error) {
@@ -1327,30 +1334,29 @@ var FIRST_PAGE = 16;
 var PAGE_BYTES = 4e6;
 function claim(context, request) {
   const { store, nowMs } = context;
-  for (let before; ; ) {
+  for (let previous; ; ) {
     const ready = nextApplication(context, request.ofHealth);
     if (ready === void 0) return {};
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
-    if (ready.number === before?.number) throw new Error("an application is never ready");
+    if (ready.number === previous?.number) throw new Error("an application is never ready");
     const application = store.byNumber(ready.number);
     const messages = application.claim === null ? takeMessages(context, application, request) : [];
-    const [first] = messages;
-    if (first !== void 0) return answer(context, application, { messages, request });
+    if (messages.length > 0) return leaseMessages(context, application, { messages, request });
     refreshFirstDue(store, application);
-    updateReadiness(context, application);
-    before = ready;
+    reschedule(context, application);
+    previous = ready;
   }
 }
 function nextApplication({ store, database }, ofHealth) {
   store.flushApplications();
-  const first = ofHealth.map(
+  const heads = ofHealth.map(
     (health) => database.get(
       \`select number, ready_at, turn from application
        where health = ? and ready_at is not null order by ready_at, turn limit 1\`,
       health
     )
   );
-  return first.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
+  return heads.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
 }
 function takeMessages(context, application, request) {
   let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
@@ -1386,7 +1392,7 @@ function* dueMessages(context, { number }, limit) {
     page = Math.max(1, Math.floor(PAGE_BYTES * found.length / bytes));
   }
 }
-function answer(context, application, { messages, request }) {
+function leaseMessages(context, application, { messages, request }) {
   const { nowMs } = context;
   const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
   return {
@@ -1444,7 +1450,7 @@ function enqueue(context, entries, delayMs) {
     if (due > nowMs) application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
   }
-  for (const application of changed) updateReadiness(context, application);
+  for (const application of changed) reschedule(context, application);
   if (changed.size > 0) store.announceDue();
   return { sequences, closed: [...closed] };
 }
@@ -1660,7 +1666,7 @@ function importItems(context, items) {
   for (const item of added) {
     const application = store.ensure(fromText(item.application), settings.initialState);
     importItem(context, application, item);
-    updateReadiness(context, application);
+    reschedule(context, application);
     database.run("insert or replace into imported values (?, ?)", name, item.id);
   }
   evict(context);
@@ -1727,7 +1733,7 @@ function stats({ store, database, nowMs }) {
   )?.since;
   const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
   const { pending_bytes: pendingBytes } = store.state;
-  return { ...sumOf(applications.values()), pendingBytes, oldestDueMs, applications };
+  return { ...sumLedgers(applications.values()), pendingBytes, oldestDueMs, applications };
 }
 function ledgerOf({ delivered, pending, dead, purged, evicted, damaged }) {
   const counts = Object.entries({ purged, evicted, damaged }).filter(([, count]) => count > 0);
@@ -1775,10 +1781,7 @@ function loadSqlite(peerPath) {
   } catch (cause) {
     throw new Rejection("ERR_PEER_MISSING", install, { cause });
   }
-  throw new Rejection(
-    "ERR_PEER_MISSING",
-    \`\${install}, nor has the version of it that is installed\`
-  );
+  throw new Rejection("ERR_PEER_MISSING", \`\${install}, and the installed peer has an older one\`);
 }
 function isRecent({ DatabaseSync }) {
   const connection = new DatabaseSync(":memory:", {});
@@ -1812,7 +1815,7 @@ var MAX_CACHED = 2e4;
 var CLOCK_TOLERANCE_MS = 1e3;
 var Store = class {
   database;
-  /** Messages whose row was damaged, by application. */
+  /** Number of messages whose row was damaged, by application. */
   #damaged = /* @__PURE__ */ new Map();
   #state;
   #applications = /* @__PURE__ */ new Map();
@@ -1821,7 +1824,7 @@ var Store = class {
   #dataVersion = 0;
   #isDue = false;
   #hasDamagedSizes = false;
-  /** Whether the rows in memory are those that were committed. */
+  /** Whether the cached rows are the committed ones. */
   #isCommitted = false;
   constructor(database) {
     this.database = database;
@@ -1865,8 +1868,8 @@ var Store = class {
     return [...this.#damaged].map(([applicationId, messages]) => ({ applicationId, messages }));
   }
   /**
-   * Converts the machine's time into the queue's, which never goes back. When the machine's clock was
-   * set back, the queue's goes on from its last time: it does not wait until the clock catches up.
+   * Converts the machine's time to the queue's, which never goes back. After the machine's clock was set back,
+   * the queue's time continues from the last one: it does not wait until the clock has caught up.
    */
   advanceTime(machineMs) {
     const { state } = this;
@@ -1910,8 +1913,8 @@ var Store = class {
     this.database.insert("application", { id, ...columnsOf(state), turn });
     return this.find(applicationId);
   }
-  /** Sets the time at which the application can be claimed. To be called after each change to it. */
-  changed(application) {
+  /** Updates \`ready_at\` from other columns. Must be called after each change to the application's row. */
+  updateReadyAt(application) {
     const { health, claim: claim2, first_due: firstDue2 } = application;
     if (health === "closed" || claim2 === null && firstDue2 === null) application.ready_at = null;
     else if (claim2 !== null) application.ready_at = application.lease_end;
@@ -1939,7 +1942,7 @@ var Store = class {
     this.#damaged.set(application.id, (this.#damaged.get(application.id) ?? 0) + messages);
     this.#changed.add(application);
   }
-  /** Writes the changed applications. Call it before they are searched by other columns than the id. */
+  /** Writes the changed applications. Must be called before a query by other columns than \`id\` and \`number\`. */
   flushApplications() {
     for (const { number } of this.#changed) {
       const entry = this.#applications.get(number);
@@ -1984,23 +1987,23 @@ var Context = class {
   /** The queue's time in whole milliseconds. */
   nowMs;
   settings;
-  /** The call's bytes, and behind them those of the later calls of its post. */
+  /** The call's bytes, followed by those of later calls of the post. */
   bytes;
   /** Buffers that move to the main thread with the answer. */
   #transfer;
-  constructor(store, given) {
+  constructor(store, call) {
     this.store = store;
     this.database = store.database;
-    this.nowMs = store.advanceTime(Math.floor(given.machineMs));
-    this.settings = given.settings;
-    this.bytes = given.bytes;
-    this.#transfer = given.transfer;
+    this.nowMs = store.advanceTime(Math.floor(call.machineMs));
+    this.settings = call.settings;
+    this.bytes = call.bytes;
+    this.#transfer = call.transfer;
   }
-  /** Returns the time in \`ms\`, rounded up: nothing happens earlier than asked. */
+  /** Returns the time in \`ms\` milliseconds, rounded up: nothing is due too early. */
   after(ms) {
     return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
   }
-  /** Joins bodies in a buffer that moves to the main thread: copying it slows claims down. */
+  /** Joins bodies in one buffer. It moves to the main thread, which is faster than a copy. */
   join(bodies) {
     const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
     let end = 0;
@@ -2039,7 +2042,7 @@ var QueueFile = class {
     this.#gate = new Gate(gate);
     this.#onDamage = onDamage;
   }
-  /** Answers the first calls, at least one. Throws only when the process ends. */
+  /** Runs the first call, and as many after it as one transaction takes. Throws only if the process ends. */
   run(calls) {
     const [first] = calls;
     let attempted = 0;
@@ -2058,7 +2061,7 @@ var QueueFile = class {
     }
   }
   #commit(calls, onAttempt) {
-    const { store, space } = this.#opened(calls);
+    const { store, space } = this.#storageFor(calls);
     const hasSpace = !calls.some(isGrowing) || space.canGrow();
     const { answers, transfer } = store.transaction(() => {
       const group = new Group(store, hasSpace);
@@ -2075,7 +2078,7 @@ var QueueFile = class {
     this.#afterCommit(space, state.last_sequence);
     return { answers, transfer, due, damage: damageOf(store) };
   }
-  /** Errors here do not fail the calls, which are committed. */
+  /** Errors here do not reject the calls, which are committed. */
   #afterCommit(space, lastSequence) {
     try {
       space.committed(lastSequence);
@@ -2103,8 +2106,8 @@ var QueueFile = class {
     const answers = calls.map(({ call }) => ({ id: call.id, failure }));
     return { answers, transfer: [], due: false, damage: null };
   }
-  #opened(calls) {
-    const storage = this.#storage ?? this.#open(calls[0]?.call.nowMs ?? null);
+  #storageFor(calls) {
+    const storage = this.#storage ?? this.#openStorage(calls[0]?.call.nowMs ?? null);
     this.#storage = storage;
     const isSynchronous = calls.some(({ call }) => call.settings?.sync === true);
     if (this.#isSynchronous !== isSynchronous) {
@@ -2114,7 +2117,7 @@ var QueueFile = class {
     }
     return storage;
   }
-  #open(nowMs) {
+  #openStorage(nowMs) {
     const sqlite = this.#gate.run(() => loadSqlite(this.#peerPath));
     const database = openDatabase({ sqlite, gate: this.#gate, file: this.#file });
     const space = new DiskSpace(this.#file, database);
@@ -2184,7 +2187,7 @@ var Group = class {
     const machineMs = nowMs ?? this.#machineMs;
     const { transfer } = this;
     const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
-    if (context.nowMs !== this.#rescuedMs) rescueExpired(context);
+    if (context.nowMs !== this.#rescuedMs) rescueExpiredLeases(context);
     this.#rescuedMs = context.nowMs;
     return context;
   }
@@ -2194,7 +2197,7 @@ var damageOf = ({ damagedMessages: applications }) => applications.length === 0 
 // src/queue/sqlite/worker/main.ts
 var POLL_MS = 20;
 var IDLE_MS = 250;
-var NOTHING = { answers: [], due: false, damage: null };
+var EMPTY_POST = { answers: [], due: false, damage: null };
 var FileThread = class {
   #port;
   #file;
@@ -2202,7 +2205,7 @@ var FileThread = class {
   #lastWorkMs = 0;
   constructor(port, data) {
     this.#port = port;
-    this.#file = new QueueFile(data, (damage) => this.#send({ ...NOTHING, damage }));
+    this.#file = new QueueFile(data, (damage) => this.#send({ ...EMPTY_POST, damage }));
   }
   listen() {
     this.#port.on("message", (post) => this.#receive(post));
@@ -2238,13 +2241,13 @@ var FileThread = class {
   #send(post, transfer = []) {
     this.#port.postMessage(post, transfer);
   }
-  /** Looks for messages that other processes have made due, and tidies up between calls. */
+  /** Reports messages that other processes have made due, and tidies up between calls. */
   async #poll() {
     for (; ; ) {
       await systemClock.idle(POLL_MS);
       if (this.#isClosing) return;
       try {
-        if (this.#file.isDueByOthers()) this.#send({ ...NOTHING, due: true });
+        if (this.#file.isDueByOthers()) this.#send({ ...EMPTY_POST, due: true });
         if (systemClock.monotonicMs() - this.#lastWorkMs > IDLE_MS) this.#file.tidy();
       } catch {
       }

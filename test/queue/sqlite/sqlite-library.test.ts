@@ -56,7 +56,7 @@ describe('the SQLite of a queue', () => {
     writeFileSync(old, `exports.DatabaseSync = class { ${body} };`);
     writeFileSync(broken, "throw new Error('no such binary');");
     const code = 'ERR_PEER_MISSING';
-    const nor = expect.stringContaining('nor has the version of it that is installed');
+    const nor = expect.stringContaining('the installed peer has an older one');
     expect(() => loadSqlite(old)).toThrow(expect.objectContaining({ code, message: nor }));
     const cause = expect.objectContaining({ message: 'no such binary' });
     expect(() => loadSqlite(broken)).toThrow(expect.objectContaining({ code, cause }));

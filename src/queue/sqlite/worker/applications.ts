@@ -8,15 +8,15 @@ import {
   moveToDeadLetters,
   readMessages,
   refreshFirstDue,
+  reschedule,
   setAside,
-  updateReadiness,
 } from './messages.ts';
 import { type Application, type MessageRow, setState, stateOf } from './schema.ts';
 import type { Context } from './store.ts';
 
 type WaitingRow = Pick<MessageRow, 'sequence' | 'application' | 'accepted'>;
 
-/** Rows that are read at a time to find messages that have expired. */
+/** Number of rows that are read at a time in search of old messages. */
 const PAGE = 200;
 
 /** Makes dead letters of messages that were accepted too long ago and are not claimed. */
@@ -29,8 +29,8 @@ export function deadLetterOlderThan(
   const before = context.nowMs - olderThanMs;
   const isClaimed = claimedBy(context);
   const found: WaitingRow[] = [];
-  // Sequences rise with the time of acceptance, behind those of imports: there the first message that is too
-  // young ends the search.
+  // Only imports break the order: after the last imported sequence, the first message that is young enough
+  // ends the search.
   for (let isMore = true, after = 0; isMore && found.length < limit; ) {
     const page = context.database.all<WaitingRow>(
       'select sequence, application, accepted from message where sequence > ? order by sequence limit ?',
@@ -47,7 +47,7 @@ export function deadLetterOlderThan(
   return moveAll(context, found.slice(0, limit), death);
 }
 
-/** Returns whether a message belongs to a live claim. Reads each claim once. */
+/** Returns a function that says whether a message is claimed. It reads each claim once. */
 function claimedBy(context: Context): (row: WaitingRow) => boolean {
   const claims = new Map<number, ReadonlySet<number>>();
   return ({ application: number, sequence }) => {
@@ -82,7 +82,7 @@ function moveAll(
   }
   for (const application of changed) {
     refreshFirstDue(store, application);
-    updateReadiness(context, application);
+    reschedule(context, application);
   }
   evict(context);
   return moved;
@@ -116,7 +116,7 @@ export function reopenApplication(context: Context, applicationId: string): void
   const { circuitBreaker } = stateOf(application);
   setState(application, { ...context.settings.initialState, circuitBreaker });
   application.not_before = 0;
-  updateReadiness(context, application);
+  reschedule(context, application);
   context.store.announceDue();
 }
 
@@ -132,12 +132,12 @@ const HEALTH_VALUES: readonly string[] = [
   'closed',
 ] satisfies Health[];
 
-/** Longer than any pause or lease: a time that is further ahead is damaged. */
+/** Longer than any pause or lease: a time further ahead is damaged. */
 const MAX_PAUSE_MS = 366 * 86_400_000;
 
 /**
- * Repairs damaged times of applications, since one that never becomes ready would wait forever. To be
- * called when the file is opened. Reads one message of each application.
+ * Repairs damaged times of applications: otherwise an application might never become ready. Called when the
+ * file is opened. Reads one message of each application.
  */
 export function audit(context: Context): void {
   const { store, nowMs } = context;
@@ -152,13 +152,13 @@ export function audit(context: Context): void {
       application.lease_end = nowMs;
     refreshFirstDue(store, application);
     if ((application.first_due ?? 0) > latest) setDamagedAside(context, application, latest);
-    store.changed(application);
+    store.updateReadyAt(application);
     const keys = Object.keys(before) as (keyof Application)[];
     if (keys.some((key) => application[key] !== before[key])) store.reportDamage(application);
   }
 }
 
-/** Sets damaged messages aside that would be due so late that no claim would ever find them. */
+/** Sets damaged messages aside whose due time is so late that they would never be claimed. */
 function setDamagedAside(context: Context, application: Application, latest: number): void {
   const { number } = application;
   for (const row of readMessages(context, 'application = ? and due > ?', number, latest)) {

@@ -7,8 +7,8 @@ import {
   postedOf,
   readMessages,
   refreshFirstDue,
+  reschedule,
   setAside,
-  updateReadiness,
 } from './messages.ts';
 import { type Application, type MessageRow, parseJson, stateOf } from './schema.ts';
 import type { Context } from './store.ts';
@@ -18,26 +18,26 @@ export type ClaimAnswer = Omit<Claim, 'messages'> & {
   readonly bodies: Uint8Array;
 };
 
-/** Messages that are read before the size of their bodies is known. */
+/** Number of messages in the first page, when the size of their bodies is not known yet. */
 const FIRST_PAGE = 16;
+/** Size of the later pages, judged by the bodies before. */
 const PAGE_BYTES = 4_000_000;
 
 /** Leases the due messages of the application that has been ready for longest. */
 export function claim(context: Context, request: ClaimRequest): ClaimAnswer | NothingDue {
   const { store, nowMs } = context;
-  for (let before: Ready | undefined; ; ) {
+  for (let previous: Ready | undefined; ; ) {
     const ready = nextApplication(context, request.ofHealth);
     if (ready === undefined) return {};
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
-    if (ready.number === before?.number) throw new Error('an application is never ready');
+    if (ready.number === previous?.number) throw new Error('an application is never ready');
     const application = store.byNumber(ready.number) as Application;
     const messages = application.claim === null ? takeMessages(context, application, request) : [];
-    const [first] = messages;
-    if (first !== undefined) return answer(context, application, { messages, request });
-    // Its due messages were damaged and are set aside, so it is ready at another time.
+    if (messages.length > 0) return leaseMessages(context, application, { messages, request });
+    // All due messages were damaged and have been set aside. Another application may be ready first.
     refreshFirstDue(store, application);
-    updateReadiness(context, application);
-    before = ready;
+    reschedule(context, application);
+    previous = ready;
   }
 }
 
@@ -52,19 +52,19 @@ function nextApplication(
   ofHealth: ClaimRequest['ofHealth'],
 ): Ready | undefined {
   store.flushApplications();
-  const first = ofHealth.map((health) =>
+  const heads = ofHealth.map((health) =>
     database.get<Ready>(
       `select number, ready_at, turn from application
        where health = ? and ready_at is not null order by ready_at, turn limit 1`,
       health,
     ),
   );
-  return first
+  return heads
     .filter((row) => row !== undefined)
     .toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
 }
 
-/** Returns the first due messages that fit into every limit. Sets damaged rows aside. */
+/** Returns the first due messages that fit all limits. Sets damaged rows aside. */
 function takeMessages(
   context: Context,
   application: Application,
@@ -89,7 +89,7 @@ function takeMessages(
   return messages;
 }
 
-/** Reads pages whose size depends on the bodies so far, so that a claim reads little more than it takes. */
+/** Yields due messages in pages, so that a claim reads few more than it takes. */
 function* dueMessages(
   context: Context,
   { number }: Application,
@@ -113,7 +113,7 @@ function* dueMessages(
   }
 }
 
-function answer(
+function leaseMessages(
   context: Context,
   application: Application,
   { messages, request }: { messages: readonly MessageRow[]; request: ClaimRequest },

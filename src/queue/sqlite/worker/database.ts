@@ -42,9 +42,9 @@ export class Gate {
   }
 }
 
-/** One connection with its statements, which are prepared on first use. */
+/** A connection. Prepares each statement on first use, and keeps it. */
 export class Database {
-  /** The library closes a connection without references, even while its statements are in use. */
+  /** Kept, because the library closes a connection without references, even if its statements are in use. */
   readonly #connection: Connection;
   readonly #gate: Gate;
   readonly #statements = new Map<string, Statement>();
@@ -60,7 +60,7 @@ export class Database {
     return Number(this.#prepared(sql).run(...values).changes);
   }
 
-  /** Inserts a row. Two rows of a table with the same number of columns must have the same columns. */
+  /** Inserts a row. Rows of a table with equally many columns must have the same columns. */
   insert(table: string, row: Row): void {
     const values = Object.values(row);
     const kind = `${table} ${values.length}`;
@@ -87,7 +87,7 @@ export class Database {
     return this.#read(sql, (statement) => statement.all(...values)) as T[];
   }
 
-  /** Reads rows as arrays, which cost the library less, and gives them the names. */
+  /** Reads rows as arrays, which is faster, and adds the names. */
   allNamed<T>(names: readonly string[], sql: string, ...values: SqlValue[]): T[] {
     const rows = this.#read(sql, (statement) => {
       statement.setReturnArrays(true);
@@ -109,14 +109,14 @@ export class Database {
     this.#connection.exec(sql);
   }
 
-  /** Runs `work` inside the gate, once. For statements that need not wait for a lock. */
+  /** Runs `work` once, inside the gate: for statements that need not wait for a lock. */
   withoutRetry<T>(work: () => T): T {
     return this.#gate.run(work);
   }
 
   /**
-   * Runs `work` in a transaction that holds the file's write lock. Waits for the lock by short random
-   * sleeps: the busy timeout of SQLite sleeps longer and longer, and starves one of several processes.
+   * Runs `work` in a transaction that holds the file's write lock. Waits for the lock in short random sleeps:
+   * SQLite's own busy timeout sleeps longer and longer, and one of several processes would starve.
    */
   transaction<T>(work: () => T): T {
     return this.retryWhileBusy(() => {
@@ -169,7 +169,7 @@ export class Database {
     this.#gate.run(() => this.#connection.close());
   }
 
-  /** Only damaged rows have integers that are no safe numbers: their checksum is wrong in any case. */
+  /** Reads unsafe integers as rounded numbers. Only damaged rows have them, whose checksum is wrong anyway. */
   #read(sql: string, read: (statement: Statement) => unknown): unknown {
     const statement = this.#prepared(sql);
     try {

@@ -1,7 +1,7 @@
 import type { DeadLetter, DeadLetterFilter, DeadReason } from '../../queue.ts';
 import { deadLetterNumber } from '../../stored-values.ts';
 import type { PostedMessage } from '../protocol.ts';
-import { bodyChecksum, postedOf, progressChecksum, updateReadiness } from './messages.ts';
+import { bodyChecksum, postedOf, progressChecksum, reschedule } from './messages.ts';
 import {
   type Application,
   CONTENT_COLUMNS,
@@ -11,7 +11,7 @@ import {
 } from './schema.ts';
 import type { Context } from './store.ts';
 
-/** Dead letters that one transaction replays, purges or evicts. Other processes wait for it. */
+/** Maximum number of letters that a transaction replays or purges, or evicts. Other processes wait for it. */
 const PAGE = 500;
 const MAX_EVICTED = 5000;
 
@@ -28,11 +28,11 @@ export function evict(context: Context): void {
   );
   for (const row of oldest) {
     if (store.state.dead_bytes <= settings.maxDeadBytes) return;
-    remove(context, row, 'evicted');
+    removeLetter(context, row, 'evicted');
   }
 }
 
-function remove(
+function removeLetter(
   { store, database }: Context,
   row: DeadRow,
   as?: 'evicted' | 'purged',
@@ -43,7 +43,7 @@ function remove(
   if (application === undefined) return undefined;
   application.dead -= 1;
   if (as !== undefined) application[as] += 1;
-  store.changed(application);
+  store.updateReadyAt(application);
   return application;
 }
 
@@ -55,12 +55,12 @@ interface Search {
 }
 
 /** Finds the letters that match a filter, oldest first. Ignores ids that no letter has. */
-function search<T extends DeadRow>(
+function findLetters<T extends DeadRow>(
   { store, database }: Context,
   columns: string,
   { filter: { applicationId, ids }, after, upTo, limit }: Search,
 ): T[] {
-  // One statement for each kind of filter, so that each uses an index.
+  // A statement for each kind of filter, so that each uses its index.
   let conditions = 'id > ? and id <= ?';
   const values: (number | string)[] = [after, upTo];
   if (applicationId !== undefined) {
@@ -88,9 +88,9 @@ export function listDeadLetters(
   context: Context,
   { filter, after, limit }: Omit<Search, 'upTo'>,
 ): PostedDeadLetters {
-  // One row more than asked for shows whether there is another page.
-  const given = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
-  const rows = search<DeadLetterRow>(context, '*', given);
+  // One row more than the page shows that there is another page.
+  const wanted = { filter, after, limit: limit + 1, upTo: Number.MAX_SAFE_INTEGER };
+  const rows = findLetters<DeadLetterRow>(context, '*', wanted);
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? String(page.at(-1)?.id) : undefined;
   const intact = page.filter((row) => !setAsideIfDamaged(context, row));
@@ -114,7 +114,7 @@ export function setAsideIfDamaged(context: Context, row: DeadLetterRow): boolean
   const { application: number, sends, message_id, body } = row;
   const kept = { application: number, sends, message_id, body, found_at: context.nowMs };
   context.database.insert('damaged_message', kept);
-  const application = remove(context, row);
+  const application = removeLetter(context, row);
   if (application !== undefined) context.store.addDamaged(application, 1);
   return true;
 }
@@ -136,7 +136,7 @@ export interface PageAnswer {
 
 export function purge(context: Context, page: PageRequest): PageAnswer {
   return eachOfPage(context, page, (row) => {
-    remove(context, row, 'purged');
+    removeLetter(context, row, 'purged');
     return true;
   });
 }
@@ -150,14 +150,14 @@ export function replay(context: Context, page: PageRequest): PageAnswer {
       store.state.pending < settings.maxPendingMessages &&
       store.state.pending_bytes + row.size_bytes <= settings.maxPendingBytes;
     if (application === undefined || application.health === 'closed' || !hasRoom) return false;
-    revive(context, application, row);
+    replayLetter(context, application, row);
     return true;
   });
   if (answer.count > 0) store.announceDue();
   return answer;
 }
 
-function revive(context: Context, application: Application, row: DeadRow): void {
+function replayLetter(context: Context, application: Application, row: DeadRow): void {
   const { store, database, nowMs } = context;
   store.state.last_sequence += 1;
   const sequence = store.state.last_sequence;
@@ -172,10 +172,10 @@ function revive(context: Context, application: Application, row: DeadRow): void 
     progressChecksum({ ...age, sends, max_messages: null, retry_state: null }),
     row.id,
   );
-  remove(context, row);
+  removeLetter(context, row);
   store.addPending(application, 1, row.size_bytes);
   application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
-  updateReadiness(context, application);
+  reschedule(context, application);
 }
 
 function eachOfPage(
@@ -184,8 +184,8 @@ function eachOfPage(
   work: (row: DeadRow) => boolean,
 ): PageAnswer {
   const upTo = page.upTo ?? context.store.state.last_number;
-  const given = { filter: page.filter, after: page.after, upTo, limit: PAGE };
-  const rows = search<DeadRow>(context, 'id, application, size_bytes, sends', given);
+  const wanted = { filter: page.filter, after: page.after, upTo, limit: PAGE };
+  const rows = findLetters<DeadRow>(context, 'id, application, size_bytes, sends', wanted);
   const count = rows.filter(work).length;
   const after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
   return { count, upTo, ...(after === undefined ? {} : { after }) };

@@ -1,4 +1,4 @@
-/** The space that the database takes: checkpoints of its WAL, free pages, and a full disk. */
+/** Limits the disk space of the database: runs checkpoints, gives free pages back, and keeps a reserve. */
 import {
   closeSync,
   constants,
@@ -18,9 +18,9 @@ const CHECKPOINT_PAGES = 2000;
 /** Readers can keep a checkpoint from resetting the WAL. Above this many pages, calls wait for them. */
 const MAX_WAL_PAGES = 16_000;
 const RESET_WAIT_MS = 200;
-/** Minimum time between two looks at the size of the WAL. */
+/** Minimum time between two checks of the WAL's size. */
 const WAL_CHECK_INTERVAL_MS = 10;
-/** Free pages that are kept for new messages, and pages that are given back to the disk at a time. */
+/** Number of free pages that are kept for new messages. Others are given back, so many at a time. */
 const FREE_PAGES = 2000;
 const VACUUM_PAGES = 500;
 
@@ -55,7 +55,7 @@ export class DiskSpace {
     if (this.#isStuck) this.#checkpoint();
     if (this.#isStuck) return false;
     if (this.#reserve.ensure()) return true;
-    // Settled messages have left free pages, which another program's files cannot have taken.
+    // Settled messages have left free pages in the database, which it can give back for the reserve.
     if (this.#freePages() <= FREE_PAGES || !this.#vacuum('all')) return false;
     this.#unlessFull(() => this.#wal('truncate'));
     return this.#reserve.ensure();
@@ -71,7 +71,7 @@ export class DiskSpace {
     return true;
   }
 
-  /** To be called after each commit. */
+  /** Must be called after each commit. */
   committed(lastSequence: number): void {
     if (lastSequence > this.#lastSequence) this.#reserve.note(lastSequence);
     this.#lastSequence = lastSequence;
@@ -84,7 +84,7 @@ export class DiskSpace {
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
 
-  /** Does a part of the cleaning up that can wait until there are no calls. */
+  /** Does one step of the cleaning that can wait until there are no calls. */
   tidy(): void {
     if (!this.#hasWritten) return;
     if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
@@ -113,7 +113,7 @@ export class DiskSpace {
 
   #checkpoint(): void {
     this.#isStuck = !this.#unlessFull(() => this.#wal('passive'));
-    // Free pages at the end of the database: without them the file need not grow as far.
+    // Giving free pages back shortens the file, so that the checkpoint has room.
     if (this.#isStuck && this.#vacuum('all'))
       this.#isStuck = !this.#unlessFull(() => this.#wal('passive'));
   }
@@ -143,7 +143,7 @@ export class DiskSpace {
   }
 }
 
-/** More than a checkpoint of the largest WAL needs; after it, settling reuses space of the WAL. */
+/** Twice the size of a usual checkpoint. After that, settling reuses the space of the WAL. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
 const NOTE_BYTES = 64;
 
@@ -189,7 +189,7 @@ export class Reserve {
     ignoreFailure(() => ftruncateSync(this.#opened(), NOTE_BYTES));
   }
 
-  /** Writes the last sequence. It may be too low, since processes may write in the wrong order. */
+  /** Writes the last sequence. It can be too low, since processes may write in another order than they commit. */
   note(sequence: number): void {
     ignoreFailure(() => void writeSync(this.#opened(), textOf(sequence), 0));
   }
@@ -224,11 +224,11 @@ function textOf(sequence: number): string {
   return `${text}${crc32(text)}\n`.padEnd(NOTE_BYTES, '.');
 }
 
-/** On a full disk or in a removed folder the database itself reports the error. */
+/** Ignores errors of the file. */
 function ignoreFailure(work: () => void): void {
   try {
     work();
   } catch {
-    // See above.
+    // On a full disk or in a removed folder, the database itself reports the error.
   }
 }

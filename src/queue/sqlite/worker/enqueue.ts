@@ -2,7 +2,7 @@ import type { EnqueueResult, QueueEntry } from '../../queue.ts';
 import { toText } from '../../stored-values.ts';
 import type { PostedMessage } from '../protocol.ts';
 import { Rejection } from './failure.ts';
-import { storeMessage, updateReadiness } from './messages.ts';
+import { reschedule, storeMessage } from './messages.ts';
 import type { Application } from './schema.ts';
 import type { Context } from './store.ts';
 
@@ -50,7 +50,7 @@ export function enqueue(
     if (due > nowMs) application.delayed_until = Math.max(application.delayed_until, due);
     changed.add(application);
   }
-  for (const application of changed) updateReadiness(context, application);
+  for (const application of changed) reschedule(context, application);
   if (changed.size > 0) store.announceDue();
   return { sequences, closed: [...closed] };
 }

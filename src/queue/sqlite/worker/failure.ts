@@ -1,4 +1,4 @@
-/** What the worker answers when a call fails. No text has a value of a row. */
+/** Converts errors to answers. Their texts contain no values of rows, which can be payload. */
 import type { FailureAnswer } from '../protocol.ts';
 
 /** A call that is refused before it has changed anything. */
@@ -26,7 +26,7 @@ const FULL = 13;
 const CANTOPEN = 14;
 const PROTOCOL = 15;
 const NOTADB = 26;
-/** Extended codes of a write or a growth that had no room, also because of a file-size limit. */
+/** Extended codes of writes without space, also because of a limit on file sizes. */
 const WRITE_FAILED = [778, 4874];
 
 const errcodeOf = (error: unknown): number | undefined => {
@@ -36,7 +36,7 @@ const errcodeOf = (error: unknown): number | undefined => {
 
 const primaryOf = (error: unknown): number => (errcodeOf(error) ?? 0) & 0xff;
 
-/** Another connection holds the file for a moment. */
+/** Whether another connection locks the file. */
 export const isBusy = (error: unknown): boolean =>
   [BUSY, LOCKED, PROTOCOL].includes(primaryOf(error));
 

@@ -1,4 +1,4 @@
-/** What was reported of each incident. */
+/** Stores which addresses and accounts of each incident were reported. */
 import {
   digestOf,
   type IncidentChanges,
@@ -8,7 +8,7 @@ import {
 import type { IncidentRow } from './schema.ts';
 import type { Context } from './store.ts';
 
-/** Rows that one transaction deletes. Other processes wait for it. */
+/** Maximum number of rows that a transaction deletes, since other processes wait for it. */
 const FORGOTTEN_INCIDENTS = 10;
 const FORGOTTEN_NAMES = 1000;
 

@@ -1,16 +1,10 @@
-/** Exports and imports rows of the tables. Items have times of the machine's clock. */
+/** Exports rows of the tables as items, and imports them. Times of items are those of the machine's clock. */
 import type { DeadReason, ItemKind, QueueItem } from '../../queue.ts';
 import { fromText, toText, toWhole } from '../../stored-values.ts';
 import { evict, setAsideIfDamaged } from './dead-letters.ts';
 import { refuseOverflow } from './enqueue.ts';
 import { Rejection } from './failure.ts';
-import {
-  isIntact,
-  moveToDeadLetters,
-  setAside,
-  storeMessage,
-  updateReadiness,
-} from './messages.ts';
+import { isIntact, moveToDeadLetters, reschedule, setAside, storeMessage } from './messages.ts';
 import type { Application, ApplicationRow, DeadLetterRow, MessageRow } from './schema.ts';
 import type { Row } from './sqlite-library.ts';
 import type { Context } from './store.ts';
@@ -22,11 +16,11 @@ const KEY = { application: 'number', message: 'sequence', dead_letter: 'id' } as
 /** An imported item with the columns of its kind. SQLite refuses values of another type. */
 type Imported = Pick<QueueItem, 'source' | 'kind' | 'id'> &
   Omit<ApplicationRow, 'id' | 'max_messages'> &
-  Omit<MessageRow & DeadLetterRow, 'application' | 'body' | keyof Changing> &
-  Partial<Changing> & { readonly application: string; readonly body: string };
+  Omit<MessageRow & DeadLetterRow, 'application' | 'body' | keyof WaitingColumns> &
+  Partial<WaitingColumns> & { readonly application: string; readonly body: string };
 
 /** Columns that dead letters do not have. */
-type Changing = Pick<MessageRow, 'due' | 'max_messages' | 'retry_state'>;
+type WaitingColumns = Pick<MessageRow, 'due' | 'max_messages' | 'retry_state'>;
 
 /** Sets damaged rows aside. */
 export function exportItems(context: Context, kind: ItemKind, after: number): QueueItem[] {
@@ -89,7 +83,7 @@ export function importItems(context: Context, items: readonly Imported[]): numbe
   for (const item of added) {
     const application = store.ensure(fromText(item.application), settings.initialState);
     importItem(context, application, item);
-    updateReadiness(context, application);
+    reschedule(context, application);
     database.run('insert or replace into imported values (?, ?)', name, item.id);
   }
   evict(context);

@@ -1,4 +1,4 @@
-/** Leases: the claimed messages of an application, and how their claim ends. */
+/** Leases the messages of a claim, and ends claims. */
 import { crc32 } from 'node:zlib';
 import type { ApplicationUpdate, MessageResult, SequenceRange } from '../../queue.ts';
 import { toWhole } from '../../stored-values.ts';
@@ -9,7 +9,7 @@ import {
   moveToDeadLetters,
   readProgress,
   refreshFirstDue,
-  updateReadiness,
+  reschedule,
   writeProgress,
 } from './messages.ts';
 import { type Application, type ClaimRow, type MessageRow, setState } from './schema.ts';
@@ -30,7 +30,7 @@ export function startLease(
   application.claim = number;
   application.lease_end = context.after(leaseMs);
   application.claimed = messages.length;
-  store.changed(application);
+  store.updateReadyAt(application);
   return number;
 }
 
@@ -47,7 +47,7 @@ function rangesIn(sequences: readonly number[]): SequenceRange[] {
 const sequencesIn = (ranges: readonly SequenceRange[]): number[] =>
   ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
 
-/** Reads the ranges of the application's live claim; undefined when its row is damaged. */
+/** Reads the live claim of an application; no ranges without one, undefined if its row is damaged. */
 function claimedRanges(
   { database }: Context,
   { claim: number }: Application,
@@ -61,7 +61,7 @@ function claimedRanges(
 const claimChecksum = (row: Omit<ClaimRow, 'checksum'>): number =>
   crc32(`${row.number} ${row.application} ${row.size_bytes} ${row.sequences}`);
 
-/** Returns the sequences of the application's live claim; the most likely ones if its row is damaged. */
+/** Returns the sequences of an application's live claim. If its row is damaged, returns the most likely ones. */
 export function claimedSequences(context: Context, application: Application): number[] {
   const known = claimedRanges(context, application);
   if (known !== undefined) return sequencesIn(known.ranges);
@@ -75,14 +75,14 @@ export function claimedSequences(context: Context, application: Application): nu
     .map(({ sequence }) => sequence);
 }
 
-/** Finds the application whose live claim has that id; undefined when the claim is lost. */
+/** Finds the application whose live claim has this id. Returns undefined if the claim is lost. */
 function findClaim({ store }: Context, id: string): Application | undefined {
   const [, number, claimNumber] = /^(\d{1,15})-(\d{1,15})$/.exec(id) ?? [];
   const application = number === undefined ? undefined : store.byNumber(Number(number));
   return application?.claim === Number(claimNumber) ? application : undefined;
 }
 
-/** Ends the claim, and puts the application at the end of the turns. */
+/** Ends the claim at the time `ms`, and puts the application at the end of the turns. */
 function endClaim({ store, database }: Context, application: Application, ms: number): void {
   database.run('delete from claim where number = ?', application.claim);
   application.claim = null;
@@ -93,8 +93,8 @@ function endClaim({ store, database }: Context, application: Application, ms: nu
   refreshFirstDue(store, application);
 }
 
-/** Ends the leases that have expired. Each claim counts as a send. */
-export function rescueExpired(context: Context): void {
+/** Ends expired leases. Their messages count as sent. */
+export function rescueExpiredLeases(context: Context): void {
   const { store, nowMs } = context;
   store.flushApplications();
   const expired = context.database.all<Application>(
@@ -110,7 +110,7 @@ export function rescueExpired(context: Context): void {
     }
     endClaim(context, application, leaseEnd);
     endDelaysIfFull(context, application, leaseEnd);
-    updateReadiness(context, application);
+    reschedule(context, application);
     store.announceDue();
   }
 }
@@ -142,11 +142,11 @@ export function settle(
   if (results === null) deliverAll(context, application, claimed);
   else {
     for (const [index, sequence] of sequencesIn(claimed.ranges).entries()) {
-      record(context, application, { sequence, result: results[index] as MessageResult });
+      recordResult(context, application, { sequence, result: results[index] as MessageResult });
     }
     evict(context);
   }
-  finish(context, application, update);
+  endAndUpdate(context, application, update);
   return true;
 }
 
@@ -154,7 +154,7 @@ export function settle(
 export function release(context: Context, id: string, update: ApplicationUpdate | null): boolean {
   const application = findClaim(context, id);
   if (application === undefined) return false;
-  finish(context, application, update);
+  endAndUpdate(context, application, update);
   return true;
 }
 
@@ -168,11 +168,11 @@ export function extend(context: Context, id: string, leaseMs: number): boolean {
   const application = findClaim(context, id);
   if (application === undefined) return false;
   application.lease_end = context.after(leaseMs);
-  context.store.changed(application);
+  context.store.updateReadyAt(application);
   return true;
 }
 
-function finish(
+function endAndUpdate(
   context: Context,
   application: Application,
   update: ApplicationUpdate | null,
@@ -185,11 +185,11 @@ function finish(
     if (health === 'closed') application.health = health;
     application.not_before = context.after(update.pauseMs);
   }
-  updateReadiness(context, application);
+  reschedule(context, application);
   context.store.announceDue();
 }
 
-/** Deletes whole ranges of sequences. */
+/** Deletes all messages of a claim, range by range. */
 function deliverAll(
   { store, database }: Context,
   application: Application,
@@ -203,7 +203,7 @@ function deliverAll(
   application.delivered += deleted;
 }
 
-function record(
+function recordResult(
   context: Context,
   application: Application,
   { sequence, result }: { readonly sequence: number; readonly result: MessageResult },

@@ -16,7 +16,7 @@ import { QueueFile, type WaitingCall } from './queue-file.ts';
 const POLL_MS = 20;
 const IDLE_MS = 250;
 
-const NOTHING: WorkerPost = { answers: [], due: false, damage: null };
+const EMPTY_POST: WorkerPost = { answers: [], due: false, damage: null };
 
 /** Runs the calls that the main thread posts. */
 export class FileThread {
@@ -27,7 +27,7 @@ export class FileThread {
 
   constructor(port: MessagePort, data: WorkerData) {
     this.#port = port;
-    this.#file = new QueueFile(data, (damage) => this.#send({ ...NOTHING, damage }));
+    this.#file = new QueueFile(data, (damage) => this.#send({ ...EMPTY_POST, damage }));
   }
 
   listen(): void {
@@ -45,7 +45,7 @@ export class FileThread {
     try {
       this.#work(waiting);
     } catch (error) {
-      // Any other error ends the worker, so that no call waits for an answer.
+      // Any other error ends the worker, which rejects all calls: none waits for an answer without end.
       if (!(error instanceof Stopped)) throw error;
     }
   }
@@ -70,13 +70,13 @@ export class FileThread {
     this.#port.postMessage(post, transfer);
   }
 
-  /** Looks for messages that other processes have made due, and tidies up between calls. */
+  /** Reports messages that other processes have made due, and tidies up between calls. */
   async #poll(): Promise<void> {
     for (;;) {
       await systemClock.idle(POLL_MS);
       if (this.#isClosing) return;
       try {
-        if (this.#file.isDueByOthers()) this.#send({ ...NOTHING, due: true });
+        if (this.#file.isDueByOthers()) this.#send({ ...EMPTY_POST, due: true });
         if (systemClock.monotonicMs() - this.#lastWorkMs > IDLE_MS) this.#file.tidy();
       } catch {
         // The next call reports what is wrong with the file.

@@ -13,7 +13,7 @@ import {
 import type { SqlValue } from './sqlite-library.ts';
 import type { Context, Store } from './store.ts';
 
-/** The columns that a retry or an expired lease may change, which have a checksum of their own. */
+/** The columns under `progress_checksum`. A retry or an expired lease changes some of them. */
 export type Progress = Pick<
   MessageRow,
   'sequence' | 'due' | 'accepted' | 'sends' | 'max_messages' | 'retry_state'
@@ -31,7 +31,7 @@ export function bodyChecksum(application: number, row: Omit<ContentRow, 'body_ch
   const start = crc32(
     `${application} ${format} ${dateAt} ${countAt} ${sizeBytes} ${row.message_id}`,
   );
-  // An empty blob of the peer has no memory: zlib then returns 0 instead of `start`.
+  // The peer's empty blobs have no memory: for them zlib returns 0 instead of `start`.
   return body.length === 0 ? start : crc32(body, start);
 }
 
@@ -44,7 +44,7 @@ export const readMessages = (
   return database.allNamed(MESSAGE_COLUMNS, sql, ...values);
 };
 
-/** Returns the fields of a row that are posted to the main thread, apart from its bytes. */
+/** Returns the fields of a row that are posted, without its bytes. */
 export const postedOf = (row: ContentRow): PostedMessage => ({
   messageId: fromText(row.message_id),
   format: row.format as Format,
@@ -121,13 +121,16 @@ export const readProgress = (
 ): (Progress & { readonly size_bytes: number }) | undefined =>
   database.get(`select ${PROGRESS}, size_bytes from message where sequence = ?`, sequence);
 
-/** Updates when the application can be claimed, after a change to its messages, state or claim. */
-export function updateReadiness(context: Context, application: Application): void {
+/**
+ * Makes delayed messages due if they fill a claim, and updates when the application can be claimed. Must be
+ * called after each change to its messages, state or claim.
+ */
+export function reschedule(context: Context, application: Application): void {
   endDelaysIfFull(context, application, context.nowMs);
-  context.store.changed(application);
+  context.store.updateReadyAt(application);
 }
 
-/** Makes delayed messages due once as many messages wait as one claim may have. */
+/** Makes delayed messages due if the waiting messages fill a claim. */
 export function endDelaysIfFull(context: Context, application: Application, nowMs: number): void {
   const waiting = application.pending - application.claimed;
   if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
@@ -143,7 +146,7 @@ export function endDelaysIfFull(context: Context, application: Application, nowM
   if (delayed.length > 0) application.first_due = Math.min(application.first_due ?? nowMs, nowMs);
 }
 
-/** Reads the first due time again. Not needed while there is a claim. */
+/** Updates `first_due` from the messages. While there is a claim, `first_due` is not used. */
 export function refreshFirstDue(store: Store, application: Application): void {
   if (application.claim !== null) return;
   let first = firstDue(store, application);
@@ -154,7 +157,7 @@ export function refreshFirstDue(store: Store, application: Application): void {
   application.first_due = first ?? null;
 }
 
-/** Returns undefined when the index, the messages and their count disagree. */
+/** Returns null if no message waits, and undefined if the index, the messages and their count disagree. */
 function firstDue({ database }: Store, application: Application): number | null | undefined {
   const { number, pending } = application;
   const entry = database.get<Progress>(
@@ -167,11 +170,11 @@ function firstDue({ database }: Store, application: Application): number | null 
     entry.sequence,
   );
   if (row?.application !== number || row.due !== entry.due) return undefined;
-  // A damaged value may be too large to be stored again.
+  // A damaged time may be too large to be stored.
   return Math.min(Math.max(entry.due, 0), Number.MAX_SAFE_INTEGER);
 }
 
-/** Rebuilds the index, and counts the waiting messages of an application again. */
+/** Rebuilds the index, and corrects the application's count of waiting messages. */
 function recount(store: Store, application: Application): void {
   const { database } = store;
   database.exec('reindex message');
@@ -192,28 +195,33 @@ export interface Death {
   readonly diedAt?: number;
 }
 
-/** Makes a dead letter of a message. The caller evicts the oldest afterwards. */
+/** Makes a dead letter of a message. Must be followed by `evict`. */
 export function moveToDeadLetters(
   { database, store, nowMs }: Context,
   application: Application,
-  { sequence, sends, ...message }: Pick<MessageRow, 'sequence' | 'sends' | 'size_bytes'> & Death,
+  {
+    sequence,
+    sends,
+    size_bytes,
+    ...death
+  }: Pick<MessageRow, 'sequence' | 'sends' | 'size_bytes'> & Death,
 ): void {
   const { clock_offset: offset } = store.state;
-  // Times of dead letters are shown to people, so they are of the machine's clock.
+  // People see the times of dead letters, so these are times of the machine's clock.
   database.run(
     `insert into dead_letter
      select ?, application, accepted - ?, ?, ?, ?, ?, ${CONTENT_COLUMNS} from message where sequence = ?`,
     store.nextNumber(),
     offset,
-    message.diedAt ?? nowMs - offset,
+    death.diedAt ?? nowMs - offset,
     sends,
-    message.reason,
-    message.lastAttempt,
+    death.reason,
+    death.lastAttempt,
     sequence,
   );
   database.run('delete from message where sequence = ?', sequence);
-  store.addPending(application, -1, -message.size_bytes);
-  store.state.dead_bytes += message.size_bytes;
+  store.addPending(application, -1, -size_bytes);
+  store.state.dead_bytes += size_bytes;
   application.dead += 1;
-  store.changed(application);
+  store.updateReadyAt(application);
 }

@@ -8,7 +8,7 @@ import type { Connection, SqliteLibrary } from './sqlite-library.ts';
 
 const MIB = 1024 * 1024;
 
-const SETTINGS = `
+const PRAGMAS = `
 pragma journal_size_limit = ${16 * MIB};
 pragma temp_store = memory;
 pragma cache_size = -16000;
@@ -25,7 +25,7 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0xff534d42, 'CIFS'],
 ]);
 
-export interface Opening {
+export interface OpenParts {
   readonly sqlite: SqliteLibrary;
   readonly gate: Gate;
   readonly file: string;
@@ -35,21 +35,21 @@ export interface Opening {
  * @throws Rejection `ERR_QUEUE_FOREIGN` when the file belongs to another program, `ERR_QUEUE_FAILED`
  * when a newer version of the package made it or its file system cannot have a WAL
  */
-export function openDatabase({ sqlite, gate, file }: Opening): Database {
+export function openDatabase({ sqlite, gate, file }: OpenParts): Database {
   refuseNetwork(file);
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   refuseReadOnly(size === undefined ? dirname(file) : file);
-  // Also the empty file of a process that ended while it created it.
+  // A process that ended while it created the file leaves an empty one.
   const isNew = (size ?? 0) === 0;
   if (!isNew) probe({ sqlite, gate, file });
   const connection = gate.run(() => connect(sqlite, file, false));
   const database = new Database(connection, gate);
   try {
     if (isNew) restrict(database, file);
-    // Allows to give freed pages back to the disk. Only has an effect in a file without tables.
+    // Lets `tidy` give free pages back to the disk. Works only in a file without tables.
     database.retryWhileBusy(() => database.exec('pragma auto_vacuum = incremental'));
     database.retryWhileBusy(() => useWal(database));
-    gate.run(() => database.exec(SETTINGS));
+    gate.run(() => database.exec(PRAGMAS));
     database.transaction(() => createSchema(database));
     return database;
   } catch (error) {
@@ -72,7 +72,7 @@ export function refuseNetwork(
   throw new Rejection('ERR_QUEUE_FAILED', detail);
 }
 
-/** SQLite only says that it cannot open the files that it needs beside this one. */
+/** SQLite's error only says that it cannot open the files beside this one. */
 function refuseReadOnly(path: string): void {
   try {
     accessSync(path, constants.W_OK);
@@ -82,7 +82,7 @@ function refuseReadOnly(path: string): void {
 }
 
 /** Checks the file through a connection that cannot write. */
-function probe({ sqlite, gate, file }: Opening): void {
+function probe({ sqlite, gate, file }: OpenParts): void {
   const database = new Database(
     gate.run(() => connect(sqlite, file, true)),
     gate,

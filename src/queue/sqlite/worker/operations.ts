@@ -1,4 +1,4 @@
-/** The operations that the worker does for the main thread, each in one transaction. */
+/** The operations that the worker runs for the main thread. Several calls can share a transaction. */
 import {
   applicationState,
   deadLetterClosed,

@@ -5,13 +5,13 @@ import { audit } from './applications.ts';
 import { type Database, Gate, Stopped } from './database.ts';
 import { DiskSpace } from './disk-space.ts';
 import { failureAnswer, isBroken, isDiskFull, Rejection } from './failure.ts';
-import { rescueExpired } from './leases.ts';
+import { rescueExpiredLeases } from './leases.ts';
 import { openDatabase } from './open.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { loadSqlite } from './sqlite-library.ts';
 import { Context, Store } from './store.ts';
 
-/** How long more calls are added to a transaction. Keeps other processes waiting for less than 100 ms. */
+/** No call joins a transaction after this time, so that other processes wait less than 100 ms. */
 const GROUP_MS = 50;
 
 export interface WaitingCall {
@@ -20,11 +20,11 @@ export interface WaitingCall {
   readonly bytes: Uint8Array;
 }
 
-/** Whether the call may not use the reserve for a full disk. */
+/** Whether the call adds messages: then it may not use the reserve, which is for a full disk. */
 const isGrowing = ({ call }: Pick<WaitingCall, 'call'>): boolean =>
   call.operation === 'enqueue' || call.operation === 'importItems';
 
-/** The answers of one or more transactions. */
+/** The answers of a transaction, and the buffers that move to the main thread with them. */
 interface Answered extends WorkerPost {
   readonly transfer: readonly ArrayBuffer[];
 }
@@ -68,7 +68,7 @@ export class QueueFile {
     this.#onDamage = onDamage;
   }
 
-  /** Answers the first calls, at least one. Throws only when the process ends. */
+  /** Runs the first call, and as many after it as one transaction takes. Throws only if the process ends. */
   run(calls: readonly WaitingCall[]): Answered {
     const [first] = calls as readonly [WaitingCall];
     let attempted = 0;
@@ -78,9 +78,9 @@ export class QueueFile {
       });
     } catch (error) {
       if (error instanceof Stopped) throw error;
-      // Another process holds the file, or it cannot be opened.
+      // Another process locks the file, or it cannot be opened.
       if (error instanceof Rejection) return this.#failed(calls, error);
-      // One failing call fails the whole transaction. Halving the calls finds it.
+      // One call has failed the whole transaction. Fewer and fewer calls are tried, down to one.
       if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
       const isFull = isDiskFull(error);
       if (isFull && !isGrowing(first) && this.#storage?.space.makeRoom() === true)
@@ -90,7 +90,7 @@ export class QueueFile {
   }
 
   #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
-    const { store, space } = this.#opened(calls);
+    const { store, space } = this.#storageFor(calls);
     // Before the transaction, since this may run a checkpoint.
     const hasSpace = !calls.some(isGrowing) || space.canGrow();
     const { answers, transfer } = store.transaction(() => {
@@ -109,7 +109,7 @@ export class QueueFile {
     return { answers, transfer, due, damage: damageOf(store) };
   }
 
-  /** Errors here do not fail the calls, which are committed. */
+  /** Errors here do not reject the calls, which are committed. */
   #afterCommit(space: DiskSpace, lastSequence: number): void {
     try {
       space.committed(lastSequence);
@@ -128,7 +128,7 @@ export class QueueFile {
       const value = (OPERATIONS[operation as Operation] as AnyOperation)(context, ...args);
       return { id, value };
     } catch (error) {
-      // It was refused before it changed anything, so the rest of the group can continue.
+      // The call was refused before it changed anything, so the other calls can continue.
       if (!(error instanceof Rejection)) throw error;
       return { id, failure: failureAnswer(error, this.#file) };
     }
@@ -141,8 +141,8 @@ export class QueueFile {
     return { answers, transfer: [], due: false, damage: null };
   }
 
-  #opened(calls: readonly WaitingCall[]): Storage {
-    const storage = this.#storage ?? this.#open(calls[0]?.call.nowMs ?? null);
+  #storageFor(calls: readonly WaitingCall[]): Storage {
+    const storage = this.#storage ?? this.#openStorage(calls[0]?.call.nowMs ?? null);
     this.#storage = storage;
     const isSynchronous = calls.some(({ call }) => call.settings?.sync === true);
     if (this.#isSynchronous !== isSynchronous) {
@@ -153,7 +153,7 @@ export class QueueFile {
     return storage;
   }
 
-  #open(nowMs: number | null): Storage {
+  #openStorage(nowMs: number | null): Storage {
     const sqlite = this.#gate.run(() => loadSqlite(this.#peerPath));
     const database = openDatabase({ sqlite, gate: this.#gate, file: this.#file });
     const space = new DiskSpace(this.#file, database);
@@ -231,7 +231,7 @@ class Group {
     const machineMs = nowMs ?? this.#machineMs;
     const { transfer } = this;
     const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
-    if (context.nowMs !== this.#rescuedMs) rescueExpired(context);
+    if (context.nowMs !== this.#rescuedMs) rescueExpiredLeases(context);
     this.#rescuedMs = context.nowMs;
     return context;
   }

@@ -1,6 +1,6 @@
 /**
- * The tables of the file; the types of the rows are derived from their columns. Times are in milliseconds
- * of the queue's clock, those of dead letters of the machine's. Ids are written by `toText`.
+ * The tables of the file, and from their columns the types of the rows. Times are in milliseconds of the queue's
+ * clock; for dead letters, of the machine's. Ids are stored as `toText` returns them.
  */
 import type { ApplicationState, Health, Json } from '../../queue.ts';
 import { toWhole } from '../../stored-values.ts';
@@ -19,7 +19,7 @@ const BLOB = 'blob not null';
 
 const QUEUE_STATE = {
   id: 'integer primary key check (id = 1)',
-  /** Names the queue in exports. */
+  /** Identifies the queue in exports. */
   queue_id: 'text not null default (hex(randomblob(16)))',
   last_sequence: COUNT,
   /** The last sequence of an import. Up to it, sequences do not rise with the time of acceptance. */
@@ -45,16 +45,18 @@ const APPLICATION = {
   max_messages: INTEGER,
   max_bytes: INTEGER,
   circuit_breaker: TEXT,
+  /** Nothing may be claimed earlier: the end of its pause. */
   not_before: COUNT,
-  /** When its last claim ended. Applications that became ready before that go first. */
+  /** When its last claim ended: applications that have waited longer go first. */
   served_at: COUNT,
+  /** Of applications that became ready at the same time, the lowest goes first. */
   turn: COUNT,
   claim: 'integer',
   lease_end: 'integer',
   claimed: COUNT,
   /** The first due time of its unclaimed messages. Not updated while there is a claim. */
   first_due: 'integer',
-  /** The delay of `enqueue` is over for all of its messages after this time. */
+  /** After this time no message waits for the end of a delay of `enqueue`. */
   delayed_until: COUNT,
   /** When it can be claimed, or its lease ends; null when it is closed or empty. */
   ready_at: 'integer',
@@ -66,7 +68,7 @@ const APPLICATION = {
   damaged: COUNT,
 } as const;
 
-/** Never changes while a message waits or is a dead letter. */
+/** Columns of messages and dead letters that never change. */
 const CONTENT = {
   message_id: TEXT,
   format: INTEGER,
@@ -90,8 +92,8 @@ const MESSAGE = {
 } as const;
 
 /**
- * The messages of a live claim. Each was sent once more than its row says. It has a table of its own because
- * each enqueue rewrites the row of its application, and 1000 ranges take 28 kB.
+ * The messages of a live claim. Each was sent once more than its row says. Not a column of the application,
+ * because each enqueue rewrites the application's row, and 1000 ranges take 28 kB.
  */
 const CLAIM = {
   number: KEY,
@@ -113,7 +115,7 @@ const DEAD_LETTER = {
   ...CONTENT,
 } as const;
 
-/** Rows whose checksum was wrong, for a human to look at. Nothing reads them. */
+/** Rows whose checksum was wrong, for people to examine. The queue does not read them. */
 const DAMAGED_MESSAGE = {
   sequence: 'any',
   application: 'any',
@@ -171,14 +173,14 @@ create index dead_letter_application on dead_letter (application, id);
 ${table('damaged_message', DAMAGED_MESSAGE)}
 ${table('incident', INCIDENT)}
 create index incident_seen_at on incident (seen_at, number);
--- The last item that was imported, by source and kind: a second import begins behind it.
+-- The last imported item of each source and kind. A second import begins after it.
 create table imported (name text primary key, last_id integer not null) strict, without rowid;
 create table incident_name (
   incident integer not null, digest blob not null, primary key (incident, digest)
 ) strict, without rowid;
 `;
 
-/** An application in memory: the row's id is written by `toText`. */
+/** A row of `application` with the real id: the row has it as `toText` returns it. */
 export type Application = Omit<ApplicationRow, 'number' | 'id' | 'health'> & {
   readonly number: number;
   readonly id: string;
@@ -204,7 +206,7 @@ export const stateOf = (row: Application): ApplicationState => ({
   circuitBreaker: parseJson(row.circuit_breaker),
 });
 
-/** Parses JSON that the engine wrote; `null` for a text that is damaged. */
+/** Parses JSON that the engine wrote. Returns `null` for a damaged text. */
 export function parseJson(text: string | null): Json | null {
   try {
     return text === null ? null : (JSON.parse(text) as Json);

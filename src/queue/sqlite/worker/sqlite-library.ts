@@ -1,4 +1,4 @@
-/** Loads SQLite: Node's own where it is recent enough, else the optional peer. */
+/** Loads Node's SQLite if it is recent enough, otherwise the optional peer. */
 import { createRequire } from 'node:module';
 import process from 'node:process';
 import { Rejection } from './failure.ts';
@@ -49,13 +49,10 @@ export function loadSqlite(peerPath: string | null): SqliteLibrary {
   } catch (cause) {
     throw new Rejection('ERR_PEER_MISSING', install, { cause });
   }
-  throw new Rejection(
-    'ERR_PEER_MISSING',
-    `${install}, nor has the version of it that is installed`,
-  );
+  throw new Rejection('ERR_PEER_MISSING', `${install}, and the installed peer has an older one`);
 }
 
-/** Asks SQLite itself: a Node that is linked to the system's SQLite can report another version. */
+/** Asks SQLite itself: if Node is linked to the system's, `process.versions` can name another version. */
 function isRecent({ DatabaseSync }: SqliteLibrary): boolean {
   const connection = new DatabaseSync(':memory:', {});
   try {
@@ -70,7 +67,7 @@ function isRecent({ DatabaseSync }: SqliteLibrary): boolean {
   }
 }
 
-/** Loads without the ExperimentalWarning of `node:sqlite`. Other warnings come through. */
+/** Loads `node:sqlite` without its ExperimentalWarning. Passes other warnings on. */
 function withoutExperimentalWarning<T>(load: () => T): T {
   const emitWarning: unknown = Reflect.get(process, 'emitWarning');
   const others = (...given: unknown[]): void => {

@@ -1,10 +1,10 @@
-/** What a queue holds, and what became of what it accepted. */
+/** Counts the messages of a queue. */
 import type { Backlog, Health, Ledger, QueueStats, SequenceRange } from '../../queue.ts';
-import { fromText, sumOf } from '../../stored-values.ts';
+import { fromText, sumLedgers } from '../../stored-values.ts';
 import type { Application } from './schema.ts';
 import type { Context } from './store.ts';
 
-/** Rows contain bodies: from so many sequences on, all entries of the index are fewer pages. */
+/** For ranges of this size, reading the whole index is faster than reading the rows, which contain the bodies. */
 const WIDE_RANGE = 5000;
 
 export function countPending({ database }: Context, ranges: readonly SequenceRange[]): number {
@@ -19,7 +19,7 @@ export function countPending({ database }: Context, ranges: readonly SequenceRan
   return sum;
 }
 
-/** Counts only what is not due yet, which is less than what is. */
+/** Counts the messages that are not due, and subtracts: usually these are fewer. */
 export function countBacklog({ store, database, nowMs }: Context): Backlog {
   store.flushApplications();
   const later = database.number(
@@ -42,14 +42,14 @@ export function stats({ store, database, nowMs }: Context): QueueStats {
   for (const row of database.all<Application>(sql)) {
     applications.set(fromText(row.id), { ...ledgerOf(row), health: row.health });
   }
-  // Since it can be claimed, not since it is due: time in a pause is no delay.
+  // Counts from when it could be claimed: the time before that, in a pause, is no delay of the queue.
   const oldest = database.get<{ readonly since: number | null }>(
     `select min(max(first_due, not_before)) as since from application
      where health <> 'closed' and claim is null and first_due is not null`,
   )?.since;
   const oldestDueMs = Math.max(0, nowMs - (oldest ?? nowMs));
   const { pending_bytes: pendingBytes } = store.state;
-  return { ...sumOf(applications.values()), pendingBytes, oldestDueMs, applications };
+  return { ...sumLedgers(applications.values()), pendingBytes, oldestDueMs, applications };
 }
 
 function ledgerOf({ delivered, pending, dead, purged, evicted, damaged }: Counts): Ledger {

@@ -15,15 +15,15 @@ interface Cached<T> {
   readonly stored: T;
 }
 
-/** Above this number of applications the cache is emptied. */
+/** With more applications the cache is emptied. */
 const MAX_CACHED = 20_000;
 
-/** A time that is further back means that the clock was set back; otherwise a call was only late. */
+/** A time this far back means that the clock was set back. A smaller step is only a call that arrived late. */
 const CLOCK_TOLERANCE_MS = 1000;
 
 export class Store {
   readonly database: Database;
-  /** Messages whose row was damaged, by application. */
+  /** Number of messages whose row was damaged, by application. */
   readonly #damaged = new Map<string, number>();
   #state: Cached<QueueStateRow> | undefined;
   readonly #applications = new Map<number, Cached<Application>>();
@@ -32,7 +32,7 @@ export class Store {
   #dataVersion = 0;
   #isDue = false;
   #hasDamagedSizes = false;
-  /** Whether the rows in memory are those that were committed. */
+  /** Whether the cached rows are the committed ones. */
   #isCommitted = false;
 
   constructor(database: Database) {
@@ -84,8 +84,8 @@ export class Store {
   }
 
   /**
-   * Converts the machine's time into the queue's, which never goes back. When the machine's clock was
-   * set back, the queue's goes on from its last time: it does not wait until the clock catches up.
+   * Converts the machine's time to the queue's, which never goes back. After the machine's clock was set back,
+   * the queue's time continues from the last one: it does not wait until the clock has caught up.
    */
   advanceTime(machineMs: number): number {
     const { state } = this;
@@ -136,8 +136,8 @@ export class Store {
     return this.find(applicationId) as Application;
   }
 
-  /** Sets the time at which the application can be claimed. To be called after each change to it. */
-  changed(application: Application): void {
+  /** Updates `ready_at` from other columns. Must be called after each change to the application's row. */
+  updateReadyAt(application: Application): void {
     const { health, claim, first_due: firstDue } = application;
     if (health === 'closed' || (claim === null && firstDue === null)) application.ready_at = null;
     else if (claim !== null) application.ready_at = application.lease_end;
@@ -169,7 +169,7 @@ export class Store {
     this.#changed.add(application);
   }
 
-  /** Writes the changed applications. Call it before they are searched by other columns than the id. */
+  /** Writes the changed applications. Must be called before a query by other columns than `id` and `number`. */
   flushApplications(): void {
     for (const { number } of this.#changed) {
       const entry = this.#applications.get(number) as Cached<Application>;
@@ -186,7 +186,7 @@ export class Store {
       this.state.dead_bytes = this.database.number(`${sum} dead_letter`);
       this.#hasDamagedSizes = false;
     }
-    // A call that only advanced the time need not be written.
+    // The time alone need not be written.
     const entry = this.#state as Cached<QueueStateRow>;
     if (Object.keys(changesOf(entry)).some((name) => name !== 'last_time'))
       this.#write('queue_state', 'id', entry);
@@ -214,21 +214,21 @@ function cached<T extends object>(row: T | undefined): Cached<T> {
   return { row: { ...row }, stored: { ...row } };
 }
 
-/** The part of a call that all operations need: the file, the time and the settings of the handle. */
+/** What every operation gets beside its arguments: the file, the time and the queue's settings. */
 export class Context {
   readonly store: Store;
   readonly database: Database;
   /** The queue's time in whole milliseconds. */
   readonly nowMs: number;
   readonly settings: HandleSettings;
-  /** The call's bytes, and behind them those of the later calls of its post. */
+  /** The call's bytes, followed by those of later calls of the post. */
   readonly bytes: Uint8Array;
   /** Buffers that move to the main thread with the answer. */
   readonly #transfer: ArrayBuffer[];
 
   constructor(
     store: Store,
-    given: {
+    call: {
       readonly machineMs: number;
       readonly settings: HandleSettings;
       readonly bytes: Uint8Array;
@@ -237,18 +237,18 @@ export class Context {
   ) {
     this.store = store;
     this.database = store.database;
-    this.nowMs = store.advanceTime(Math.floor(given.machineMs));
-    this.settings = given.settings;
-    this.bytes = given.bytes;
-    this.#transfer = given.transfer;
+    this.nowMs = store.advanceTime(Math.floor(call.machineMs));
+    this.settings = call.settings;
+    this.bytes = call.bytes;
+    this.#transfer = call.transfer;
   }
 
-  /** Returns the time in `ms`, rounded up: nothing happens earlier than asked. */
+  /** Returns the time in `ms` milliseconds, rounded up: nothing is due too early. */
   after(ms: number): number {
     return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
   }
 
-  /** Joins bodies in a buffer that moves to the main thread: copying it slows claims down. */
+  /** Joins bodies in one buffer. It moves to the main thread, which is faster than a copy. */
   join(bodies: readonly Uint8Array[]): Uint8Array {
     const all = new Uint8Array(bodies.reduce((sum, body) => sum + body.length, 0));
     let end = 0;
