@@ -4,11 +4,11 @@ begin;
 
 create schema "security_events";
 
--- Numbers messages, dead letters, counter deltas and turns. Later is higher.
+-- Numbers messages, dead letters, counter deltas and turns, in ascending order.
 create sequence "security_events".turn_number cache 1;
 
 -- One row for each application: what can be claimed, the live claim, and the counters.
--- Times are the server's, in milliseconds since the epoch. Texts are escaped as within quotes in JSON.
+-- Times are the server's, in milliseconds since the epoch. Ids have the escapes of JSON strings.
 create table "security_events".application (
   number bigint generated always as identity primary key,
   id text not null unique,
@@ -17,17 +17,17 @@ create table "security_events".application (
   max_bytes bigint not null,
   circuit_breaker text not null,
   not_before bigint not null default 0,
-  -- When the last claim ended. Applications that have waited longer go first.
+  -- When the last claim ended: applications that have waited longer go first.
   served_at bigint not null default 0,
   turn bigint not null default 0,
-  -- The live claim names its messages: each was sent once more than its row says.
+  -- The live claim and its messages, each of which was sent once more than its row says.
   claim bigint,
   lease_end bigint,
   claim_dues bigint[],
   claim_sequences bigint[],
   -- No unclaimed message is due earlier.
   first_due bigint,
-  -- No message waits for the end of a delay after this time.
+  -- After this time no message waits for the end of a delay.
   delayed_until bigint not null default 0,
   pending bigint not null default 0,
   pending_bytes bigint not null default 0,
@@ -44,7 +44,7 @@ create table "security_events".application (
     end) stored
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
--- Compressing them costs more than writing them.
+-- Not compressed: that takes longer than writing them.
 alter table "security_events".application alter claim_dues set storage external;
 
 alter table "security_events".application alter claim_sequences set storage external;
@@ -91,10 +91,9 @@ create table "security_events".dead_letter (
 
 create index dead_letter_application on "security_events".dead_letter (application, id);
 
--- Changes of counters that are not in the application's row yet. An enqueue only inserts, so that the
--- enqueues of several processes do not wait for each other's commits. Measured with four processes that
--- enqueue for ten applications, 3 ms a commit: 1.5 times as fast as with counters in the application's row,
--- and 2.9 times beside a dispatcher.
+-- Counter deltas: changes of counters that are not in the application's row yet. An enqueue only inserts, so that
+-- processes do not wait for each other's commits. Measured with four processes that enqueue for ten applications,
+-- 3 ms a commit: 1.5 times as fast as with counters in the application's row, 2.9 times beside a dispatcher.
 create table "security_events".counter_delta (
   sequence bigint primary key default nextval('"security_events".turn_number'),
   application bigint not null,
@@ -104,15 +103,16 @@ create table "security_events".counter_delta (
   dead bigint not null default 0,
   purged bigint not null default 0,
   first_due bigint,
-  -- When the messages were accepted, and the end of their delay.
+  -- When the messages were accepted.
   at bigint,
+  -- The end of their delay.
   delayed_until bigint
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 create index counter_delta_application on "security_events".counter_delta (application);
 
--- What is pending in all applications, apart from the counter deltas: the sum of these rows. Each
--- connection changes the row of its process number.
+-- The sum of these rows is what is pending in all applications, without the counter deltas. Each connection
+-- changes the row that belongs to its process id.
 create table "security_events".pending_total (
   shard integer primary key,
   messages bigint not null default 0,
@@ -121,13 +121,13 @@ create table "security_events".pending_total (
 
 insert into "security_events".pending_total (shard) select generate_series(0, 63);
 
--- Locked, never filled: one transaction at a time flushes counter deltas.
+-- Has no rows. Its lock lets one transaction at a time flush counter deltas.
 create table "security_events".flush_lock ();
 
--- The queue's time is the server's clock and `offset_ms`, so that it does not go back with the clock.
+-- The queue's time is the server's clock plus `offset_ms`, so that it never goes back.
 create table "security_events".clock (
   offset_ms double precision not null default 0,
-  -- The queue's time when it was last kept.
+  -- The queue's time when `keep_time` last stored it.
   last_ms double precision not null default 0
 ) with (fillfactor = 20);
 
@@ -144,8 +144,8 @@ begin
   return "security_events".clock_ms() + (select c.offset_ms from "security_events".clock c);
 end $$;
 
--- Lets the queue's time stand still while the clock goes back, as it can in a failover. Otherwise all that
--- is due by the old time would wait for as long as the clock went back. Returns whether it did.
+-- Keeps the queue's time from going back with the clock, as can happen in a failover: messages that are due would
+-- wait for as long as the clock went back. Returns whether the clock had gone back.
 create function "security_events".keep_time() returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   machine_ms double precision := "security_events".clock_ms();
@@ -162,19 +162,19 @@ begin
   return step_ms < 0;
 end $$;
 
--- The time in so many milliseconds, rounded up so that nothing is due too early. 1e18 means never.
+-- The time in `ms` milliseconds, rounded up: nothing is due too early. 1e18 means never.
 create function "security_events".time_after(now_exact double precision, ms double precision) returns bigint
 language sql immutable as $$
   select (case when ms > 0 then ceil(least(now_exact + ms, 1e18)) else floor(now_exact) end)::bigint
 $$;
 
--- A whole number: an index on whole numbers is not used for fractions.
+-- The time `ms` milliseconds ago, as a whole number: for a fraction, the index would not be used.
 create function "security_events".time_before(now_ms bigint, ms double precision) returns bigint
 language sql immutable as $$
   select ceil(greatest(now_ms - ms, -1e18))::bigint
 $$;
 
--- The numbers of a JSON array. An array of PostgreSQL's is written the same, but for the brackets.
+-- The numbers of a JSON array. PostgreSQL's text of an array differs only in the brackets.
 create function "security_events".numbers(list json) returns bigint[] language sql immutable as $$
   select translate(list::text, '[]', '{}')::bigint[]
 $$;
@@ -191,14 +191,14 @@ create function "security_events".state_of(
     state->>'circuitBreaker'
 $$;
 
--- What is pending, as the bounds count it.
+-- The number and bytes of pending messages, including the counter deltas.
 create function "security_events".pending_now(out messages bigint, out bytes bigint) language sql stable set search_path = pg_catalog, pg_temp as $$
   select sum(u.messages), sum(u.bytes) from (
     select t.messages, t.bytes from "security_events".pending_total t
     union all select d.pending, d.pending_bytes from "security_events".counter_delta d) u
 $$;
 
--- The bound that so many more messages would pass, as JSON; null if they fit.
+-- The bound that these additional messages would pass, as JSON; null if they fit.
 create function "security_events".overflow(
   most_messages bigint, most_bytes bigint, more_messages bigint, more_bytes bigint
 ) returns json language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -210,7 +210,7 @@ create function "security_events".overflow(
       and (p.messages + more_messages > most_messages or p.bytes + more_bytes > most_bytes)
 $$;
 
--- Takes the last lock of a transaction.
+-- Must come last in a transaction: others wait for this lock.
 create function "security_events".add_pending(more_messages bigint, more_bytes bigint) returns void
 language plpgsql as $$
 begin
@@ -220,8 +220,8 @@ begin
   end if;
 end $$;
 
--- Makes delayed messages due at `at_ms` when a full claim of messages waits. The caller has locked the
--- application. Messages that wait for another attempt have been sent, and keep their time.
+-- Makes delayed messages due at `at_ms` if the waiting messages fill a claim. The caller has locked the
+-- application. Messages that were sent before keep their time.
 create function "security_events".end_delays(app "security_events".application, at_ms bigint) returns "security_events".application
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
@@ -243,7 +243,7 @@ begin
   return changed;
 end $$;
 
--- Locks an application. Ends an expired lease: its messages were sent once more.
+-- Locks an application. Ends its lease if that has expired: the messages count as sent.
 create function "security_events".lock_application(which bigint) returns "security_events".application language plpgsql as $$
 declare
   app "security_events".application;
@@ -264,11 +264,10 @@ begin
   return app;
 end $$;
 
--- Adds counter deltas to the rows of their applications, except those that are being changed, and
--- notifies other processes.
+-- Adds counter deltas to the rows of their applications, except locked ones, and notifies other processes.
 --
--- Does not wait for the disk: after a crash of the server the deltas are there again. It is a
--- transaction of its own also because NOTIFY lets only one commit pass at a time.
+-- Does not wait for the disk: after a crash of the server the deltas are there again. A transaction of its own,
+-- also because NOTIFY lets only one transaction commit at a time.
 create function "security_events".flush_counters(args json) returns void language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -326,8 +325,8 @@ begin
   end if;
 end $$;
 
--- Stores messages, all or none. Returns their sequences and the closed applications, or the bound that
--- they would have passed. `ids` names each application once; `owners` holds indexes in it, from 1.
+-- Stores messages, all or none. Returns their sequences and the closed applications, or the bound that they would
+-- have passed. `ids` has each application once; `owners` has the application of each message, as an index from 1.
 create function "security_events".enqueue(args json, contents bytea) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -347,7 +346,7 @@ declare
   undelayed bigint[] := '{}';
   sequences bigint[];
 begin
-  -- At once: each operator on the argument would parse all of it again.
+  -- All in one query: each operator on `args` would parse all of it again.
   select * into given from json_to_record(args) j(
     ids json, owners json, sizes json, "messageIds" json, formats json, starts json, lengths json,
     "dateAts" json, "countAts" json, "delayMs" double precision, "initialState" json,
@@ -358,7 +357,7 @@ begin
   now_exact := "security_events".now_exact();
   now_ms := floor(now_exact);
   later_ms := "security_events".time_after(now_exact, given."delayMs");
-  -- Decided once: an application that is closed or reopened later in this call changes nothing here.
+  -- Read once: the call ignores applications that are closed or reopened while it runs.
   select array_agg(a.id) into closed
     from unnest(ids) i(id) join "security_events".application a on a.id = i.id where a.health = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
@@ -376,13 +375,13 @@ begin
       where not exists (select from "security_events".application a where a.id = i.id)
       order by i.id
     on conflict do nothing;
-  -- By their places in `ids`; null for closed ones.
+  -- In the order of `ids`; null for closed applications.
   open_numbers := array(
     select case when closed is null or a.id <> all (closed) then a.number end
       from unnest(ids) with ordinality i(id, place) join "security_events".application a on a.id = i.id
       order by i.place);
   if later_ms > now_ms then
-    -- These have a full claim in this call alone.
+    -- Applications that this call alone gives a full claim.
     undelayed := array(
       select a.number
         from (select o.owner, count(*) as messages from unnest(owners) o(owner) group by o.owner) c
@@ -419,7 +418,7 @@ end $$;
 
 -- Makes up to `count` claims, each for one request. `claimed_messages` returns their messages, in another
 -- transaction: a dispatcher that stops while it reads them must not hold locks. If there are fewer claims,
--- `dueIn` is the time until a message of this health is due. `hasDeltas`: counter deltas may change that.
+-- `dueIn` is the time until a message can be claimed. `hasDeltas`: counter deltas can make that earlier.
 create function "security_events".claim(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off
@@ -447,7 +446,8 @@ begin
     first_number := null;
     due_in := null;
     candidate := null;
-    -- The health of the application whose turn it is first. Locks the application whose turn it is, except those that are locked.
+    -- Begins with the health of the application whose turn it is, and locks its first application that nobody else
+    -- has locked.
     for head in
       select t.health, h.number, h.ready_at from unnest(of_health) t(health) cross join lateral (
           select a.number, a.ready_at, a.turn from "security_events".application a
@@ -463,9 +463,9 @@ begin
       exit when candidate is not null;
     end loop;
     if candidate is null then
-      -- Does not wait for what is locked while it has claims: others may wait for these.
+      -- Does not wait for a lock while it has claims, which others may wait for.
       exit when has_waited or due_in is null or due_in > 0 or cardinality(claims) > 0;
-      -- Other transactions have locked all that is ready, and may be about to end.
+      -- Other transactions have locked all ready applications, but may end soon.
       has_waited := true;
       candidate := first_number;
     end if;
@@ -475,7 +475,7 @@ begin
     taken := "security_events".next_messages(app, least((args->>'maxMessages')::bigint, app.max_messages),
       least((args->>'maxBytes')::bigint, app.max_bytes), now_ms);
     if taken.dues is null then
-      -- Its first message is gone: closed, expired, or claimed before its counter delta was added.
+      -- Its first message no longer waits, or was claimed before its counter delta was added.
       update "security_events".application a set first_due = (
           select m.due from "security_events".message m where m.application = candidate
             order by m.due, m.sequence limit 1)
@@ -486,7 +486,7 @@ begin
       where m.application = candidate and (m.due, m.sequence) >
         (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
       order by m.due, m.sequence limit 1;
-    -- Not from a sequence: a standby without the last transactions would issue a number again.
+    -- Not from a sequence: after a failover that lost transactions, a number could be used again.
     claim_number := floor(random() * 9e15);
     update "security_events".application a set
         claim = claim_number, lease_end = "security_events".time_after(now_exact, (args->>'leaseMs')::double precision),
@@ -502,7 +502,7 @@ begin
   return json_build_object('claims', claims, 'dueIn', due_in, 'hasDeltas', has_deltas);
 end $$;
 
--- Selects the messages of a claim: as many of the first due ones as fit all limits.
+-- Selects the messages of a claim: the first due ones that fit all limits.
 create function "security_events".next_messages(
   app "security_events".application, most_messages bigint, most_bytes bigint, now_ms bigint,
   out dues bigint[], out sequences bigint[]
@@ -525,7 +525,7 @@ begin
     sequences := whole.sequences;
     return;
   end if;
-  -- Not all of them fit.
+  -- Not all fit: selects those before the first that does not.
   select array_agg(m.due), array_agg(m.sequence) into dues, sequences
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
@@ -542,8 +542,8 @@ begin
       and m.is_one_format);
 end $$;
 
--- Returns the messages of live claims, by their places in the arrays; none of a claim that is lost. Read by
--- a binary COPY, where each column has the size of its type.
+-- Returns the messages of live claims, with the claim's place in the arrays; none of a lost claim. It is read by a
+-- binary COPY, where each column has the size of its type.
 create function "security_events".claimed_messages(numbers bigint[], claims bigint[])
 returns table (place integer, sequence double precision, sends integer, accepted_at double precision,
   format integer, date_at integer, count_at integer, message_id text, retry_state text, content bytea)
@@ -559,7 +559,7 @@ begin
       cross join lateral unnest(a.claim_dues, a.claim_sequences)
         with ordinality c(due, sequence, place)
       cross join lateral (
-        -- Kept apart, so that each message is looked up by its whole key.
+        -- `offset 0` makes the planner look up each message by its whole key.
         select * from "security_events".message m
           where m.application = a.number and m.due = c.due and m.sequence = c.sequence offset 0) m
       order by k.place, c.place;
@@ -583,10 +583,10 @@ begin
   return true;
 end $$;
 
--- Ends claims, and writes the state of an application if one is given. Returns the size of each claim, and
--- whether more of its application waits; null for one that is lost. `kinds` has a letter for the result of each message (v delivered, d dead, r retry),
--- and the other arrays run along; nothing changes if that is not the number of messages. Without `kinds`
--- nothing was sent, and the messages are due as before.
+-- Ends claims, and writes the states of their applications if there are any. `kinds` has a letter for the result of
+-- each message (v delivered, d dead, r retry), and the other arrays have an element for each. With another number
+-- of results a claim is not changed. Without `kinds` it is released: its messages are due as before. Returns for
+-- each claim the number of its messages, and whether more wait; null for a lost claim.
 create function "security_events".settle(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -595,7 +595,7 @@ declare
   settled record;
 begin
   if json_array_length(args->'claims') > 1 then
-    -- One application that is locked for long must not hold up the others: the caller settles each alone.
+    -- A locked application must not delay the others: after this time the caller settles each claim alone.
     perform set_config('lock_timeout', '500ms', true);
   end if;
   -- Sorted, so that two transactions that lock the same applications cannot deadlock.
@@ -612,7 +612,7 @@ begin
     select g.*, a.claim_dues, a.claim_sequences, cardinality(a.claim_sequences) as messages
       from given g join "security_events".application a on a.number = g.number and a.claim = g.claim
   ), live as (
-    -- A claim is settled once.
+    -- A claim that is named twice is settled once.
     select distinct on (f.number) f.* from found f
       where f.kinds is null or length(f.kinds) = f.messages order by f.number, f.place
   ), result as (
@@ -685,7 +685,7 @@ begin
   return settled.answers;
 end $$;
 
--- Makes dead letters of at most `limit` unclaimed messages: of the application `closed` while it is closed, or of
+-- Makes dead letters of at most `limit` unclaimed messages: those of the application `closed` if it is closed, or
 -- those that were accepted more than `olderThanMs` ago.
 create function "security_events".dead_letter_unclaimed(args json)
 returns table ("applicationId" text, "messageId" text, sequence bigint)
@@ -726,7 +726,7 @@ begin
         where m.application = k.application and m.due = k.due and m.sequence = k.sequence
           and a.number = k.application
           and (a.claim is null or m.sequence <> all (a.claim_sequences))
-          -- It may have been reopened before it was locked.
+          -- The application may have been reopened before it was locked.
           and (closed_number is null or a.health = 'closed')
         returning m.*
     ), dead as (
@@ -748,7 +748,7 @@ begin
     select d.application, min(d.first_due) as due from "security_events".counter_delta d
       where d.application = any (owners) group by d.application
   ), forgotten as (
-    -- A delta that is added later must not bring back the due time of a message that is gone.
+    -- Otherwise a later flush would restore the due time of a message that no longer waits.
     update "security_events".counter_delta d set first_due = null
       where d.application = any (owners) and d.first_due is not null
   )
@@ -778,7 +778,7 @@ begin
   end if;
 end $$;
 
--- Returns null for an application that is not known.
+-- Returns null for an unknown application.
 create function "security_events".application_state(args json) returns json language sql stable set search_path = pg_catalog, pg_temp as $$
   select json_build_object('health', a.health, 'maxMessages', a.max_messages, 'maxBytes', a.max_bytes,
       'circuitBreaker', a.circuit_breaker)
@@ -805,7 +805,7 @@ set enable_hashjoin = off set enable_mergejoin = off as $$
       (a.pending_bytes + coalesce(d.pending_bytes, 0))::bigint,
       (a.dead + coalesce(d.dead, 0))::bigint, (a.purged + coalesce(d.purged, 0))::bigint,
       case when a.health <> 'closed' and (a.claim is null or a.lease_end <= at.now_ms) then (
-        -- The first due time of the row or of a delta can be that of a message that has expired.
+        -- Not `first_due` itself, which can be that of a message that no longer waits.
         select at.now_ms - greatest(a.not_before, m.due) from "security_events".message m
           where m.application = a.number
             and m.due >= least(a.first_due, d.first_due, a.claim_dues[1])
@@ -823,7 +823,7 @@ set enable_hashjoin = off set enable_mergejoin = off as $$
       select count(*) as messages from "security_events".message m where m.sequence between r.first and r.last) c
 $$;
 
--- What a queue holds when it is opened, in one snapshot. A claimed message was due before.
+-- Counts the messages when the queue is opened, in one snapshot. Claimed messages count as due.
 create function "security_events".backlog(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -845,8 +845,8 @@ create function "security_events".pending_messages(args json) returns bigint lan
   select p.messages from "security_events".pending_now() p
 $$;
 
--- The ids of a page of dead letters: of all, of an application, or of those in `ids`; after the id `after`,
--- and up to the id `upTo`.
+-- The ids of a page of dead letters: of all, of an application, or of those in `ids`. They are greater than `after`
+-- and at most `upTo`.
 create function "security_events".dead_letter_page(args json) returns bigint[] language plpgsql stable as $$
 declare
   wanted bigint[] := "security_events".numbers(args->'ids');
@@ -856,7 +856,7 @@ declare
   last_id bigint := coalesce((args->>'upTo')::bigint, 9e18);
   most bigint := args->>'limit';
 begin
-  -- One of the three is run: each uses another index.
+  -- Only one of the three runs. Each uses another index.
   return array(
     (select d.id from "security_events".dead_letter d
       where d.id = any (wanted) and d.id > after_id and d.id <= last_id
@@ -872,8 +872,8 @@ begin
       order by d.id limit most));
 end $$;
 
--- The answer of a call that handles all letters page by page: how many it handled, and the arguments of the
--- next page or null. Letters that die after the first page are left alone.
+-- The answer for one page of a purge or replay: how many letters it changed, and the arguments of the next page or
+-- null. Does not include letters that are added after the first page.
 create function "security_events".dead_letter_answer(args json, page bigint[], handled bigint) returns json
 language sql volatile as $$
   select json_build_object('count', handled, 'next',
@@ -913,7 +913,7 @@ begin
   return "security_events".dead_letter_answer(args, page, purged);
 end $$;
 
--- Makes a page of dead letters due again: of open applications, the oldest, as many as the bounds allow.
+-- Makes a page of dead letters due again: the oldest of open applications, as many as the bounds allow.
 create function "security_events".replay_dead_letters(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -954,8 +954,7 @@ begin
   return "security_events".dead_letter_answer(args, page, replayed);
 end $$;
 
--- What was reported of each incident. Keys and names are digests that the caller makes, since an index
--- allows no longer texts.
+-- The reported incidents. Keys and names are digests from the caller, since an index does not take long texts.
 create table "security_events".incident (
   number bigint generated always as identity primary key,
   key text not null unique,
@@ -974,7 +973,7 @@ create table "security_events".incident_name (
   primary key (incident, channel, name)
 );
 
--- Records a report, and returns its names that are new. Forgets incidents that were last seen `retentionMs` ago.
+-- Records a report, and returns its new names. Forgets incidents without a report for `retentionMs`.
 create function "security_events".report_incident(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -989,7 +988,7 @@ declare
   is_first boolean;
   added json;
 begin
-  -- A part of them at a time, however many names they have.
+  -- Deletes only some old incidents at a time, with at most 1000 names.
   with over as (
     select i.number from "security_events".incident i where i.seen_at < over_before
       order by i.seen_at limit 10 for update skip locked
@@ -1000,10 +999,10 @@ begin
   )
   delete from "security_events".incident i where i.number in (select o.number from over o)
     and not exists (select from "security_events".incident_name n where n.incident = i.number);
-  -- Another incident of this name begins: the old row gets a key that nobody looks for.
+  -- A new incident with this key begins. The old row gets a key that no report has.
   update "security_events".incident i set key = i.key || ' ' || i.number
     where i.key = which and i.seen_at < over_before;
-  -- Of two at the same time one waits here for the other.
+  -- One of two simultaneous first reports waits here for the other.
   insert into "security_events".incident as i (key, started_at, seen_at)
     values (which, (args->>'at')::double precision, now_ms)
     on conflict (key) do update set seen_at = now_ms
@@ -1024,7 +1023,7 @@ begin
   return json_build_object('isFirst', is_first, 'startedAt', began_at, 'names', added);
 end $$;
 
--- Undoes what a report changed: what it named first is new again.
+-- Undoes a report: its new names are new again.
 create function "security_events".retract_incident(args json) returns void language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -1045,15 +1044,15 @@ begin
       and o.name = any ("security_events".texts(args->'names'));
 end $$;
 
--- Names this queue in exports.
+-- Identifies this queue in exports.
 create table "security_events".queue_id (id uuid not null default gen_random_uuid());
 
 insert into "security_events".queue_id default values;
 
--- The last item that was imported, by source and kind. A second import begins behind it.
+-- The last imported item of each source and kind. A second import begins after it.
 create table "security_events".imported (name text primary key, last_id bigint not null);
 
--- Items of a kind after an id, as JSON. A row with null: messages are claimed.
+-- Returns items of a kind after an id, as JSON; one row with null if messages are claimed.
 create function "security_events".export_items(args json) returns setof json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -1093,8 +1092,7 @@ create type "security_events".item as (source text, kind text, id bigint, applic
   format smallint, date_at integer, count_at integer, size_bytes bigint, body text, sends integer,
   accepted bigint, due bigint, retry_state text, died bigint, reason text, last_attempt text);
 
--- Stores the items that are new, all or none. Returns their number, or the bound that they would have
--- passed.
+-- Stores the new items, all or none. Returns their number, or the bound that they would have passed.
 create function "security_events".import_items(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$

@@ -9,16 +9,17 @@ import type {
   NothingDue,
 } from '../queue.ts';
 import { fromText, toWhole } from '../stored-values.ts';
-import { Batcher, type CounterFlusher } from './batcher.ts';
+import { Batcher } from './batcher.ts';
 import { type StateJson, stateOf, toDuration, updateJson } from './conversions.ts';
 import { messagesOf } from './copy-out.ts';
+import type { CounterFlusher } from './counter-flusher.ts';
 import type { Database } from './database.ts';
 import { isLockTimeout } from './failure.ts';
 
-/** When to claim again if others have locked what is due. In milliseconds. */
-const SOON_MS = 5;
+/** When to claim again if other transactions have locked all due messages, in milliseconds. */
+const CLAIM_AGAIN_MS = 5;
 
-/** Names a claim in the schema: the number of its application, and its own. */
+/** Identifies a claim in the schema: the number of its application, and its own number. */
 interface ClaimName {
   readonly number: number;
   readonly claim: number;
@@ -32,9 +33,9 @@ interface ClaimRow extends ClaimName, StateJson {
 
 interface ClaimAnswer {
   readonly claims: readonly ClaimRow[];
-  /** Time until something is due, if fewer claims were made than wanted. */
+  /** Time until a message is due, if there are fewer claims than requested. */
   readonly dueIn: number | null;
-  /** Counter deltas can change what is due. */
+  /** Whether there are counter deltas. These may make messages due. */
   readonly hasDeltas: boolean;
 }
 
@@ -43,13 +44,13 @@ type SettleCall = ClaimName & { readonly messages: number; readonly args: object
 
 /** How a claim ended; `null` if it was lost. */
 type SettleAnswer = {
-  /** Number of its messages. Nothing changed if there were not as many results. */
+  /** Number of its messages. With another number of results, nothing changed. */
   readonly size: number;
-  /** More messages of the application wait. */
+  /** Whether more messages of the application wait. */
   readonly isWaiting: boolean;
 } | null;
 
-/** Messages of the calls that share a transaction, and as how many each call counts at least. */
+/** Maximum number of messages in the calls that share a transaction. A call with fewer counts as the minimum. */
 const MAX_MESSAGES = 1000;
 const MIN_CALL_MESSAGES = 50;
 
@@ -67,7 +68,7 @@ export class Claims {
   readonly #settling: Batcher<SettleCall, SettleAnswer>;
   /** Ids of claims that were not sent: `close` releases them. */
   readonly #unsent = new Set<string>();
-  /** Messages in a recent claim: large ones do not share a transaction. */
+  /** Number of messages in a recent claim. Large claims do not share a transaction. */
   #claimSize = MAX_MESSAGES;
 
   constructor(parts: ClaimsParts) {
@@ -110,16 +111,16 @@ export class Claims {
         // A flush locks applications, and a claim skips locked ones: they would lose their turn.
         await flusher.done();
         const wanted = requests.slice(rows.length);
-        const { claims, dueIn, hasDeltas } = await this.#ask(wanted, remainingMs());
+        const { claims, dueIn, hasDeltas } = await this.#makeClaims(wanted, remainingMs());
         rows.push(...claims);
         if (hasDeltas) flusher.request(false);
         if (hasDeltas && !isRepeated && rows.length < requests.length) continue;
-        const claimed = await this.#read(rows, remainingMs());
+        const claimed = await this.#readMessages(rows, remainingMs());
         const nothing = nothingDue(dueIn, hasDeltas);
         return requests.map((_, index) => claimed[index] ?? nothing);
       }
     } catch (error) {
-      // None of these was sent.
+      // None of their messages was sent.
       const unsent = rows.map((row) => ({ ...row, messages: 0, args: undefined }));
       if (unsent.length > 0) {
         await settleAll(this.#parts.database, unsent, remainingMs()).catch(() => {});
@@ -128,7 +129,7 @@ export class Claims {
     }
   }
 
-  async #ask(requests: readonly ClaimRequest[], timeoutMs: number): Promise<ClaimAnswer> {
+  async #makeClaims(requests: readonly ClaimRequest[], timeoutMs: number): Promise<ClaimAnswer> {
     const [{ ofHealth, maxMessages, maxBytes, leaseMs }] = requests as readonly [ClaimRequest];
     const limits = { maxMessages: toWhole(maxMessages), maxBytes: toWhole(maxBytes) };
     const args = { ofHealth, ...limits, leaseMs: toDuration(leaseMs), count: requests.length };
@@ -139,8 +140,11 @@ export class Claims {
     })) as ClaimAnswer;
   }
 
-  /** Reads the messages of claims. */
-  async #read(rows: readonly ClaimRow[], timeoutMs: number): Promise<(Claim | NothingDue)[]> {
+  /** Reads the messages of the claims, in another transaction. */
+  async #readMessages(
+    rows: readonly ClaimRow[],
+    timeoutMs: number,
+  ): Promise<(Claim | NothingDue)[]> {
     if (rows.length === 0) return [];
     const numbers = `'{${rows.map(({ number }) => number).join()}}'`;
     const claims = `'{${rows.map(({ claim }) => claim).join()}}'`;
@@ -156,19 +160,19 @@ export class Claims {
     // The messages were sent, even if this call fails (law 8).
     this.#unsent.delete(claim.id);
     const args = { ...resultArguments(results), ...updateJson(state) };
-    const settled = await this.#end(claim, results.length, args);
+    const settled = await this.#endClaim(claim, results.length, args);
     if (settled !== null && settled.size !== results.length) {
       const detail = `${results.length} results for ${settled.size} messages`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
     if (settled === null) return 'lost';
-    // Dispatchers of other health can be idle while all of this process are busy.
+    // The health of the application has changed: another process may have a free slot for the new one.
     if (settled.isWaiting && state.health !== claim.state.health) this.#parts.flusher.request(true);
     return 'settled';
   };
 
   readonly release: MessageQueue['release'] = async (claim, state) => {
-    const released = await this.#end(claim, 0, state && updateJson(state));
+    const released = await this.#endClaim(claim, 0, state && updateJson(state));
     this.#unsent.delete(claim.id);
     if (released === null) return 'lost';
     this.#parts.flusher.request(true);
@@ -184,13 +188,17 @@ export class Claims {
   async releaseAll(): Promise<void> {
     const ids = [...this.#unsent];
     if (ids.length === 0) return;
-    const released = await Promise.allSettled(ids.map((id) => this.#end({ id }, 0)));
+    const released = await Promise.allSettled(ids.map((id) => this.#endClaim({ id }, 0)));
     this.#parts.flusher.request(true);
     const failed = released.find(({ status }) => status === 'rejected');
     if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
   }
 
-  async #end(claim: Pick<Claim, 'id'>, messages: number, args?: object): Promise<SettleAnswer> {
+  async #endClaim(
+    claim: Pick<Claim, 'id'>,
+    messages: number,
+    args?: object,
+  ): Promise<SettleAnswer> {
     const name = claimName(claim);
     return name === undefined ? null : await this.#settling.run({ ...name, messages, args });
   }
@@ -208,13 +216,13 @@ async function settleAll(
 function nothingDue(dueIn: number | null, hasDeltas: boolean): NothingDue {
   if (dueIn === null && !hasDeltas) return {};
   const isSoon = hasDeltas || dueIn === null || dueIn <= 0;
-  return { dueInMs: isSoon ? SOON_MS : dueIn };
+  return { dueInMs: isSoon ? CLAIM_AGAIN_MS : dueIn };
 }
 
 function claimOf(row: ClaimRow, messages: readonly ClaimedMessage[]): Claim | NothingDue {
   const [first] = messages;
-  // Its lease has expired.
-  if (first === undefined) return { dueInMs: SOON_MS };
+  // Its lease has already expired.
+  if (first === undefined) return { dueInMs: CLAIM_AGAIN_MS };
   return {
     id: `${row.number}-${row.claim}`,
     applicationId: fromText(row.application),
@@ -233,15 +241,15 @@ export function claimName({ id }: Pick<Claim, 'id'>): ClaimName | undefined {
   return number === undefined ? undefined : { number: Number(number), claim: Number(claim) };
 }
 
-const LETTERS: Readonly<Record<MessageResult['kind'], string>> = {
+const RESULT_CODES: Readonly<Record<MessageResult['kind'], string>> = {
   delivered: 'v',
   dead: 'd',
   retry: 'r',
 };
 
-/** The arrays are absent if no result needs them. */
+/** Returns the results as arrays, which are absent if no result needs them. */
 function resultArguments(results: readonly MessageResult[]): object {
-  const kinds = results.map(({ kind }) => LETTERS[kind]).join('');
+  const kinds = results.map(({ kind }) => RESULT_CODES[kind]).join('');
   const retries = results.map((result) => (result.kind === 'retry' ? result : undefined));
   const dead = results.map((result) => (result.kind === 'dead' ? result : undefined));
   return {

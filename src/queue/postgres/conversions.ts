@@ -14,10 +14,10 @@ import type {
 } from '../queue.ts';
 import { deadLetterNumber, fromText, sumLedgers, toText, toWhole } from '../stored-values.ts';
 
-/** JSON has no infinity; the schema takes 1e18 ms for never. */
+/** Replaces infinity, which JSON lacks. For the schema 1e18 ms means never. */
 export const toDuration = (ms: number): number => Math.min(ms, 1e18);
 
-/** The state of an application, as arguments and answers have it. `circuitBreaker` is JSON text. */
+/** The state of an application in arguments and answers. `circuitBreaker` is JSON text. */
 export interface StateJson {
   readonly health: Health;
   readonly maxMessages: number;
@@ -62,7 +62,7 @@ export const filterArguments = ({ applicationId, ids }: DeadLetterFilter): objec
 type DeadLetterRow = Omit<DeadLetter, 'id' | 'stored'> &
   Omit<StoredMessage, 'bytes'> & { readonly id: number; readonly content: string };
 
-/** Takes one more row than the limit, if there is another page. */
+/** `rows` has one row more than the limit if there is another page. */
 export function deadLetterPage(rows: readonly DeadLetterRow[], limit: number): DeadLetterPage {
   const items = rows.slice(0, limit).map(deadLetterOf);
   const next = rows.length > limit ? items.at(-1)?.id : undefined;
@@ -80,7 +80,7 @@ function deadLetterOf(row: DeadLetterRow): DeadLetter {
   };
 }
 
-/** The schema's queue discards messages only when they are purged. */
+/** This queue discards messages only by a purge. */
 const ledgerOf = ({ purged, ...counts }: Record<Count, number>): Ledger => ({
   ...counts,
   discarded: purged > 0 ? { purged } : {},

@@ -8,16 +8,16 @@ import type { ReadOptions } from './options.ts';
 import { durabilityOf, quoted, readSettings, type Settings } from './schema.ts';
 import { Servers, type ServersParts } from './servers.ts';
 
-/** Maximum number of tries of a call. Only errors that changed nothing on the server are tried again. */
+/** Maximum number of tries of a call. It is tried again only if it changed nothing on the server. */
 const MAX_TRIES = 4;
 
-/** The server cuts longer names of prepared statements, so that two of them could be the same. */
+/** The server shortens longer names of prepared statements, so that two could become the same. */
 const MAX_NAME = 63;
 
-/** Rows in one transaction of `pages`. */
+/** Rows in one transaction of `callInPages`. */
 const PAGE = 1000;
 
-/** JSON, or null. */
+/** A row with JSON, or null. */
 interface Answer {
   readonly answer: string | null;
 }
@@ -28,7 +28,7 @@ interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-interface Given extends CallOptions {
+interface Query extends CallOptions {
   readonly args: object;
 }
 
@@ -46,7 +46,7 @@ export class Database {
     });
   }
 
-  /** Follows from the settings of the server, as they were last read; the lowest before that. */
+  /** Depends on the settings of the server, as last read; before that, the lowest. */
   get durability(): Durability {
     return this.#durability;
   }
@@ -55,21 +55,21 @@ export class Database {
     this.#durability = durabilityOf(settings);
   }
 
-  /** Makes a connection to listen on; `undefined` if nobody can know to which server. */
+  /** Creates a connection for LISTEN. See `newClient` of {@link Servers}. */
   newClient(): Client | undefined {
     return this.#servers.newClient();
   }
 
   /** Calls a function that returns one value. */
   async call(name: string, args: object = {}, options: CallOptions = {}): Promise<unknown> {
-    const holders = options.content === undefined ? '$1::json' : '$1::json, $2::bytea';
-    const text = `select ${this.#nameOf(name)}(${holders})::text as answer`;
+    const placeholders = options.content === undefined ? '$1::json' : '$1::json, $2::bytea';
+    const text = `select ${this.#nameOf(name)}(${placeholders})::text as answer`;
     const [row] = await this.#query(name, text, { ...options, args });
-    // A function without a value returns an empty text.
+    // The answer of a `void` function is an empty text.
     return row?.answer ? (JSON.parse(row.answer) as unknown) : undefined;
   }
 
-  /** Calls a function that returns rows. Names of columns are those of the type. */
+  /** Calls a function that returns rows. Their columns have the names of the fields of `T`. */
   async rows<T>(name: string, args: object = {}): Promise<T[]> {
     const text = `select to_json(r)::text as answer from ${this.#nameOf(name)}($1::json) r`;
     const rows = await this.#query(name, text, { args });
@@ -83,7 +83,7 @@ export class Database {
   }
 
   /** Calls a function page by page, each in its own transaction. Returns the sum of their counts. */
-  async pages(name: string, args: object): Promise<number> {
+  async callInPages(name: string, args: object): Promise<number> {
     let sum = 0;
     for (let page: object | null = {}; page !== null; ) {
       const answer = await this.call(name, { ...args, ...page, limit: PAGE });
@@ -107,9 +107,9 @@ export class Database {
     return `${quoted(this.#options.schema)}.${name}`;
   }
 
-  async #query(name: string, text: string, given: Given): Promise<Answer[]> {
+  async #query(name: string, text: string, query: Query): Promise<Answer[]> {
     const { schema, transactionPooling } = this.#options;
-    const { args, content, timeoutMs } = given;
+    const { args, content, timeoutMs } = query;
     const prepared = `${schema}.${name}`;
     const isPrepared = !transactionPooling && prepared.length <= MAX_NAME;
     const config: QueryConfig = {
@@ -118,7 +118,7 @@ export class Database {
       ...(isPrepared ? { name: prepared } : {}),
     };
     return await this.#run(async (client, remainingMs) => {
-      // Not in the types of the client, which reads it. The pool can be the caller's.
+      // The client reads this option, but its types lack it. Not set for the pool, which can be the caller's.
       const timed = { ...config, query_timeout: remainingMs } as QueryConfig;
       return (await client.query<Answer>(timed)).rows;
     }, timeoutMs);

@@ -12,7 +12,7 @@ import type { Settings } from './schema.ts';
 const MAX_MESSAGES = 2000;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Applications are found by an index, which takes no longer ids: 2704 bytes less its own. */
+/** Longest id that PostgreSQL's index of applications takes. */
 const MAX_ID_BYTES = 2690;
 
 export interface EnqueueCall {
@@ -20,7 +20,7 @@ export interface EnqueueCall {
   readonly delayMs: number;
 }
 
-/** Makes the batcher of `enqueue`. One batch at a time, so that sequences rise with the calls. */
+/** Creates the batcher of `enqueue`. It runs one batch at a time, so that sequences rise from call to call. */
 export const enqueueBatcher = (
   parts: Pick<BatcherParts<EnqueueCall, EnqueueResult>, 'run' | 'callTimeoutMs' | 'monotonicMs'>,
 ): Batcher<EnqueueCall, EnqueueResult> =>
@@ -38,7 +38,7 @@ export type Limits = Bounds & { readonly initialState: StateJson | undefined };
 
 type Bounds = Pick<ReadOptions, 'maxPendingMessages' | 'maxPendingBytes'>;
 
-/** The answer when messages would have passed a bound. Nothing was stored. */
+/** The answer when the messages would have passed a bound, so that none was stored. */
 export interface Overflow {
   readonly full: keyof Bounds;
   readonly messages: number;
@@ -55,22 +55,25 @@ type EnqueueAnswer =
   | Overflow
   | (Settings & { readonly full?: never; readonly sequences: number[]; readonly closed: string[] });
 
-/** Stores the entries of all calls, or none. Rejects with ERR_QUEUE_FULL if a bound would be passed. */
+/** Stores the entries of all calls, or none. Rejects with ERR_QUEUE_FULL if they would pass a bound. */
 export async function storeEntries(
   calls: readonly EnqueueCall[],
   limits: Limits,
   { database, timeoutMs }: { readonly database: Database; readonly timeoutMs: number },
 ): Promise<EnqueueResult[]> {
   const { args, content } = entryArguments(calls.flatMap(({ entries }) => entries));
-  const given = { ...args, ...limits, delayMs: toDuration(calls[0]?.delayMs ?? 0) };
+  const allArgs = { ...args, ...limits, delayMs: toDuration(calls[0]?.delayMs ?? 0) };
   const options = { content, timeoutMs };
-  const answer = (await database.call('enqueue', given, options)) as EnqueueAnswer;
+  const answer = (await database.call('enqueue', allArgs, options)) as EnqueueAnswer;
   if (answer.full !== undefined) throw overflowError(answer, limits);
   database.noteSettings(answer);
-  return partsOf(calls, { sequences: answer.sequences, closed: answer.closed.map(fromText) });
+  return resultsOfCalls(calls, {
+    sequences: answer.sequences,
+    closed: answer.closed.map(fromText),
+  });
 }
 
-/** The arguments of the schema's `enqueue`: entries as columns, and their bytes one after the other. */
+/** Returns the arguments of the schema's `enqueue`: the entries as columns, and all of their bytes. */
 function entryArguments(entries: readonly QueueEntry[]) {
   const places = new Map<string, number>();
   const owners: number[] = [];
@@ -99,8 +102,8 @@ function entryArguments(entries: readonly QueueEntry[]) {
   return { args, content: Buffer.concat(contents, end) };
 }
 
-/** Returns to each call its part of what was stored for all of them. */
-export function partsOf(
+/** Splits the result of all calls into one for each call. */
+export function resultsOfCalls(
   calls: readonly EnqueueCall[],
   { sequences, closed }: EnqueueResult,
 ): EnqueueResult[] {
@@ -108,11 +111,11 @@ export function partsOf(
   let end = 0;
   return calls.map(({ entries }) => {
     const start = end;
-    const own = new Set(entries.map(({ applicationId }) => applicationId));
+    const applicationIds = new Set(entries.map(({ applicationId }) => applicationId));
     for (const { applicationId } of entries) if (!isClosed.has(applicationId)) end += 1;
     return {
       sequences: sequences.slice(start, end),
-      closed: closed.filter((id) => own.has(id)),
+      closed: closed.filter((id) => applicationIds.has(id)),
     };
   });
 }

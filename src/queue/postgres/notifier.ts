@@ -1,4 +1,4 @@
-/** Calls listeners when something may be due: after calls of this process, notifications of others, and polls. */
+/** Calls listeners when a message may be due: after calls of this queue, notifications of others, and polls. */
 import type { Client, Notification, QueryConfig } from 'pg';
 import type { Clock } from '../../runtime/clock.ts';
 import { untraced } from '../../runtime/untraced.ts';
@@ -9,14 +9,14 @@ export interface NotifierParts {
   readonly pollMs: number;
   readonly callTimeoutMs: number;
   readonly channel: string;
-  /** The name of this process in notifications. Its own are ignored. */
+  /** Identifies this queue in notifications. It ignores its own. */
   readonly caller: string;
 }
 
 /** Time from the end of a connection to the next one, in milliseconds. */
 const RECONNECT_MS = 1000;
 
-/** How often to check that the server still answers: a cut network says nothing. In milliseconds. */
+/** How often to check that the server still answers, since a broken network reports nothing. In milliseconds. */
 const CHECK_MS = 5000;
 
 type Unreferenced = Client & { readonly unref?: () => void };
@@ -40,14 +40,14 @@ export class Notifier {
     return () => void this.#listeners.delete(call);
   }
 
-  /** Called when the queue is open. Without `newClient` it only polls. */
+  /** Must be called when the queue is open. Without `newClient` the notifier only polls. */
   open(newClient: (() => Client | undefined) | undefined): void {
     this.#isOpen = true;
     this.#newClient = newClient;
     this.#start();
   }
 
-  /** A queue without listeners has no connection for them. */
+  /** Starts when the queue is open and has a listener: otherwise nobody needs the connection. */
   #start(): void {
     const isNeeded = this.#isOpen && this.#listeners.size > 0 && !this.#stop.signal.aborted;
     if (this.#isStarted || !isNeeded) return;
@@ -97,12 +97,12 @@ export class Notifier {
       if (payload !== caller) this.notify();
     });
     try {
-      // Before, for a server that does not answer, and after, since TLS has another socket.
+      // Before, in case the server does not answer; and after, since TLS uses another socket.
       client.unref?.();
       await untraced(() => client.connect());
       client.unref?.();
       await untraced(() => query(`listen ${quoted(channel)}`));
-      // For what was enqueued before this connection listened.
+      // For messages that were enqueued before the connection listened.
       this.notify();
       for (;;) {
         await clock.idle(CHECK_MS, signal);

@@ -27,7 +27,7 @@ export interface PostgresConnection {
   readonly application_name?: string | undefined;
 }
 
-/** The part of a `Pool` of `pg` that is used. */
+/** The part of a `Pool` of `pg` that the queue uses. */
 export interface PostgresPool {
   readonly connect: (...args: never[]) => unknown;
 }
@@ -83,7 +83,7 @@ const QUEUE_OPTIONS = {
   maxPendingMessages: option(integer(1, MAX), 10_000_000),
   /** Maximum of their bytes, as they are sent. A positive integer; default 10737418240 (10 GiB). */
   maxPendingBytes: option(integer(1, MAX), 10 * 1024 ** 3),
-  /** Size of the pool for each server: 1 to 1000, default 10. One more connection is open while `listen` is. */
+  /** Size of the pool for each server: 1 to 1000, default 10. With `listen`, one more. */
   maxConnections: option(integer(1, 1000), 10),
   /** Whether other processes can notify this one (LISTEN). Default true; false with `transactionPooling`. */
   listen: optional<boolean>(BOOLEAN, 'true; false with `transactionPooling`'),
@@ -112,6 +112,6 @@ export function readQueueOptions(given: unknown): ReadOptions {
   return { ...options, listen };
 }
 
-/** Checks the options of a connection, and adds the defaults of a queue. */
+/** Reads the options of a connection, and adds the defaults of a queue. */
 export const readConnectionOptions = (given: unknown): ReadOptions =>
   readQueueOptions(check(given, CONNECTION_OPTIONS));

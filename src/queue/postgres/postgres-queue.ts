@@ -10,7 +10,6 @@ import type {
   QueueItem,
 } from '../queue.ts';
 import { deadLetterNumber, toText, toWhole } from '../stored-values.ts';
-import { CounterFlusher } from './batcher.ts';
 import { Claims } from './claims.ts';
 import {
   deadLetteredOf,
@@ -22,6 +21,7 @@ import {
   statsOf,
   toDuration,
 } from './conversions.ts';
+import { CounterFlusher } from './counter-flusher.ts';
 import { Database } from './database.ts';
 import {
   checkIds,
@@ -39,7 +39,7 @@ export interface QueueParts extends ServersParts {
   readonly newId: () => string;
 }
 
-/** Methods are typed by the contract, which declares their parameters. */
+/** A queue in a database. Most methods are typed by the contract, which declares their parameters. */
 export class PostgresQueue implements DurableQueue {
   readonly #options: ReadOptions;
   readonly #database: Database;
@@ -57,7 +57,7 @@ export class PostgresQueue implements DurableQueue {
     const { pollMs, schema, callTimeoutMs, maxConnections, listen } = options;
     const { clock, newId } = parts;
     const times = { callTimeoutMs, monotonicMs: (): number => clock.monotonicMs() };
-    /** Names this queue among those that notify. */
+    // Identifies this queue in notifications, which it ignores if they are its own.
     const caller = newId();
     this.#options = options;
     const database = new Database(options, parts);
@@ -75,7 +75,7 @@ export class PostgresQueue implements DurableQueue {
     this.#notifier = new Notifier({ clock, pollMs, callTimeoutMs, channel: schema, caller });
   }
 
-  /** What the server's settings keep, as they were last read; `process-crash` before that. */
+  /** Depends on the server's settings, as last read; `process-crash` before that. */
   get durability(): Durability {
     return this.#database.durability;
   }
@@ -106,7 +106,7 @@ export class PostgresQueue implements DurableQueue {
 
   readonly claim: MessageQueue['claim'] = (request) => this.#run(() => this.#claims.claim(request));
 
-  // Does not notify other processes: this one has a free slot for the messages that are left.
+  // Does not notify other processes: this one now has a free slot for the remaining messages.
   readonly settle: MessageQueue['settle'] = async (...given) => {
     const settled = await this.#run(() => this.#claims.settle(...given));
     this.#notifier.notify();
@@ -172,14 +172,17 @@ export class PostgresQueue implements DurableQueue {
   readonly replayDeadLetters: MessageQueue['replayDeadLetters'] = (filter) =>
     this.#run(async () => {
       const args = { ...filterArguments(filter), ...this.#limits() };
-      const replayed = await this.#database.pages('replay_dead_letters', args);
+      const replayed = await this.#database.callInPages('replay_dead_letters', args);
       if (replayed > 0) this.#notifyAll();
       return replayed;
     });
 
   readonly purgeDeadLetters: MessageQueue['purgeDeadLetters'] = (filter) =>
     this.#run(async () => {
-      const purged = await this.#database.pages('purge_dead_letters', filterArguments(filter));
+      const purged = await this.#database.callInPages(
+        'purge_dead_letters',
+        filterArguments(filter),
+      );
       this.#flusher.request(false);
       return purged;
     });
@@ -202,7 +205,7 @@ export class PostgresQueue implements DurableQueue {
 
   readonly stats: MessageQueue['stats'] = () =>
     this.#run(async () => {
-      // A flush ends delays of messages early, so that they wait from then on.
+      // A flush can end delays early, which changes since when messages have been due.
       await this.#flusher.done();
       return statsOf(await this.#database.rows('stats'));
     });

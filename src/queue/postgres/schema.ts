@@ -1,30 +1,28 @@
-/** The schema: made once, and checked with the server's settings on each new connection. */
+/** Creates the schema, and checks it and the server's settings on each new connection. */
 import type { ClientBase, QueryConfig } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import type { Durability } from '../queue.ts';
-import { failure } from './failure.ts';
 import type { ReadOptions } from './options.ts';
 import { SCHEMA_SQL } from './schema-sql.generated.ts';
 
-/** Raised with every change of the SQL after it was published. A queue works only with its own version. */
+/** Must be raised with each change of published SQL. A queue works only with its own version. */
 const SCHEMA_VERSION = 1;
 
 /**
- * A plan is made once and kept, since making it takes longer than running it. It has to use the indexes, also
- * if the tables were empty when it was made. JIT is off: the plans have a high estimated cost but run for
- * microseconds.
+ * Keeps each plan, since planning takes longer than running. Plans must use the indexes, even if the tables were
+ * empty at the time. JIT is off: the plans have a high estimated cost but run for microseconds.
  */
 const PLANS = `{path} set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off`;
 
-/** Functions and operators are the server's own, not those of the caller's search path. */
+/** Finds only the server's own functions and operators, not those of the caller's search path. */
 const PATH = 'set search_path = pg_catalog, pg_temp';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Returns the SQL for all that a new, empty schema holds. */
+/** Returns the SQL for the contents of a new schema. */
 function schemaText(schema: string): string {
   const version = `create table {s}.schema_version (version integer primary key);
 
@@ -47,7 +45,7 @@ ${schemaText(schema)}
 commit;
 `;
 
-/** Makes the schema in one transaction, one process at a time. Rejects if it has another version. */
+/** Creates the schema in one transaction, one process at a time. Rejects if it has another version. */
 export async function createSchema(
   client: ClientBase,
   { schema, callTimeoutMs }: Pick<ReadOptions, 'schema' | 'callTimeoutMs'>,
@@ -58,37 +56,33 @@ export async function createSchema(
     // Several statements have several results.
     return rows?.[0] ?? {};
   };
-  try {
-    // Not the defaults of the server: what another process has just made has to be visible.
-    await run('begin isolation level read committed read write');
-    await run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} schema`]);
-    const found = await run(
-      'select to_regclass($1) is not null as version, to_regnamespace($2) is null as missing',
-      [`${quoted(schema)}.schema_version`, quoted(schema)],
-    );
-    if (found['version'] === true) {
-      const { version } = await run(`select version from ${quoted(schema)}.schema_version`);
-      checkVersion(version, schema);
-    } else {
-      // If the schema exists, no right to create schemas is needed.
-      if (found['missing'] === true) await run(`create schema ${quoted(schema)}`);
-      await run(schemaText(schema));
-    }
-    await run('commit');
-    return found['version'] === true ? 'present' : 'created';
-  } catch (error) {
-    throw failure(error);
+  // Not with the server's defaults: a schema that another process has just created must be visible.
+  await run('begin isolation level read committed read write');
+  await run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} schema`]);
+  const found = await run(
+    'select to_regclass($1) is not null as version, to_regnamespace($2) is null as missing',
+    [`${quoted(schema)}.schema_version`, quoted(schema)],
+  );
+  if (found['version'] === true) {
+    const { version } = await run(`select version from ${quoted(schema)}.schema_version`);
+    checkVersion(version, schema);
+  } else {
+    // Not `if not exists`, which needs the right to create schemas even if the schema exists.
+    if (found['missing'] === true) await run(`create schema ${quoted(schema)}`);
+    await run(schemaText(schema));
   }
+  await run('commit');
+  return found['version'] === true ? 'present' : 'created';
 }
 
 function checkVersion(version: unknown, schema: string): void {
   if (version === SCHEMA_VERSION) return;
   const versions = `is of version ${String(version)}, not ${SCHEMA_VERSION}`;
-  const detail = `the schema ${schema} ${versions}: take the package that it belongs to`;
+  const detail = `the schema ${schema} ${versions}: use the package of that version`;
   throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
 }
 
-/** The settings of the server that say what a commit survives. */
+/** The settings of the server that decide what a commit survives. */
 export interface Settings {
   readonly fsync: string;
   readonly commit: string;
@@ -103,7 +97,7 @@ const SETTINGS = `select (select version from {s}.schema_version) as version,
   current_setting('server_encoding') as encoding,
   current_setting('transaction_isolation') as isolation`;
 
-/** Rejects if the schema has another version, or the server cannot keep the laws of the queue. */
+/** Rejects if the schema has another version, or the server's settings break the laws of the queue. */
 export async function readSettings(
   client: ClientBase,
   { schema, callTimeoutMs }: ReadOptions,
@@ -113,7 +107,7 @@ export async function readSettings(
   const { rows } = await untraced(() => client.query<Record<string, unknown>>(config));
   const row = rows[0] ?? {};
   const setting = (name: string): string => String(row[name]);
-  // First: the other servers of a cluster are tried for this alone.
+  // First: a server that cannot be used, such as a standby, is reported as that.
   const problem = problemOf(setting);
   if (problem !== undefined) throw unfit(problem);
   checkVersion(row['version'], schema);
@@ -143,10 +137,10 @@ function problemOf(setting: (name: string) => string): string | undefined {
   return `default_transaction_isolation is ${setting('isolation')}, expected read committed`;
 }
 
-/** Values of synchronous_commit with which a standby has what is committed. */
+/** Values of synchronous_commit with which a commit waits for a standby. */
 const WAITS_FOR_STANDBY = new Set(['on', 'remote_write', 'remote_apply']);
 
-/** Returns what a commit survives with these settings; the least if in doubt. */
+/** Returns what a commit survives with these settings; if in doubt, the least. */
 export function durabilityOf({ fsync, commit, standbys }: Settings): Durability {
   const isOnDisk = commit === 'local' || WAITS_FOR_STANDBY.has(commit);
   if (fsync !== 'on' || !isOnDisk) return 'process-crash';

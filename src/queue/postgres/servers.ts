@@ -3,7 +3,7 @@ import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
 import type { Clock } from '../../runtime/clock.ts';
 import { optionalImport } from '../../runtime/optional-import.ts';
 import { untraced } from '../../runtime/untraced.ts';
-import type { PostgresConnection, ReadOptions } from './options.ts';
+import type { PostgresServer, ReadOptions } from './options.ts';
 
 /** Loaded when a queue is opened, so that other users do not need the package. */
 export const loadPg = async () => (await import('pg')).default;
@@ -18,23 +18,23 @@ export interface ServersParts {
 /** Maximum time to connect to one of several servers, in milliseconds. */
 const CONNECT_MS = 2000;
 
-/** After this time without a connection, the other servers are tried too. In milliseconds. */
+/** After this time without a connection, all servers are tried. In milliseconds. */
 const HEDGE_MS = 500;
 
 type Pg = Awaited<ReturnType<LoadPg>>;
 
 interface Server {
   readonly pool: Pool;
-  /** The caller's settings of it, as JSON. */
+  /** Its settings from the options, as JSON. */
   readonly key?: string;
-  /** Absent when a pool of the caller does not show where it connects to. */
+  /** Absent if the caller's pool does not show its server. */
   readonly newClient?: () => Client;
 }
 
 /** Reads the settings of a new connection, and throws if it cannot be used. */
 export type CheckClient = (client: PoolClient) => Promise<void>;
 
-/** Errors are reported by the query that is under way. Without a listener they would end the process. */
+/** The running query reports errors. Without a listener they would end the process. */
 const ignore = (): void => {};
 
 export class Servers {
@@ -58,16 +58,16 @@ export class Servers {
   }
 
   /**
-   * Makes a connection outside the pools, to the server that was used last; `undefined` if a pool of the
-   * caller does not show where it connects to.
+   * Creates a connection outside the pools, to the server that was used last. Returns `undefined` if the
+   * caller's pool does not show its server.
    */
   newClient(): Client | undefined {
     return this.#current?.newClient?.();
   }
 
   /**
-   * Runs `work` with a connection to the server that takes writes. `work` gets the time that is left, in
-   * milliseconds. A connection whose work failed is not used again.
+   * Runs `work` with a connection to the server that takes writes, and the remaining time in milliseconds. If
+   * `work` fails, the connection is not used again.
    */
   async withClient<T>(
     timeoutMs: number,
@@ -92,17 +92,17 @@ export class Servers {
     await Promise.all(this.#servers.map(({ pool }) => untraced(() => pool.end())));
   }
 
-  /** A connection that comes too late goes back to its pool. */
+  /** Gives a connection that comes too late back to its pool. */
   async #connectWithin(timeoutMs: number): Promise<PoolClient> {
     const connecting = this.#connect();
-    const client = await this.#within(timeoutMs, connecting);
+    const client = await this.#resolveWithin(timeoutMs, connecting);
     if (client !== undefined) return client;
-    giveBack(connecting);
+    releaseOnceConnected(connecting);
     throw new Error('no connection in time');
   }
 
   /** Resolves to `undefined` if `work` takes longer. */
-  async #within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  async #resolveWithin<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
     const { clock } = this.#parts;
     return await new Promise((resolve, reject) => {
       const cancel = clock.startTimer(ms, () => resolve(undefined), 'let-end');
@@ -113,20 +113,20 @@ export class Servers {
   async #connect(): Promise<PoolClient> {
     const current = this.#current ?? (await this.#search());
     const first = this.#clientOf(current);
-    if (this.#isAlone) return await first;
-    const early = await this.#within(
+    if (this.#isOnlyServer) return await first;
+    const quick = await this.#resolveWithin(
       HEDGE_MS,
       first.catch(() => undefined),
     );
-    if (early !== undefined) return early;
+    if (quick !== undefined) return quick;
     const found = await this.#search().catch(() => undefined);
-    // The same server is slow or busy, or no server takes writes.
+    // The server is only slow or busy, or no server takes writes.
     if (found === undefined || found === current) return await first;
-    giveBack(first);
+    releaseOnceConnected(first);
     return await this.#clientOf(found);
   }
 
-  get #isAlone(): boolean {
+  get #isOnlyServer(): boolean {
     return this.#options.connect === undefined && this.#servers.length === 1;
   }
 
@@ -154,18 +154,20 @@ export class Servers {
     }
   }
 
-  /** Keeps the pools of servers that are still named, and ends the others. */
+  /** Updates the servers from the options. Keeps the pools of known ones, and ends the others. */
   async #update(): Promise<void> {
     this.#pg ??= await optionalImport('pg', this.#parts.load);
     const pg = this.#pg;
     const { connection, connect, pool } = this.#options;
     const known = this.#servers;
     if (pool !== undefined) {
-      if (known.length === 0) this.#servers = [serverOf(pool as unknown as Pool, pg)];
+      if (known.length === 0) this.#servers = [serverOfPool(pool as unknown as Pool, pg)];
       return;
     }
-    const given = connect === undefined ? connection : await connect();
-    const list = Array.isArray(given) ? (given as readonly Given[]) : [given as Given];
+    const named = connect === undefined ? connection : await connect();
+    const list = Array.isArray(named)
+      ? (named as readonly PostgresServer[])
+      : [named as PostgresServer];
     this.#servers = list.map((one) => {
       const key = JSON.stringify(one);
       const config = this.#configOf(one, list.length > 1 || connect !== undefined);
@@ -189,15 +191,15 @@ export class Servers {
     return client;
   }
 
-  #configOf(given: Given, isOneOfMany: boolean): ClientConfig {
+  #configOf(server: PostgresServer, isOneOfMany: boolean): ClientConfig {
     const { callTimeoutMs, transactionPooling } = this.#options;
     return {
       connectionTimeoutMillis: isOneOfMany ? Math.min(CONNECT_MS, callTimeoutMs) : callTimeoutMs,
       keepAlive: true,
       fallback_application_name: 'security-event-delivery',
-      // A proxy refuses connections that ask for it. There only the client ends calls.
+      // A proxy refuses connections with this setting. Then only the client limits the time of calls.
       ...(transactionPooling ? {} : { statement_timeout: callTimeoutMs }),
-      ...(typeof given === 'string' ? { connectionString: given } : given),
+      ...(typeof server === 'string' ? { connectionString: server } : server),
     };
   }
 
@@ -206,31 +208,29 @@ export class Servers {
     class ServerClient extends Client {
       constructor() {
         super(config);
-        // The pool has no listener between the end of the connecting and the call that waits for it.
+        // After connecting, the pool has no listener until the waiting call gets the client.
         this.on('error', ignore);
       }
     }
     const pool = new Pool({
       Client: ServerClient,
       max: maxConnections,
-      // How long a call waits for one of the connections. The config limits how long one takes.
+      // Limits the wait for a free connection. The config limits the time to connect.
       connectionTimeoutMillis: callTimeoutMs,
       allowExitOnIdle: true,
     });
-    // An idle connection was lost. The next call makes a new one.
+    // For lost idle connections. The next call makes a new one.
     pool.on('error', ignore);
     return { pool, key, newClient: () => new Client(config) };
   }
 }
 
-function serverOf(pool: Pool, { Client }: Pg): Server {
+function serverOfPool(pool: Pool, { Client }: Pg): Server {
   const { options: config } = pool as { readonly options?: Pool['options'] };
   return config === undefined ? { pool } : { pool, newClient: () => new Client(config) };
 }
 
-type Given = string | PostgresConnection;
-
-const giveBack = (connecting: Promise<PoolClient>): void => {
+const releaseOnceConnected = (connecting: Promise<PoolClient>): void => {
   connecting.then((client) => {
     client.off('error', ignore);
     client.release();

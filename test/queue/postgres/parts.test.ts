@@ -3,10 +3,15 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
-import { Batcher, CounterFlusher } from '../../../src/queue/postgres/batcher.ts';
+import { Batcher } from '../../../src/queue/postgres/batcher.ts';
 import { Claims, claimName } from '../../../src/queue/postgres/claims.ts';
+import { CounterFlusher } from '../../../src/queue/postgres/counter-flusher.ts';
 import type { Database } from '../../../src/queue/postgres/database.ts';
-import { type EnqueueCall, enqueueBatcher, partsOf } from '../../../src/queue/postgres/enqueue.ts';
+import {
+  type EnqueueCall,
+  enqueueBatcher,
+  resultsOfCalls,
+} from '../../../src/queue/postgres/enqueue.ts';
 import { failure } from '../../../src/queue/postgres/failure.ts';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
@@ -335,7 +340,7 @@ describe('calls of enqueue', () => {
       entries,
       delayMs: 0,
     }));
-    expect(partsOf(calls, { sequences: [5, 7], closed: ['two'] })).toEqual([
+    expect(resultsOfCalls(calls, { sequences: [5, 7], closed: ['two'] })).toEqual([
       { sequences: [5], closed: ['two'] },
       { sequences: [7], closed: [] },
     ]);

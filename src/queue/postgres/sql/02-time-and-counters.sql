@@ -9,8 +9,8 @@ begin
   return {s}.clock_ms() + (select c.offset_ms from {s}.clock c);
 end $$;
 
--- Lets the queue's time stand still while the clock goes back, as it can in a failover. Otherwise all that
--- is due by the old time would wait for as long as the clock went back. Returns whether it did.
+-- Keeps the queue's time from going back with the clock, as can happen in a failover: messages that are due would
+-- wait for as long as the clock went back. Returns whether the clock had gone back.
 create function {s}.keep_time() returns boolean language plpgsql {path} as $$
 declare
   machine_ms double precision := {s}.clock_ms();
@@ -27,19 +27,19 @@ begin
   return step_ms < 0;
 end $$;
 
--- The time in so many milliseconds, rounded up so that nothing is due too early. 1e18 means never.
+-- The time in `ms` milliseconds, rounded up: nothing is due too early. 1e18 means never.
 create function {s}.time_after(now_exact double precision, ms double precision) returns bigint
 language sql immutable as $$
   select (case when ms > 0 then ceil(least(now_exact + ms, 1e18)) else floor(now_exact) end)::bigint
 $$;
 
--- A whole number: an index on whole numbers is not used for fractions.
+-- The time `ms` milliseconds ago, as a whole number: for a fraction, the index would not be used.
 create function {s}.time_before(now_ms bigint, ms double precision) returns bigint
 language sql immutable as $$
   select ceil(greatest(now_ms - ms, -1e18))::bigint
 $$;
 
--- The numbers of a JSON array. An array of PostgreSQL's is written the same, but for the brackets.
+-- The numbers of a JSON array. PostgreSQL's text of an array differs only in the brackets.
 create function {s}.numbers(list json) returns bigint[] language sql immutable as $$
   select translate(list::text, '[]', '{}')::bigint[]
 $$;
@@ -56,14 +56,14 @@ create function {s}.state_of(
     state->>'circuitBreaker'
 $$;
 
--- What is pending, as the bounds count it.
+-- The number and bytes of pending messages, including the counter deltas.
 create function {s}.pending_now(out messages bigint, out bytes bigint) language sql stable {path} as $$
   select sum(u.messages), sum(u.bytes) from (
     select t.messages, t.bytes from {s}.pending_total t
     union all select d.pending, d.pending_bytes from {s}.counter_delta d) u
 $$;
 
--- The bound that so many more messages would pass, as JSON; null if they fit.
+-- The bound that these additional messages would pass, as JSON; null if they fit.
 create function {s}.overflow(
   most_messages bigint, most_bytes bigint, more_messages bigint, more_bytes bigint
 ) returns json language sql stable {path} as $$
@@ -75,7 +75,7 @@ create function {s}.overflow(
       and (p.messages + more_messages > most_messages or p.bytes + more_bytes > most_bytes)
 $$;
 
--- Takes the last lock of a transaction.
+-- Must come last in a transaction: others wait for this lock.
 create function {s}.add_pending(more_messages bigint, more_bytes bigint) returns void
 language plpgsql as $$
 begin
@@ -85,8 +85,8 @@ begin
   end if;
 end $$;
 
--- Makes delayed messages due at `at_ms` when a full claim of messages waits. The caller has locked the
--- application. Messages that wait for another attempt have been sent, and keep their time.
+-- Makes delayed messages due at `at_ms` if the waiting messages fill a claim. The caller has locked the
+-- application. Messages that were sent before keep their time.
 create function {s}.end_delays(app {s}.application, at_ms bigint) returns {s}.application
 language plpgsql {plans} as $$
 declare
@@ -106,7 +106,7 @@ begin
   return changed;
 end $$;
 
--- Locks an application. Ends an expired lease: its messages were sent once more.
+-- Locks an application. Ends its lease if that has expired: the messages count as sent.
 create function {s}.lock_application(which bigint) returns {s}.application language plpgsql as $$
 declare
   app {s}.application;
@@ -127,11 +127,10 @@ begin
   return app;
 end $$;
 
--- Adds counter deltas to the rows of their applications, except those that are being changed, and
--- notifies other processes.
+-- Adds counter deltas to the rows of their applications, except locked ones, and notifies other processes.
 --
--- Does not wait for the disk: after a crash of the server the deltas are there again. It is a
--- transaction of its own also because NOTIFY lets only one commit pass at a time.
+-- Does not wait for the disk: after a crash of the server the deltas are there again. A transaction of its own,
+-- also because NOTIFY lets only one transaction commit at a time.
 create function {s}.flush_counters(args json) returns void language plpgsql {plans} as $$
 declare
   locked bigint[];

@@ -1,5 +1,5 @@
--- Stores messages, all or none. Returns their sequences and the closed applications, or the bound that
--- they would have passed. `ids` names each application once; `owners` holds indexes in it, from 1.
+-- Stores messages, all or none. Returns their sequences and the closed applications, or the bound that they would
+-- have passed. `ids` has each application once; `owners` has the application of each message, as an index from 1.
 create function {s}.enqueue(args json, contents bytea) returns json language plpgsql {plans} as $$
 declare
   given record;
@@ -17,7 +17,7 @@ declare
   undelayed bigint[] := '{}';
   sequences bigint[];
 begin
-  -- At once: each operator on the argument would parse all of it again.
+  -- All in one query: each operator on `args` would parse all of it again.
   select * into given from json_to_record(args) j(
     ids json, owners json, sizes json, "messageIds" json, formats json, starts json, lengths json,
     "dateAts" json, "countAts" json, "delayMs" double precision, "initialState" json,
@@ -28,7 +28,7 @@ begin
   now_exact := {s}.now_exact();
   now_ms := floor(now_exact);
   later_ms := {s}.time_after(now_exact, given."delayMs");
-  -- Decided once: an application that is closed or reopened later in this call changes nothing here.
+  -- Read once: the call ignores applications that are closed or reopened while it runs.
   select array_agg(a.id) into closed
     from unnest(ids) i(id) join {s}.application a on a.id = i.id where a.health = 'closed';
   select count(*), coalesce(sum(e.size_bytes), 0) into more_messages, more_bytes
@@ -46,13 +46,13 @@ begin
       where not exists (select from {s}.application a where a.id = i.id)
       order by i.id
     on conflict do nothing;
-  -- By their places in `ids`; null for closed ones.
+  -- In the order of `ids`; null for closed applications.
   open_numbers := array(
     select case when closed is null or a.id <> all (closed) then a.number end
       from unnest(ids) with ordinality i(id, place) join {s}.application a on a.id = i.id
       order by i.place);
   if later_ms > now_ms then
-    -- These have a full claim in this call alone.
+    -- Applications that this call alone gives a full claim.
     undelayed := array(
       select a.number
         from (select o.owner, count(*) as messages from unnest(owners) o(owner) group by o.owner) c

@@ -1,6 +1,6 @@
 -- Makes up to `count` claims, each for one request. `claimed_messages` returns their messages, in another
 -- transaction: a dispatcher that stops while it reads them must not hold locks. If there are fewer claims,
--- `dueIn` is the time until a message of this health is due. `hasDeltas`: counter deltas may change that.
+-- `dueIn` is the time until a message can be claimed. `hasDeltas`: counter deltas can make that earlier.
 create function {s}.claim(args json) returns json language plpgsql {plans}
 set lock_timeout = '500ms' as $$
 #variable_conflict use_variable
@@ -26,7 +26,8 @@ begin
     first_number := null;
     due_in := null;
     candidate := null;
-    -- The health of the application whose turn it is first. Locks the application whose turn it is, except those that are locked.
+    -- Begins with the health of the application whose turn it is, and locks its first application that nobody else
+    -- has locked.
     for head in
       select t.health, h.number, h.ready_at from unnest(of_health) t(health) cross join lateral (
           select a.number, a.ready_at, a.turn from {s}.application a
@@ -42,9 +43,9 @@ begin
       exit when candidate is not null;
     end loop;
     if candidate is null then
-      -- Does not wait for what is locked while it has claims: others may wait for these.
+      -- Does not wait for a lock while it has claims, which others may wait for.
       exit when has_waited or due_in is null or due_in > 0 or cardinality(claims) > 0;
-      -- Other transactions have locked all that is ready, and may be about to end.
+      -- Other transactions have locked all ready applications, but may end soon.
       has_waited := true;
       candidate := first_number;
     end if;
@@ -54,7 +55,7 @@ begin
     taken := {s}.next_messages(app, least((args->>'maxMessages')::bigint, app.max_messages),
       least((args->>'maxBytes')::bigint, app.max_bytes), now_ms);
     if taken.dues is null then
-      -- Its first message is gone: closed, expired, or claimed before its counter delta was added.
+      -- Its first message no longer waits, or was claimed before its counter delta was added.
       update {s}.application a set first_due = (
           select m.due from {s}.message m where m.application = candidate
             order by m.due, m.sequence limit 1)
@@ -65,7 +66,7 @@ begin
       where m.application = candidate and (m.due, m.sequence) >
         (taken.dues[cardinality(taken.dues)], taken.sequences[cardinality(taken.dues)])
       order by m.due, m.sequence limit 1;
-    -- Not from a sequence: a standby without the last transactions would issue a number again.
+    -- Not from a sequence: after a failover that lost transactions, a number could be used again.
     claim_number := floor(random() * 9e15);
     update {s}.application a set
         claim = claim_number, lease_end = {s}.time_after(now_exact, (args->>'leaseMs')::double precision),
@@ -81,7 +82,7 @@ begin
   return json_build_object('claims', claims, 'dueIn', due_in, 'hasDeltas', has_deltas);
 end $$;
 
--- Selects the messages of a claim: as many of the first due ones as fit all limits.
+-- Selects the messages of a claim: the first due ones that fit all limits.
 create function {s}.next_messages(
   app {s}.application, most_messages bigint, most_bytes bigint, now_ms bigint,
   out dues bigint[], out sequences bigint[]
@@ -104,7 +105,7 @@ begin
     sequences := whole.sequences;
     return;
   end if;
-  -- Not all of them fit.
+  -- Not all fit: selects those before the first that does not.
   select array_agg(m.due), array_agg(m.sequence) into dues, sequences
     from (
       select d.*, row_number() over due_order as place, sum(d.size_bytes) over due_order as bytes,
@@ -121,8 +122,8 @@ begin
       and m.is_one_format);
 end $$;
 
--- Returns the messages of live claims, by their places in the arrays; none of a claim that is lost. Read by
--- a binary COPY, where each column has the size of its type.
+-- Returns the messages of live claims, with the claim's place in the arrays; none of a lost claim. It is read by a
+-- binary COPY, where each column has the size of its type.
 create function {s}.claimed_messages(numbers bigint[], claims bigint[])
 returns table (place integer, sequence double precision, sends integer, accepted_at double precision,
   format integer, date_at integer, count_at integer, message_id text, retry_state text, content bytea)
@@ -136,7 +137,7 @@ begin
       cross join lateral unnest(a.claim_dues, a.claim_sequences)
         with ordinality c(due, sequence, place)
       cross join lateral (
-        -- Kept apart, so that each message is looked up by its whole key.
+        -- `offset 0` makes the planner look up each message by its whole key.
         select * from {s}.message m
           where m.application = a.number and m.due = c.due and m.sequence = c.sequence offset 0) m
       order by k.place, c.place;
@@ -158,17 +159,17 @@ begin
   return true;
 end $$;
 
--- Ends claims, and writes the state of an application if one is given. Returns the size of each claim, and
--- whether more of its application waits; null for one that is lost. `kinds` has a letter for the result of each message (v delivered, d dead, r retry),
--- and the other arrays run along; nothing changes if that is not the number of messages. Without `kinds`
--- nothing was sent, and the messages are due as before.
+-- Ends claims, and writes the states of their applications if there are any. `kinds` has a letter for the result of
+-- each message (v delivered, d dead, r retry), and the other arrays have an element for each. With another number
+-- of results a claim is not changed. Without `kinds` it is released: its messages are due as before. Returns for
+-- each claim the number of its messages, and whether more wait; null for a lost claim.
 create function {s}.settle(args json) returns json language plpgsql {plans} as $$
 declare
   now_exact double precision;
   settled record;
 begin
   if json_array_length(args->'claims') > 1 then
-    -- One application that is locked for long must not hold up the others: the caller settles each alone.
+    -- A locked application must not delay the others: after this time the caller settles each claim alone.
     perform set_config('lock_timeout', '500ms', true);
   end if;
   -- Sorted, so that two transactions that lock the same applications cannot deadlock.
@@ -185,7 +186,7 @@ begin
     select g.*, a.claim_dues, a.claim_sequences, cardinality(a.claim_sequences) as messages
       from given g join {s}.application a on a.number = g.number and a.claim = g.claim
   ), live as (
-    -- A claim is settled once.
+    -- A claim that is named twice is settled once.
     select distinct on (f.number) f.* from found f
       where f.kinds is null or length(f.kinds) = f.messages order by f.number, f.place
   ), result as (

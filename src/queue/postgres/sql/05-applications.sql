@@ -1,4 +1,4 @@
--- Makes dead letters of at most `limit` unclaimed messages: of the application `closed` while it is closed, or of
+-- Makes dead letters of at most `limit` unclaimed messages: those of the application `closed` if it is closed, or
 -- those that were accepted more than `olderThanMs` ago.
 create function {s}.dead_letter_unclaimed(args json)
 returns table ("applicationId" text, "messageId" text, sequence bigint)
@@ -37,7 +37,7 @@ begin
         where m.application = k.application and m.due = k.due and m.sequence = k.sequence
           and a.number = k.application
           and (a.claim is null or m.sequence <> all (a.claim_sequences))
-          -- It may have been reopened before it was locked.
+          -- The application may have been reopened before it was locked.
           and (closed_number is null or a.health = 'closed')
         returning m.*
     ), dead as (
@@ -59,7 +59,7 @@ begin
     select d.application, min(d.first_due) as due from {s}.counter_delta d
       where d.application = any (owners) group by d.application
   ), forgotten as (
-    -- A delta that is added later must not bring back the due time of a message that is gone.
+    -- Otherwise a later flush would restore the due time of a message that no longer waits.
     update {s}.counter_delta d set first_due = null
       where d.application = any (owners) and d.first_due is not null
   )
@@ -89,7 +89,7 @@ begin
   end if;
 end $$;
 
--- Returns null for an application that is not known.
+-- Returns null for an unknown application.
 create function {s}.application_state(args json) returns json language sql stable {path} as $$
   select json_build_object('health', a.health, 'maxMessages', a.max_messages, 'maxBytes', a.max_bytes,
       'circuitBreaker', a.circuit_breaker)
@@ -114,7 +114,7 @@ language sql volatile {plans} as $$
       (a.pending_bytes + coalesce(d.pending_bytes, 0))::bigint,
       (a.dead + coalesce(d.dead, 0))::bigint, (a.purged + coalesce(d.purged, 0))::bigint,
       case when a.health <> 'closed' and (a.claim is null or a.lease_end <= at.now_ms) then (
-        -- The first due time of the row or of a delta can be that of a message that has expired.
+        -- Not `first_due` itself, which can be that of a message that no longer waits.
         select at.now_ms - greatest(a.not_before, m.due) from {s}.message m
           where m.application = a.number
             and m.due >= least(a.first_due, d.first_due, a.claim_dues[1])
@@ -130,7 +130,7 @@ create function {s}.count_pending(args json) returns bigint language sql stable 
       select count(*) as messages from {s}.message m where m.sequence between r.first and r.last) c
 $$;
 
--- What a queue holds when it is opened, in one snapshot. A claimed message was due before.
+-- Counts the messages when the queue is opened, in one snapshot. Claimed messages count as due.
 create function {s}.backlog(args json) returns json language plpgsql {plans} as $$
 declare
   now_ms bigint := floor({s}.now_exact());

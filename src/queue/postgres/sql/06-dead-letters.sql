@@ -1,5 +1,5 @@
--- The ids of a page of dead letters: of all, of an application, or of those in `ids`; after the id `after`,
--- and up to the id `upTo`.
+-- The ids of a page of dead letters: of all, of an application, or of those in `ids`. They are greater than `after`
+-- and at most `upTo`.
 create function {s}.dead_letter_page(args json) returns bigint[] language plpgsql stable as $$
 declare
   wanted bigint[] := {s}.numbers(args->'ids');
@@ -9,7 +9,7 @@ declare
   last_id bigint := coalesce((args->>'upTo')::bigint, 9e18);
   most bigint := args->>'limit';
 begin
-  -- One of the three is run: each uses another index.
+  -- Only one of the three runs. Each uses another index.
   return array(
     (select d.id from {s}.dead_letter d
       where d.id = any (wanted) and d.id > after_id and d.id <= last_id
@@ -25,8 +25,8 @@ begin
       order by d.id limit most));
 end $$;
 
--- The answer of a call that handles all letters page by page: how many it handled, and the arguments of the
--- next page or null. Letters that die after the first page are left alone.
+-- The answer for one page of a purge or replay: how many letters it changed, and the arguments of the next page or
+-- null. Does not include letters that are added after the first page.
 create function {s}.dead_letter_answer(args json, page bigint[], handled bigint) returns json
 language sql volatile as $$
   select json_build_object('count', handled, 'next',
@@ -62,7 +62,7 @@ begin
   return {s}.dead_letter_answer(args, page, purged);
 end $$;
 
--- Makes a page of dead letters due again: of open applications, the oldest, as many as the bounds allow.
+-- Makes a page of dead letters due again: the oldest of open applications, as many as the bounds allow.
 create function {s}.replay_dead_letters(args json) returns json language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare

@@ -1,5 +1,4 @@
--- What was reported of each incident. Keys and names are digests that the caller makes, since an index
--- allows no longer texts.
+-- The reported incidents. Keys and names are digests from the caller, since an index does not take long texts.
 create table {s}.incident (
   number bigint generated always as identity primary key,
   key text not null unique,
@@ -18,7 +17,7 @@ create table {s}.incident_name (
   primary key (incident, channel, name)
 );
 
--- Records a report, and returns its names that are new. Forgets incidents that were last seen `retentionMs` ago.
+-- Records a report, and returns its new names. Forgets incidents without a report for `retentionMs`.
 create function {s}.report_incident(args json) returns json language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare
@@ -31,7 +30,7 @@ declare
   is_first boolean;
   added json;
 begin
-  -- A part of them at a time, however many names they have.
+  -- Deletes only some old incidents at a time, with at most 1000 names.
   with over as (
     select i.number from {s}.incident i where i.seen_at < over_before
       order by i.seen_at limit 10 for update skip locked
@@ -42,10 +41,10 @@ begin
   )
   delete from {s}.incident i where i.number in (select o.number from over o)
     and not exists (select from {s}.incident_name n where n.incident = i.number);
-  -- Another incident of this name begins: the old row gets a key that nobody looks for.
+  -- A new incident with this key begins. The old row gets a key that no report has.
   update {s}.incident i set key = i.key || ' ' || i.number
     where i.key = which and i.seen_at < over_before;
-  -- Of two at the same time one waits here for the other.
+  -- One of two simultaneous first reports waits here for the other.
   insert into {s}.incident as i (key, started_at, seen_at)
     values (which, (args->>'at')::double precision, now_ms)
     on conflict (key) do update set seen_at = now_ms
@@ -66,7 +65,7 @@ begin
   return json_build_object('isFirst', is_first, 'startedAt', began_at, 'names', added);
 end $$;
 
--- Undoes what a report changed: what it named first is new again.
+-- Undoes a report: its new names are new again.
 create function {s}.retract_incident(args json) returns void language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare

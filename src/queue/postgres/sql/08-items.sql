@@ -1,12 +1,12 @@
--- Names this queue in exports.
+-- Identifies this queue in exports.
 create table {s}.queue_id (id uuid not null default gen_random_uuid());
 
 insert into {s}.queue_id default values;
 
--- The last item that was imported, by source and kind. A second import begins behind it.
+-- The last imported item of each source and kind. A second import begins after it.
 create table {s}.imported (name text primary key, last_id bigint not null);
 
--- Items of a kind after an id, as JSON. A row with null: messages are claimed.
+-- Returns items of a kind after an id, as JSON; one row with null if messages are claimed.
 create function {s}.export_items(args json) returns setof json language plpgsql {plans} as $$
 declare
   queue uuid := (select q.id from {s}.queue_id q);
@@ -44,8 +44,7 @@ create type {s}.item as (source text, kind text, id bigint, application text, he
   format smallint, date_at integer, count_at integer, size_bytes bigint, body text, sends integer,
   accepted bigint, due bigint, retry_state text, died bigint, reason text, last_attempt text);
 
--- Stores the items that are new, all or none. Returns their number, or the bound that they would have
--- passed.
+-- Stores the new items, all or none. Returns their number, or the bound that they would have passed.
 create function {s}.import_items(args json) returns json language plpgsql {plans} as $$
 #variable_conflict use_column
 declare
