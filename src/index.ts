@@ -47,7 +47,7 @@ export type {
   DeadLetterSelection,
   DeadMessage,
   FlushResult,
-  KeptMessage,
+  QueuedMessage,
   SenderStats,
   SendResult,
   SkippedMessage,
@@ -104,7 +104,7 @@ export type {
   UserEventPayload,
 } from './reporter/event-input.ts';
 export type { BeforeSend } from './reporter/event-pipeline.ts';
-export type { Receipt, Settlement, SkippedReason } from './reporter/receipt.ts';
+export type { EventSkipReason, Receipt, Settlement } from './reporter/receipt.ts';
 export type { RejectedEvent } from './reporter/rejections.ts';
 export type {
   EventReporter,

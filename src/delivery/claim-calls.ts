@@ -118,7 +118,7 @@ export class ClaimCalls {
       observe('queue-failed', () => ({ operation, retryInMs, ...code }));
       const isOver = clock.monotonicMs() - startedAt + retryInMs > leaseMs;
       if (isOver || signal.aborted) return undefined;
-      await clock.idle(retryInMs, signal);
+      await clock.sleepUnref(retryInMs, signal);
       try {
         return await call();
       } catch (again) {

@@ -26,7 +26,7 @@ import { reopener } from './reopen.ts';
 import { LastFailures } from './report.ts';
 import { Scheduler } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
-import { type FollowingSender, SEND_EACH, type WebhookSender } from './sender.ts';
+import { type InternalSender, SEND_EACH, type WebhookSender } from './sender.ts';
 import { SenderMethods } from './sender-methods.ts';
 import { Slots, withinOpenFiles } from './slots.ts';
 import { Tracker } from './tracker.ts';
@@ -212,13 +212,13 @@ function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined 
   return () => (isOpen ? undefined : open());
 }
 
-type Sender = WebhookSender & FollowingSender;
+type Sender = WebhookSender & InternalSender;
 
 /** Runs each method untraced. */
 export function untracedSender(sender: Sender): Sender {
   const method = <Name extends keyof Sender>(name: Name): Sender[Name] => {
     const inner = sender[name] as (...call: unknown[]) => unknown;
-    // `bind` instead of a function of our own, which would be one more frame in the stacks of errors.
+    // `bind`, since a function of our own would be one more frame in stack traces of errors.
     const outer = (...call: unknown[]) => untraced(inner.bind(sender, ...call));
     return outer as unknown as Sender[Name];
   };

@@ -92,7 +92,7 @@ export class Delivery {
       return this.#calls.release(claim, { ...claim.state, pauseMs: waitMs - MAX_LEAD_MS });
     }
     // Compared again after the wait: a timer may fire a fraction early.
-    const waited = this.#inSlot(slot, clock.idle(waitMs, signal));
+    const waited = this.#inSlot(slot, clock.sleepUnref(waitMs, signal));
     return waited.then(() => this.#deliverTo(destination, held));
   }
 
@@ -210,7 +210,7 @@ export class Delivery {
     const wait = (): void => {
       if (slot.tryToWait()) onSlotFree();
     };
-    return clock.startTimer(lateAfterMs, wait, 'let-end');
+    return clock.startTimer(lateAfterMs, wait, 'unref');
   }
 
   /** Releases a claim without a usable destination, and pauses the destination (D72). */

@@ -119,7 +119,7 @@ export class Flushes {
   async #pollUntil(over: AbortSignal): Promise<void> {
     const { queue, tracker, clock, observe, isInFlight } = this.#parts;
     for (let intervals = 1; ; intervals += 1) {
-      await clock.idle(POLL_INTERVAL_MS, over);
+      await clock.sleepUnref(POLL_INTERVAL_MS, over);
       if (over.aborted) return;
       if (isInFlight() && intervals % INTERVALS_IN_FLIGHT !== 0) continue;
       try {

@@ -8,7 +8,7 @@ import { keepProcessAlive, noAnswerError, withTimeout } from '../runtime/timers.
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { Flushes, type FlushParts } from './flushes.ts';
 import type { FlushOptions } from './read-options.ts';
-import { type CloseResult, type FlushResult, KeptMessage } from './sender.ts';
+import { type CloseResult, type FlushResult, QueuedMessage } from './sender.ts';
 
 export interface LifecycleParts extends FlushParts {
   readonly queue: MessageQueue;
@@ -112,12 +112,12 @@ export class Lifecycle {
   }
 
   /** Reports and returns the messages that the queue handed back. There may be many, so it yields to the event loop. */
-  async #keep(returned: readonly ReturnedMessage[]): Promise<KeptMessage[]> {
+  async #keep(returned: readonly ReturnedMessage[]): Promise<QueuedMessage[]> {
     const { tracker, observe, yieldToEventLoop } = this.#parts;
-    const kept: KeptMessage[] = [];
+    const kept: QueuedMessage[] = [];
     for (const message of returned) {
       tracker.settled(message.sequence, 'discarded', 'returned');
-      kept.push(new KeptMessage(message));
+      kept.push(new QueuedMessage(message));
       const yielding = yieldToEventLoop();
       if (yielding !== undefined) await yielding;
     }

@@ -69,7 +69,7 @@ export class Maintenance {
   async #run(): Promise<void> {
     const { clock, maintenanceIntervalMs } = this.#parts;
     while (!this.#stop.signal.aborted) {
-      await clock.idle(maintenanceIntervalMs, this.#stop.signal);
+      await clock.sleepUnref(maintenanceIntervalMs, this.#stop.signal);
       if (!this.#stop.signal.aborted) await this.#try('maintenance', () => this.#round());
     }
   }

@@ -3,7 +3,7 @@ import type { Claim, ClaimedMessage } from '../queue/queue.ts';
 import type { BreakerChange, CircuitBreaker } from './circuit-breaker.ts';
 import type { DeliveryEvents, Observe } from './events.ts';
 import { attemptEnd, type LastFailures } from './report.ts';
-import { KeptMessage } from './sender.ts';
+import { QueuedMessage } from './sender.ts';
 import { type FinishedAttempt, lastAttemptOf, type Settlement } from './settlement.ts';
 import type { Tracker } from './tracker.ts';
 
@@ -99,7 +99,7 @@ function reportDead(report: AttemptReport, { observe }: ReportParts): void {
 /** Returns the fields of events about a message and its last attempt. */
 function sentMessageFields(message: ClaimedMessage, { claim, attempted }: AttemptReport) {
   const { stored, retryCount, ageMs } = message;
-  const { content } = new KeptMessage({
+  const { content } = new QueuedMessage({
     applicationId: claim.applicationId,
     stored,
     sends: retryCount,

@@ -128,7 +128,7 @@ export class Scheduler {
         failures += 1;
         observe('queue-failed', () => ({ operation: 'claim', retryInMs, ...errorCodeOf(error) }));
         // `wake` does not end this wait: a failing queue is not asked more often because messages become due.
-        await clock.idle(retryInMs, this.#stop.signal);
+        await clock.sleepUnref(retryInMs, this.#stop.signal);
       }
     }
     this.#timer.end();

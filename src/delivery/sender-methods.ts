@@ -23,7 +23,7 @@ import {
   type DeadLetterSelection,
   DeadMessage,
   type FlushResult,
-  type FollowingSender,
+  type InternalSender,
   SEND_EACH,
   type SenderStats,
   type SendResult,
@@ -50,7 +50,7 @@ export interface SenderMethodsParts {
 
 const DEFAULT_PAGE = 100;
 
-export class SenderMethods implements WebhookSender, FollowingSender {
+export class SenderMethods implements WebhookSender, InternalSender {
   readonly #parts: SenderMethodsParts;
 
   constructor(parts: SenderMethodsParts) {

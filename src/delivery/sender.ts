@@ -39,13 +39,13 @@ export interface SendResult {
 }
 
 /**
- * Internal method: sends many messages as if each were sent alone, and follows each. Another copy of this library finds
- * it by its name, so change the name when you change its meaning.
+ * Name of an internal method, which sends many messages as if each were sent alone, and follows each: it later returns the
+ * result of each message. Another copy of this library finds the method by this name, so change it with its meaning.
  */
 export const SEND_EACH: unique symbol = Symbol.for('security-event-delivery.send-each');
 
-/** A sender with the internal method. */
-export interface FollowingSender {
+/** A sender with the method that only the reporter calls. */
+export interface InternalSender {
   /**
    * Resolves to a result for each message, in order. `flush` and `close` wait for the call from its beginning, even
    * while the messages are only promised. Rejects with `ERR_SENDER_CLOSED`.
@@ -73,7 +73,7 @@ export interface FlushResult extends WatchCounts, WithFailures {}
  */
 export interface CloseResult extends SettledCounts, WithFailures {
   /** Messages that were not delivered, from a queue in memory (D79). */
-  readonly returned: readonly KeptMessage[];
+  readonly returned: readonly QueuedMessage[];
   /** Number of messages that stay in a durable queue; 0 if this sender had not opened it. */
   readonly remaining: number;
 }
@@ -153,14 +153,14 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
   close(options?: { readonly deadlineMs?: number }): Promise<CloseResult>;
 }
 
-interface Kept {
+interface Queued {
   readonly applicationId: string;
   readonly stored: StoredMessage;
   readonly sends: number;
 }
 
-/** A message that was not delivered. Its content is parsed on access, and is not shown when the object is printed. */
-export class KeptMessage {
+/** A message from the queue that was not delivered. Parses its content on access, and does not print it. */
+export class QueuedMessage {
   readonly applicationId: string;
   readonly message_id: string;
   readonly format: Format;
@@ -168,7 +168,7 @@ export class KeptMessage {
   readonly sends: number;
   readonly #stored: StoredMessage;
 
-  constructor({ applicationId, stored, sends }: Kept) {
+  constructor({ applicationId, stored, sends }: Queued) {
     this.applicationId = applicationId;
     this.message_id = stored.messageId;
     this.format = stored.format;
@@ -193,7 +193,7 @@ export class KeptMessage {
 type Ending = Pick<DeadMessage, 'status' | 'failure'>;
 
 /** A message whose attempts are over, kept for `replay`. */
-export class DeadMessage extends KeptMessage {
+export class DeadMessage extends QueuedMessage {
   /** Identifies it in `replay` and `purge`. */
   readonly id: string;
   readonly reason: DeadReason;

@@ -181,6 +181,6 @@ export class BufferedFileSink implements LineSink {
     this.#stalledMs += ms;
     if (keepsAlive) return this.#clock.sleep(ms);
     this.#idlePause = new AbortController();
-    await this.#clock.idle(IDLE_PAUSE_MS, this.#idlePause.signal);
+    await this.#clock.sleepUnref(IDLE_PAUSE_MS, this.#idlePause.signal);
   }
 }

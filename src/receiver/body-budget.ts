@@ -71,7 +71,7 @@ export class BodyBudget {
   #watch(ms: number): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    void this.#clock.idle(ms).then(() => {
+    void this.#clock.sleepUnref(ms).then(() => {
       this.#isWatching = false;
       const now = this.#clock.monotonicMs();
       for (const first of this.#open) {

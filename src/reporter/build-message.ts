@@ -40,7 +40,7 @@ export interface DraftMessage {
 }
 
 /** Why a valid event has no message. */
-export type MessageSkip =
+export type NoMessageReason =
   /** logins, signups and custom events, unless the caller gives a message */
   | 'log-only'
   /** neither the call nor the vocabulary gives a message type */
@@ -59,7 +59,7 @@ export function buildMessage(
   event: ReportedEvent,
   override: MessageOverride,
   rules: MessageRules,
-): DraftMessage | MessageSkip {
+): DraftMessage | NoMessageReason {
   const type = MESSAGE_TYPES.get(event.call.kind);
   if (override.message === undefined && type === undefined) return 'log-only';
   const message_type = override.message_type ?? type;

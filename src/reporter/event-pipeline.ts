@@ -17,7 +17,7 @@ import {
   buildMessage,
   type DraftMessage,
   type MessageRules,
-  type MessageSkip,
+  type NoMessageReason,
 } from './build-message.ts';
 import {
   buildRecord,
@@ -33,7 +33,12 @@ import { contextOfEvent } from './event-context.ts';
 import { checkContextKeys, type EventContext, type MessageOverride } from './event-input.ts';
 import type { IncidentPipeline } from './incident-pipeline.ts';
 import type { LogChannel } from './log-channel.ts';
-import { EventReceipt, type ReportResult, type SkippedReason, settledReceipt } from './receipt.ts';
+import {
+  EventReceipt,
+  type EventSkipReason,
+  type ReportResult,
+  settledReceipt,
+} from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 import { SharedContextCache } from './shared-context.ts';
@@ -50,7 +55,7 @@ interface Route<Message> {
   /** Returns the record, the error that rejected it, or undefined if there is none. Never throws. */
   write(event: ReportedEvent): JsonObject | SecurityEventError | undefined;
   /** Throws for an invalid event. */
-  buildMessage(event: ReportedEvent, override: MessageOverride): Message | MessageSkip;
+  buildMessage(event: ReportedEvent, override: MessageOverride): Message | NoMessageReason;
   /** Settles the receipt. Never throws. */
   send(event: ReportedEvent, message: Message, receipt: EventReceipt): void;
 }
@@ -200,7 +205,7 @@ export class EventPipeline {
   #message<Message>(
     route: Route<Message>,
     event: ReportedEvent,
-  ): Message | SkippedReason | SecurityEventError {
+  ): Message | EventSkipReason | SecurityEventError {
     const { webhook, rejections } = this.#parts;
     const { call, override } = event;
     if (webhook === undefined) return 'no-webhook';
@@ -249,7 +254,7 @@ function redacted(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | und
   return copyRecord(changed ?? draft) as RecordDraft;
 }
 
-const skipped = (reason: SkippedReason): ReportResult => ({
+const skipped = (reason: EventSkipReason): ReportResult => ({
   receipt: settledReceipt({ outcome: 'skipped', reason }),
   fault: undefined,
 });

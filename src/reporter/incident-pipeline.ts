@@ -25,7 +25,7 @@ import {
   eventData,
   incidentTermsFor,
   type MessageRules,
-  type MessageSkip,
+  type NoMessageReason,
 } from './build-message.ts';
 import type { ReportedEvent } from './build-record.ts';
 import type { MessageOverride } from './event-input.ts';
@@ -94,7 +94,7 @@ export class IncidentPipeline {
     }
   }
 
-  buildMessage(event: ReportedEvent, override: MessageOverride): IncidentDraft | MessageSkip {
+  buildMessage(event: ReportedEvent, override: MessageOverride): IncidentDraft | NoMessageReason {
     const { rules, enrichment } = this.#parts;
     const data = eventData(event, rules.service);
     // Without an id there is no incident to create.

@@ -2,7 +2,7 @@
 import {
   type CloseResult,
   type FlushResult,
-  type FollowingSender,
+  type InternalSender,
   SEND_EACH,
   type SendSelection,
   type SingleSendResult,
@@ -40,7 +40,7 @@ type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
 export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
   return {
     // Calls the method on the sender itself, which may be a subclass or proxy of ours.
-    send: isFollowing(sender)
+    send: isInternal(sender)
       ? (messages, selection) => sender[SEND_EACH](messages, selection)
       : sendSingly(sender),
     flush: (signal) => sender.flush({ signal }),
@@ -49,7 +49,7 @@ export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
   };
 }
 
-const isFollowing = (sender: Sender): sender is Sender & FollowingSender => SEND_EACH in sender;
+const isInternal = (sender: Sender): sender is Sender & InternalSender => SEND_EACH in sender;
 
 /** For the host's own sender, which reports no results. It gets its own array and selection, and may change them. */
 const sendSingly =

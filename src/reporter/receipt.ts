@@ -5,12 +5,12 @@ import type { SkipReason } from '../delivery/sender.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { WrittenRecord } from '../log/validate-record.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
-import type { MessageSkip } from './build-message.ts';
+import type { NoMessageReason } from './build-message.ts';
 import type { SentMessage } from './message-sink.ts';
 
 /** Why an event is not sent on channel B. */
-export type SkippedReason =
-  | MessageSkip
+export type EventSkipReason =
+  | NoMessageReason
   | SkipReason
   /** the reporter has no `webhook` */
   | 'no-webhook'
@@ -35,7 +35,7 @@ export type Settlement =
   | { readonly outcome: 'delivered' | 'accepted'; readonly reason?: undefined }
   | { readonly outcome: 'dead'; readonly reason: DeadReason }
   | { readonly outcome: 'discarded'; readonly reason: DiscardReason }
-  | { readonly outcome: 'skipped'; readonly reason: SkippedReason }
+  | { readonly outcome: 'skipped'; readonly reason: EventSkipReason }
   | { readonly outcome: 'rejected'; readonly reason: SecurityEventErrorCode };
 
 export interface Receipt {

@@ -2,7 +2,7 @@
 import type { ValidRecord } from '../log/validate-record.ts';
 import { EVENT_NAME } from './build-record.ts';
 import type { EventKind } from './event-input.ts';
-import type { Settlement, SkippedReason } from './receipt.ts';
+import type { EventSkipReason, Settlement } from './receipt.ts';
 
 type EventName = (typeof EVENT_NAME)[EventKind];
 
@@ -18,7 +18,7 @@ export interface ReporterStats {
   /** Messages that were accepted on channel B. */
   readonly accepted: number;
   /** Events without a message, by reason. `dropped` and `own-work` are counted below instead; `disabled` is not counted. */
-  readonly skipped: Readonly<Partial<Record<SkippedReason, number>>>;
+  readonly skipped: Readonly<Partial<Record<EventSkipReason, number>>>;
   /** Rejections, by channel. */
   readonly rejected: Readonly<Record<RejectedChannel, number>>;
   /** Dropped by `beforeSend`. */
@@ -48,7 +48,7 @@ export class ReporterCounters {
     userSignup: 0,
     customEvent: 0,
   };
-  readonly #skipped = new Map<SkippedReason, number>();
+  readonly #skipped = new Map<EventSkipReason, number>();
   readonly #rejected: Record<RejectedChannel, number> = { log: 0, webhook: 0 };
 
   reported(kind: EventKind): void {
@@ -71,7 +71,7 @@ export class ReporterCounters {
   }
 
   /** Counts an event without a message, and returns how it ended. */
-  skipped(reason: SkippedReason): Settlement {
+  skipped(reason: EventSkipReason): Settlement {
     this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + 1);
     return { outcome: 'skipped', reason };
   }

@@ -11,20 +11,20 @@ export interface Clock extends Waits {
 }
 
 /**
- * Calls `callback` after `ms`. Returns a function that cancels it, and has no effect later. `whileIdle`:
- * whether the timer keeps the process alive.
+ * Calls `callback` after `ms`. Returns a function that cancels it, and has no effect later. Only a timer with
+ * `'ref'` keeps the process alive.
  */
 export type StartTimer = (
   ms: number,
   callback: () => void,
-  whileIdle: 'keep-alive' | 'let-end',
+  reference: 'ref' | 'unref',
 ) => () => void;
 
 interface Waits {
   /** Resolves after `ms`, or when `signal` is aborted. Never rejects. Keeps the process alive. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** Like `sleep`, but does not keep the process alive. */
-  readonly idle: (ms: number, signal?: AbortSignal) => Promise<void>;
+  readonly sleepUnref: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /** Creates the waits of a clock from its timers. Many waits may share one signal. */
@@ -32,7 +32,7 @@ export function waitsOf(startTimer: StartTimer): Waits {
   const wait = (
     ms: number,
     signal: AbortSignal | undefined,
-    whileIdle: 'keep-alive' | 'let-end',
+    reference: 'ref' | 'unref',
   ): Promise<void> =>
     new Promise((resolve) => {
       if (signal?.aborted === true) {
@@ -44,18 +44,18 @@ export function waitsOf(startTimer: StartTimer): Waits {
         stopListening?.();
         resolve();
       };
-      const cancel = startTimer(ms, finish, whileIdle);
+      const cancel = startTimer(ms, finish, reference);
       const stopListening = signal && onAbort(signal, finish);
     });
   return {
-    sleep: (ms, signal) => wait(ms, signal, 'keep-alive'),
-    idle: (ms, signal) => wait(ms, signal, 'let-end'),
+    sleep: (ms, signal) => wait(ms, signal, 'ref'),
+    sleepUnref: (ms, signal) => wait(ms, signal, 'unref'),
   };
 }
 
-const startTimer: StartTimer = (ms, callback, whileIdle) => {
+const startTimer: StartTimer = (ms, callback, reference) => {
   const timer = setTimeout(callback, ms);
-  if (whileIdle === 'let-end') timer.unref();
+  if (reference === 'unref') timer.unref();
   return () => clearTimeout(timer);
 };
 

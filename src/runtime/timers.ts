@@ -1,5 +1,6 @@
 /** Waits with a time limit, waits that can be ended early, and a way to keep the process alive. */
 import { SecurityEventError } from '../errors.ts';
+import { MAX_TIMER_MS } from '../option-rules.ts';
 import type { Clock } from './clock.ts';
 import { deferred } from './deferred.ts';
 import { onAbort } from './on-abort.ts';
@@ -61,7 +62,7 @@ export class WakeableTimer {
       this.#alarm = undefined;
       this.#endWait?.();
     };
-    this.#alarm = { atMs, cancel: this.#clock.startTimer(ms, expire, 'let-end') };
+    this.#alarm = { atMs, cancel: this.#clock.startTimer(ms, expire, 'unref') };
   }
 }
 
@@ -91,7 +92,7 @@ export async function withTimeout<T>(
   } = limit;
   const late = deferred();
   const stopListening = listen(late.resolve);
-  const cancel = clock.startTimer(ms, late.resolve, 'let-end');
+  const cancel = clock.startTimer(ms, late.resolve, 'unref');
   try {
     return await Promise.race([
       work.then((value) => ({ value })),
@@ -150,14 +151,11 @@ export function shareAbortListener(signal: AbortSignal): (listener: () => void) 
   };
 }
 
-/** The longest delay of a Node timer. */
-const LONG_MS = 2 ** 31 - 1;
-
 /** Keeps the process alive until the returned function is called. */
 export function keepProcessAlive(clock: Clock): () => void {
   let cancel: (() => void) | undefined;
   const keep = (): void => {
-    cancel = clock.startTimer(LONG_MS, keep, 'keep-alive');
+    cancel = clock.startTimer(MAX_TIMER_MS, keep, 'ref');
   };
   keep();
   return () => cancel?.();

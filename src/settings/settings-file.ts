@@ -146,7 +146,7 @@ class WatchedSettings {
   async watch(signal: AbortSignal): Promise<void> {
     const { pollMs } = this.#options;
     for (;;) {
-      await this.#clock.idle(pollMs, signal);
+      await this.#clock.sleepUnref(pollMs, signal);
       if (signal.aborted) return;
       const fault = await this.#check();
       // Editors write in pieces, or move the file away for a moment: reports a fault when it is seen twice.

@@ -79,7 +79,7 @@ class SteppedClock implements FakeClock {
 
   constructor(startMs: number) {
     this.#wallOffsetMs = startMs - MONOTONIC_START_MS;
-    ({ sleep: this.sleep, idle: this.idle } = waitsOf(this.startTimer));
+    ({ sleep: this.sleep, sleepUnref: this.sleepUnref } = waitsOf(this.startTimer));
   }
 
   // Functions, not methods: the parts of a clock may be passed on separately, like systemClock's.
@@ -87,7 +87,7 @@ class SteppedClock implements FakeClock {
   readonly monotonicMs = (): number => this.#monotonicMs;
   readonly startTimer: StartTimer = (ms, callback) => this.#start(ms, callback);
   readonly sleep: Clock['sleep'];
-  readonly idle: Clock['idle'];
+  readonly sleepUnref: Clock['sleepUnref'];
 
   get pending(): number {
     return this.#timers.size;

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { KeptMessage } from '../../src/index.ts';
+import type { QueuedMessage } from '../../src/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { deferred } from '../../src/runtime/deferred.ts';
 import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
@@ -21,7 +21,8 @@ import {
 
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 
-const idsOf = (kept: readonly KeptMessage[]): string[] => kept.map(({ message_id }) => message_id);
+const idsOf = (kept: readonly QueuedMessage[]): string[] =>
+  kept.map(({ message_id }) => message_id);
 
 describe('close', () => {
   test('delivers what can be delivered, reports it, and has nothing left', async () => {

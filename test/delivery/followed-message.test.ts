@@ -1,6 +1,6 @@
 /** Messages whose end somebody wants to know, through real senders and receivers. */
 import { expect, test } from 'vitest';
-import { type FollowingSender, SEND_EACH } from '../../src/delivery/sender.ts';
+import { type InternalSender, SEND_EACH } from '../../src/delivery/sender.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { messages, openReceiver, openSender, SECRET, senderTo } from '../helpers/sender.ts';
@@ -10,7 +10,7 @@ const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 
 /** The ends of so many messages that this sender accepts, by promises. */
 async function endsOf(sender: unknown, count: number) {
-  const following = sender as FollowingSender;
+  const following = sender as InternalSender;
   const all = await following[SEND_EACH](Promise.resolve(messages(count)));
   const followed = all.flatMap((one) =>
     one.status === 'fulfilled' && one.value.isAccepted ? (one.value.followed ?? []) : [],

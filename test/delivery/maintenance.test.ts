@@ -152,7 +152,7 @@ describe('a round', () => {
         },
       }),
       reopenIfMoved: async () => {
-        await time.idle(10_000);
+        await time.sleepUnref(10_000);
         return 'unknown';
       },
     }));
@@ -204,7 +204,7 @@ describe('a round', () => {
     const { queue, maintenance, clock } = await keep((time) => ({
       reopenIfMoved: async (id) => {
         calls.push(id);
-        await time.idle(10_000);
+        await time.sleepUnref(10_000);
         return 'unknown';
       },
     }));

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { messageToSend } from '../../src/contract/index.ts';
-import { DeadMessage, KeptMessage } from '../../src/delivery/sender.ts';
+import { DeadMessage, QueuedMessage } from '../../src/delivery/sender.ts';
 import type { DeadLetter } from '../../src/queue/queue.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
@@ -24,28 +24,28 @@ const LETTER: DeadLetter = {
 
 describe('a returned message', () => {
   test('has its application, its id, and how often it was sent', () => {
-    expect(Object.fromEntries(Object.entries(new KeptMessage(V2)))).toEqual({
+    expect(Object.fromEntries(Object.entries(new QueuedMessage(V2)))).toEqual({
       applicationId: 'shop-1',
       message_id: 'm-1',
       format: 2,
       sends: 3,
     });
-    expect(new KeptMessage(V1)).toMatchObject({ message_id: 'm-2', format: 1, sends: 0 });
+    expect(new QueuedMessage(V1)).toMatchObject({ message_id: 'm-2', format: 1, sends: 0 });
   });
 
   test('can be sent again', () => {
-    const { content } = new KeptMessage(V2);
+    const { content } = new QueuedMessage(V2);
     expect(content).toEqual(GIVEN);
     expect(Object.keys(content)).toEqual(['message_id', 'message_type', 'message']);
     expect(messageToSend('strict').safeParse(content).success).toBe(true);
   });
 
   test('is the element itself in format 1', () => {
-    expect(new KeptMessage(V1).content).toEqual(ELEMENT);
+    expect(new QueuedMessage(V1).content).toEqual(ELEMENT);
   });
 
   test('does not show its content when it is printed', () => {
-    for (const kept of [new KeptMessage(V1), new DeadMessage({ ...LETTER, ...V1 })]) {
+    for (const kept of [new QueuedMessage(V1), new DeadMessage({ ...LETTER, ...V1 })]) {
       const shown = [
         inspect(kept, { depth: 9, showHidden: true }),
         JSON.stringify(kept),

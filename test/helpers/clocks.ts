@@ -7,12 +7,12 @@ import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
  * deadline then cannot pass before the event under test, even on a machine that pauses.
  */
 export function clockStartingAfter(ready: (ms: number) => Promise<unknown>): Clock {
-  const startTimer: StartTimer = (ms, callback, whileIdle) => {
-    if (whileIdle === 'let-end') return systemClock.startTimer(ms, callback, whileIdle);
+  const startTimer: StartTimer = (ms, callback, reference) => {
+    if (reference === 'unref') return systemClock.startTimer(ms, callback, reference);
     let isCancelled = false;
     let cancel: (() => void) | undefined;
     void ready(ms).then(() => {
-      if (!isCancelled) cancel = systemClock.startTimer(ms, callback, whileIdle);
+      if (!isCancelled) cancel = systemClock.startTimer(ms, callback, reference);
     });
     return () => {
       isCancelled = true;

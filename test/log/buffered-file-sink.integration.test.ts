@@ -209,9 +209,9 @@ describe('a pipe without a reader, with sync: false', () => {
         slept.push(ms);
         return Promise.resolve();
       },
-      idle: (ms, signal) => {
+      sleepUnref: (ms, signal) => {
         idled.push(ms);
-        return systemClock.idle(ms, signal);
+        return systemClock.sleepUnref(ms, signal);
       },
     };
     const writer = new RecordWriter(readWriterOptions({ destination: fd, sync: false }), clock);
@@ -241,9 +241,9 @@ describe('a pipe without a reader, with sync: false', () => {
       ...systemClock,
       sleep: (ms, signal) => (idled.length > 0 ? systemClock.sleep(ms, signal) : Promise.resolve()),
       // Never over by itself: only a flush can end it.
-      idle: (ms, signal) => {
+      sleepUnref: (ms, signal) => {
         idled.push(ms);
-        return systemClock.idle(3_600_000, signal);
+        return systemClock.sleepUnref(3_600_000, signal);
       },
     };
     const writer = new RecordWriter(readWriterOptions({ destination: fd, sync: false }), clock);

@@ -1,6 +1,6 @@
 /** The calls of a reporter to a sender: the library's, a wrapper around it, or the host's own. */
 import { expect, test } from 'vitest';
-import { type FollowingSender, SEND_EACH, type WebhookSender } from '../../src/delivery/sender.ts';
+import { type InternalSender, SEND_EACH, type WebhookSender } from '../../src/delivery/sender.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
@@ -8,14 +8,14 @@ import { openSender, SECRET } from '../helpers/sender.ts';
 
 /** A wrapper of the host around our sender. */
 class Around {
-  readonly #inner: FollowingSender & WebhookSender<'open'>;
+  readonly #inner: InternalSender & WebhookSender<'open'>;
   readonly given: unknown[] = [];
 
   constructor(inner: object) {
-    this.#inner = inner as FollowingSender & WebhookSender<'open'>;
+    this.#inner = inner as InternalSender & WebhookSender<'open'>;
   }
 
-  async [SEND_EACH](...call: Parameters<FollowingSender[typeof SEND_EACH]>) {
+  async [SEND_EACH](...call: Parameters<InternalSender[typeof SEND_EACH]>) {
     this.given.push(...(await call[0]));
     return this.#inner[SEND_EACH](...call);
   }

@@ -8,7 +8,7 @@ const keepAliveTimers = (): number =>
 
 const anHour = 3_600_000;
 
-describe.each(['sleep', 'idle'] as const)('%s', (name) => {
+describe.each(['sleep', 'sleepUnref'] as const)('%s', (name) => {
   const wait = systemClock[name];
 
   test('resolves after its time', async () => {
@@ -52,15 +52,15 @@ describe.each(['sleep', 'idle'] as const)('%s', (name) => {
   });
 });
 
-test('sleep keeps the process alive, idle does not', async () => {
+test('sleep keeps the process alive, sleepUnref does not', async () => {
   const controller = new AbortController();
   const before = keepAliveTimers();
   const slept = systemClock.sleep(anHour, controller.signal);
   expect(keepAliveTimers()).toBe(before + 1);
-  const idled = systemClock.idle(anHour, controller.signal);
+  const sleptUnref = systemClock.sleepUnref(anHour, controller.signal);
   expect(keepAliveTimers()).toBe(before + 1);
   controller.abort();
-  await Promise.all([slept, idled]);
+  await Promise.all([slept, sleptUnref]);
 });
 
 test('now is the wall clock, monotonicMs is a monotonic clock', () => {

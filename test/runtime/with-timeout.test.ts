@@ -24,7 +24,7 @@ describe('a wait of at most 10 s', () => {
   test('accepts an answer at the last moment, but not later', async () => {
     const { clock, limit } = limited();
     const answerAfter = async (ms: number): Promise<string> => {
-      await clock.idle(ms);
+      await clock.sleepUnref(ms);
       return 'answer';
     };
     expect(await clock.runUntilSettled(withTimeout(answerAfter(9999), limit))).toEqual({
@@ -98,11 +98,11 @@ describe('a settings lookup of intake', () => {
       options: (time) => ({ role: 'enqueue', queue: createMemoryQueue({}, time) }),
     });
     let waits = 0;
-    const idle = clock.idle.bind(clock);
+    const sleepUnref = clock.sleepUnref.bind(clock);
     Object.assign(clock, {
-      idle: (ms: number, signal?: AbortSignal) => {
+      sleepUnref: (ms: number, signal?: AbortSignal) => {
         waits += 1;
-        return idle(ms, signal);
+        return sleepUnref(ms, signal);
       },
     });
     await sender.send(messages(1));

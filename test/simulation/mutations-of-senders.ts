@@ -31,8 +31,8 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'waiting for a retry keeps the process alive',
     file: 'runtime/timers.ts',
-    from: "startTimer(ms, expire, 'let-end')",
-    to: "startTimer(ms, expire, 'keep-alive')",
+    from: "startTimer(ms, expire, 'unref')",
+    to: "startTimer(ms, expire, 'ref')",
     invariant: 'process-can-exit',
     withinSeeds: 20,
   },

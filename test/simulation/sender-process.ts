@@ -140,8 +140,8 @@ export class SenderProcess {
 
   /** Returns a clock that counts its timers. None fires after a crash. */
   #clock(clock: Clock): Clock {
-    const startTimer: StartTimer = (ms, callback, whileIdle) => {
-      const keepAliveCount = whileIdle === 'keep-alive' ? 1 : 0;
+    const startTimer: StartTimer = (ms, callback, reference) => {
+      const keepAliveCount = reference === 'ref' ? 1 : 0;
       let isCounted = true;
       this.timerCount += 1;
       this.keepAliveCount += keepAliveCount;
@@ -155,7 +155,7 @@ export class SenderProcess {
         end();
         if (this.isAlive) callback();
       };
-      const cancel = clock.startTimer(ms, fire, whileIdle);
+      const cancel = clock.startTimer(ms, fire, reference);
       return () => {
         end();
         cancel();

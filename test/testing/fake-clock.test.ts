@@ -63,7 +63,7 @@ describe('the time of a fake clock', () => {
 });
 
 describe('waits', () => {
-  test.each(['sleep', 'idle'] as const)('by %s end when they are due', async (kind) => {
+  test.each(['sleep', 'sleepUnref'] as const)('by %s end when they are due', async (kind) => {
     const clock = createFakeClock();
     let isOver = false;
     void clock[kind](10).then(() => {

@@ -10,9 +10,9 @@ import {
   type ExplainedSchedule,
   explainSchedule,
   type FlushResult,
-  type KeptMessage,
   type MessageQueue,
   type MessageToSend,
+  type QueuedMessage,
   type SenderStats,
   type SendReport,
   type SendResult,
@@ -89,7 +89,7 @@ export async function readsWhatItIsTold(sender: WebhookSender): Promise<unknown[
   const { items } = await sender.deadLetters({ applicationId: 'shop-1', limit: 5, ids: ['1'] });
   const [letter] = items;
   same<Equal<typeof letter, DeadMessage | undefined>>();
-  same<Equal<KeptMessage['content'], Readonly<Record<string, unknown>>>>();
+  same<Equal<QueuedMessage['content'], Readonly<Record<string, unknown>>>>();
   // @ts-expect-error there may be no answer
   const status: number = letter?.status;
   // @ts-expect-error not a reason

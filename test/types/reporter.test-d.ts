@@ -7,13 +7,13 @@ import {
   createReporter,
   createWebhookSender,
   type EventReporter,
+  type EventSkipReason,
   type IncidentStore,
   type Receipt,
   type Reporter,
   type ReporterOptions,
   type SecurityEventErrorCode,
   type Settlement,
-  type SkippedReason,
 } from '../../src/index.ts';
 import { type Equal, type IsAny, same } from './equal-types.ts';
 
@@ -28,7 +28,7 @@ same<Equal<IsAny<NonNullable<Receipt['record']>['payload']>, false>>();
 same<Equal<Receipt['settled'], Promise<Settlement>>>();
 
 same<Equal<IsAny<Settlement['reason']>, false>>();
-same<Equal<Extract<Settlement, { outcome: 'skipped' }>['reason'], SkippedReason>>();
+same<Equal<Extract<Settlement, { outcome: 'skipped' }>['reason'], EventSkipReason>>();
 same<Equal<Extract<Settlement, { outcome: 'rejected' }>['reason'], SecurityEventErrorCode>>();
 same<Equal<ReturnType<Reporter['with']>, EventReporter>>();
 

@@ -81,7 +81,7 @@ export class EnricherSource {
       }
     }
     if (this.#pending.size < MAX_PENDING) {
-      // `bind` instead of a function of our own, which would be one more frame in the stacks of errors.
+      // `bind`, since a function of our own would be one more frame in stack traces of errors.
       return untraced(this.#call.bind(this, address));
     }
     this.#report('skipped');

@@ -5,7 +5,7 @@ import { untraced } from '../../runtime/untraced.ts';
 import { quoted } from './schema.ts';
 
 export interface NotifierParts {
-  readonly clock: Pick<Clock, 'idle'>;
+  readonly clock: Pick<Clock, 'sleepUnref'>;
   readonly pollMs: number;
   readonly callTimeoutMs: number;
   readonly channel: string;
@@ -68,7 +68,7 @@ export class Notifier {
   async #poll(): Promise<void> {
     const { clock, pollMs } = this.#parts;
     for (;;) {
-      await clock.idle(pollMs, this.#stop.signal);
+      await clock.sleepUnref(pollMs, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
       this.notify();
     }
@@ -80,7 +80,7 @@ export class Notifier {
       const client = newClient();
       if (client === undefined) return;
       await this.#listenOn(client).catch(() => {});
-      await clock.idle(RECONNECT_MS, this.#stop.signal);
+      await clock.sleepUnref(RECONNECT_MS, this.#stop.signal);
     }
   }
 
@@ -105,7 +105,7 @@ export class Notifier {
       // For messages that were enqueued before the connection listened.
       this.notify();
       for (;;) {
-        await clock.idle(CHECK_MS, signal);
+        await clock.sleepUnref(CHECK_MS, signal);
         if (signal.aborted) return;
         await untraced(() => query('select 1'));
       }

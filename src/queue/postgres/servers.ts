@@ -11,7 +11,7 @@ export const loadPg = async () => (await import('pg')).default;
 export type LoadPg = typeof loadPg;
 
 export interface ServersParts {
-  readonly clock: Pick<Clock, 'idle' | 'monotonicMs' | 'startTimer'>;
+  readonly clock: Pick<Clock, 'sleepUnref' | 'monotonicMs' | 'startTimer'>;
   readonly load: LoadPg;
 }
 
@@ -105,7 +105,7 @@ export class Servers {
   async #resolveWithin<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
     const { clock } = this.#parts;
     return await new Promise((resolve, reject) => {
-      const cancel = clock.startTimer(ms, () => resolve(undefined), 'let-end');
+      const cancel = clock.startTimer(ms, () => resolve(undefined), 'unref');
       void work.then(resolve, reject).finally(cancel);
     });
   }

@@ -73,7 +73,7 @@ function listenerLimit(signal) {
 
 // src/runtime/clock.ts
 function waitsOf(startTimer2) {
-  const wait = (ms, signal, whileIdle) => new Promise((resolve) => {
+  const wait = (ms, signal, reference) => new Promise((resolve) => {
     if (signal?.aborted === true) {
       resolve();
       return;
@@ -83,17 +83,17 @@ function waitsOf(startTimer2) {
       stopListening?.();
       resolve();
     };
-    const cancel = startTimer2(ms, finish, whileIdle);
+    const cancel = startTimer2(ms, finish, reference);
     const stopListening = signal && onAbort(signal, finish);
   });
   return {
-    sleep: (ms, signal) => wait(ms, signal, "keep-alive"),
-    idle: (ms, signal) => wait(ms, signal, "let-end")
+    sleep: (ms, signal) => wait(ms, signal, "ref"),
+    sleepUnref: (ms, signal) => wait(ms, signal, "unref")
   };
 }
-var startTimer = (ms, callback, whileIdle) => {
+var startTimer = (ms, callback, reference) => {
   const timer = setTimeout(callback, ms);
-  if (whileIdle === "let-end") timer.unref();
+  if (reference === "unref") timer.unref();
   return () => clearTimeout(timer);
 };
 var systemClock = {
@@ -2244,7 +2244,7 @@ var FileThread = class {
   /** Reports messages that other processes have made due, and tidies up between calls. */
   async #poll() {
     for (; ; ) {
-      await systemClock.idle(POLL_MS);
+      await systemClock.sleepUnref(POLL_MS);
       if (this.#isClosing) return;
       try {
         if (this.#file.isDueByOthers()) this.#send({ ...EMPTY_POST, due: true });

@@ -197,7 +197,7 @@ export class Attempt implements ResponseHandler {
         this.#cancelTimer = this.#startTimer(this.#elapsedMs());
       else this.stop(failure(isTotal ? 'deadline' : 'headers-timeout', `${limitMs} ms`));
     };
-    return clock.startTimer(limitMs - elapsedMs, expire, 'keep-alive');
+    return clock.startTimer(limitMs - elapsedMs, expire, 'ref');
   }
 
   #elapsedMs(): number {

@@ -10,9 +10,9 @@ const DEADLINES: Deadlines = { connectMs: 1, headersMs: 20, totalMs: 30 };
 /** Starts an attempt on an inert connection. */
 function startAttempt(deadlines = DEADLINES) {
   const clock = createFakeClock();
-  const startTimer: Clock['startTimer'] = (ms, callback, whileIdle) => {
-    if (whileIdle !== 'keep-alive') throw new Error('deadlines must keep the process alive');
-    return clock.startTimer(ms, callback, whileIdle);
+  const startTimer: Clock['startTimer'] = (ms, callback, reference) => {
+    if (reference !== 'ref') throw new Error('deadlines must keep the process alive');
+    return clock.startTimer(ms, callback, reference);
   };
   const ends: string[] = [];
   const transport: Transport = {

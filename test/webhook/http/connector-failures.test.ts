@@ -143,5 +143,5 @@ describe('the connect deadline', () => {
 });
 
 function clockWhoseSleep(sleep: Clock['sleep']): Clock {
-  return { ...systemClock, now: () => 0, monotonicMs: () => 0, sleep, idle: sleep };
+  return { ...systemClock, now: () => 0, monotonicMs: () => 0, sleep, sleepUnref: sleep };
 }

@@ -73,7 +73,7 @@ export class FileThread {
   /** Reports messages that other processes have made due, and tidies up between calls. */
   async #poll(): Promise<void> {
     for (;;) {
-      await systemClock.idle(POLL_MS);
+      await systemClock.sleepUnref(POLL_MS);
       if (this.#isClosing) return;
       try {
         if (this.#file.isDueByOthers()) this.#send({ ...EMPTY_POST, due: true });
