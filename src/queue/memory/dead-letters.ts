@@ -4,6 +4,7 @@ import type {
   DeadLetterPage,
   DeadReason,
   Json,
+  MessageQueue,
   StoredMessage,
 } from '../queue.ts';
 import type { Application } from './application.ts';
@@ -19,11 +20,6 @@ interface Letter {
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
   readonly diedAt: number;
-}
-
-export interface PageRequest extends DeadLetterFilter {
-  readonly limit: number;
-  readonly after?: string;
 }
 
 /** Dead letters in the order of their deaths, bounded in bytes: the oldest are evicted. */
@@ -61,7 +57,7 @@ export class DeadLetters {
     }
   }
 
-  page(request: PageRequest): DeadLetterPage {
+  page(request: Parameters<MessageQueue['listDeadLetters']>[0]): DeadLetterPage {
     const { limit, after = 0 } = request;
     const isWanted = matching(request);
     const found: Letter[] = [];

@@ -78,18 +78,16 @@ export function claimedMessages(
   nowMs: number,
 ): ClaimedMessage[] {
   const stored = storedMessages(messages);
-  return messages.map((message, index) => {
-    const { sequence, retryState } = message;
-    const ageMs = nowMs - message.acceptedMs;
-    const retryCount = message.sends - 1;
-    return new Claimed({
-      sequence,
-      stored: stored[index] as StoredMessage,
-      retryCount,
-      ageMs,
-      retryState,
-    });
-  });
+  return messages.map(
+    ({ sequence, sends, acceptedMs, retryState }, index) =>
+      new Claimed({
+        sequence,
+        stored: stored[index] as StoredMessage,
+        retryCount: sends - 1,
+        ageMs: nowMs - acceptedMs,
+        retryState,
+      }),
+  );
 }
 
 /** Returns messages with their bytes. Strings are written into one buffer. */

@@ -107,21 +107,21 @@ begin
 end $$;
 
 -- Locks an application. Ends its lease if that has expired: the messages count as sent.
-create function {s}.lock_application(which bigint) returns {s}.application language plpgsql as $$
+create function {s}.lock_application(wanted_number bigint) returns {s}.application language plpgsql as $$
 declare
   app {s}.application;
   expired_at bigint;
 begin
-  select * into app from {s}.application where number = which for no key update;
+  select * into app from {s}.application where number = wanted_number for no key update;
   if app.lease_end <= {s}.now_exact() then
     expired_at := app.lease_end;
     update {s}.message m set sends = m.sends + 1
       from unnest(app.claim_dues, app.claim_sequences) c(due, sequence)
-      where m.application = which and m.due = c.due and m.sequence = c.sequence;
+      where m.application = wanted_number and m.due = c.due and m.sequence = c.sequence;
     update {s}.application a set
         claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
         first_due = least(a.first_due, app.claim_dues[1])
-      where a.number = which returning * into app;
+      where a.number = wanted_number returning * into app;
     app := {s}.end_delays(app, expired_at);
   end if;
   return app;

@@ -146,16 +146,16 @@ end $$;
 -- Extends a lease. Returns whether the claim was live.
 create function {s}.extend(args json) returns boolean language plpgsql {plans} as $$
 declare
-  which bigint := args->>'number';
+  application_number bigint := args->>'number';
   app {s}.application;
 begin
-  app := {s}.lock_application(which);
+  app := {s}.lock_application(application_number);
   if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
     return false;
   end if;
   update {s}.application
     set lease_end = {s}.time_after({s}.now_exact(), (args->>'leaseMs')::double precision)
-    where number = which;
+    where number = application_number;
   return true;
 end $$;
 

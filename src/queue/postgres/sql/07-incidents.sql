@@ -21,32 +21,32 @@ create table {s}.incident_name (
 create function {s}.report_incident(args json) returns json language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare
-  which text := args->>'key';
+  incident_key text := args->>'key';
   channel text := args->>'channel';
   found_number bigint;
   now_ms bigint := floor({s}.now_exact());
-  over_before bigint := {s}.time_before(now_ms, (args->>'retentionMs')::double precision);
+  expired_before bigint := {s}.time_before(now_ms, (args->>'retentionMs')::double precision);
   began_at double precision;
   is_first boolean;
   added json;
 begin
   -- Deletes only some old incidents at a time, with at most 1000 names.
-  with over as (
-    select i.number from {s}.incident i where i.seen_at < over_before
+  with expired as (
+    select i.number from {s}.incident i where i.seen_at < expired_before
       order by i.seen_at limit 10 for update skip locked
   ), names as (
     delete from {s}.incident_name n where (n.incident, n.channel, n.name) in (
       select m.incident, m.channel, m.name
-        from over o join {s}.incident_name m on m.incident = o.number limit 1000)
+        from expired e join {s}.incident_name m on m.incident = e.number limit 1000)
   )
-  delete from {s}.incident i where i.number in (select o.number from over o)
+  delete from {s}.incident i where i.number in (select e.number from expired e)
     and not exists (select from {s}.incident_name n where n.incident = i.number);
   -- A new incident with this key begins. The old row gets a key that no report has.
   update {s}.incident i set key = i.key || ' ' || i.number
-    where i.key = which and i.seen_at < over_before;
+    where i.key = incident_key and i.seen_at < expired_before;
   -- One of two simultaneous first reports waits here for the other.
   insert into {s}.incident as i (key, started_at, seen_at)
-    values (which, (args->>'at')::double precision, now_ms)
+    values (incident_key, (args->>'at')::double precision, now_ms)
     on conflict (key) do update set seen_at = now_ms
     returning i.number, i.started_at,
       case when channel = 'log' then not i.on_log else not i.on_webhook end
@@ -69,17 +69,17 @@ end $$;
 create function {s}.retract_incident(args json) returns void language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare
-  which bigint;
-  through text := args->>'channel';
+  incident_number bigint;
+  channel text := args->>'channel';
 begin
-  select i.number into which from {s}.incident i
+  select i.number into incident_number from {s}.incident i
     where i.key = args->>'key' for update;
   if (args->>'isFirst')::boolean then
-    update {s}.incident i set on_log = i.on_log and through <> 'log',
-        on_webhook = i.on_webhook and through = 'log'
-      where i.number = which;
+    update {s}.incident i set on_log = i.on_log and channel <> 'log',
+        on_webhook = i.on_webhook and channel = 'log'
+      where i.number = incident_number;
   end if;
   delete from {s}.incident_name o
-    where o.incident = which and o.channel = through
+    where o.incident = incident_number and o.channel = channel
       and o.name = any ({s}.texts(args->'names'));
 end $$;
