@@ -244,21 +244,21 @@ begin
 end $$;
 
 -- Locks an application. Ends its lease if that has expired: the messages count as sent.
-create function "security_events".lock_application(which bigint) returns "security_events".application language plpgsql as $$
+create function "security_events".lock_application(wanted_number bigint) returns "security_events".application language plpgsql as $$
 declare
   app "security_events".application;
   expired_at bigint;
 begin
-  select * into app from "security_events".application where number = which for no key update;
+  select * into app from "security_events".application where number = wanted_number for no key update;
   if app.lease_end <= "security_events".now_exact() then
     expired_at := app.lease_end;
     update "security_events".message m set sends = m.sends + 1
       from unnest(app.claim_dues, app.claim_sequences) c(due, sequence)
-      where m.application = which and m.due = c.due and m.sequence = c.sequence;
+      where m.application = wanted_number and m.due = c.due and m.sequence = c.sequence;
     update "security_events".application a set
         claim = null, lease_end = null, claim_dues = null, claim_sequences = null,
         first_due = least(a.first_due, app.claim_dues[1])
-      where a.number = which returning * into app;
+      where a.number = wanted_number returning * into app;
     app := "security_events".end_delays(app, expired_at);
   end if;
   return app;
@@ -570,16 +570,16 @@ create function "security_events".extend(args json) returns boolean language plp
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  which bigint := args->>'number';
+  application_number bigint := args->>'number';
   app "security_events".application;
 begin
-  app := "security_events".lock_application(which);
+  app := "security_events".lock_application(application_number);
   if app.claim is distinct from (args->>'claim')::bigint or app.claim is null then
     return false;
   end if;
   update "security_events".application
     set lease_end = "security_events".time_after("security_events".now_exact(), (args->>'leaseMs')::double precision)
-    where number = which;
+    where number = application_number;
   return true;
 end $$;
 
@@ -979,32 +979,32 @@ set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
 declare
-  which text := args->>'key';
+  incident_key text := args->>'key';
   channel text := args->>'channel';
   found_number bigint;
   now_ms bigint := floor("security_events".now_exact());
-  over_before bigint := "security_events".time_before(now_ms, (args->>'retentionMs')::double precision);
+  expired_before bigint := "security_events".time_before(now_ms, (args->>'retentionMs')::double precision);
   began_at double precision;
   is_first boolean;
   added json;
 begin
   -- Deletes only some old incidents at a time, with at most 1000 names.
-  with over as (
-    select i.number from "security_events".incident i where i.seen_at < over_before
+  with expired as (
+    select i.number from "security_events".incident i where i.seen_at < expired_before
       order by i.seen_at limit 10 for update skip locked
   ), names as (
     delete from "security_events".incident_name n where (n.incident, n.channel, n.name) in (
       select m.incident, m.channel, m.name
-        from over o join "security_events".incident_name m on m.incident = o.number limit 1000)
+        from expired e join "security_events".incident_name m on m.incident = e.number limit 1000)
   )
-  delete from "security_events".incident i where i.number in (select o.number from over o)
+  delete from "security_events".incident i where i.number in (select e.number from expired e)
     and not exists (select from "security_events".incident_name n where n.incident = i.number);
   -- A new incident with this key begins. The old row gets a key that no report has.
   update "security_events".incident i set key = i.key || ' ' || i.number
-    where i.key = which and i.seen_at < over_before;
+    where i.key = incident_key and i.seen_at < expired_before;
   -- One of two simultaneous first reports waits here for the other.
   insert into "security_events".incident as i (key, started_at, seen_at)
-    values (which, (args->>'at')::double precision, now_ms)
+    values (incident_key, (args->>'at')::double precision, now_ms)
     on conflict (key) do update set seen_at = now_ms
     returning i.number, i.started_at,
       case when channel = 'log' then not i.on_log else not i.on_webhook end
@@ -1029,18 +1029,18 @@ set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_variable
 declare
-  which bigint;
-  through text := args->>'channel';
+  incident_number bigint;
+  channel text := args->>'channel';
 begin
-  select i.number into which from "security_events".incident i
+  select i.number into incident_number from "security_events".incident i
     where i.key = args->>'key' for update;
   if (args->>'isFirst')::boolean then
-    update "security_events".incident i set on_log = i.on_log and through <> 'log',
-        on_webhook = i.on_webhook and through = 'log'
-      where i.number = which;
+    update "security_events".incident i set on_log = i.on_log and channel <> 'log',
+        on_webhook = i.on_webhook and channel = 'log'
+      where i.number = incident_number;
   end if;
   delete from "security_events".incident_name o
-    where o.incident = which and o.channel = through
+    where o.incident = incident_number and o.channel = channel
       and o.name = any ("security_events".texts(args->'names'));
 end $$;
 
