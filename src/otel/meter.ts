@@ -22,19 +22,19 @@ export interface MetricDetails {
 }
 
 /** Attributes of a measurement. */
-export type Labels = Record<string, string | number>;
+export type Attributes = Record<string, string | number>;
 
 export interface CounterLike {
-  add(value: number, attributes?: Labels): void;
+  add(value: number, attributes?: Attributes): void;
 }
 
 export interface HistogramLike {
-  record(value: number, attributes?: Labels): void;
+  record(value: number, attributes?: Attributes): void;
 }
 
 /** Called for each collection. */
 export type Collect = (result: {
-  observe(metric: object, value: number, attributes?: Labels): void;
+  observe(metric: object, value: number, attributes?: Attributes): void;
 }) => Promise<void>;
 
 /** Bucket boundaries of the semantic conventions for `http.client.request.duration`, in seconds. */

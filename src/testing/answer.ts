@@ -20,21 +20,21 @@ export interface Exchange {
   readonly onStatus: (status: number) => void;
 }
 
-type Act<S> = (step: S, exchange: Exchange) => unknown;
+type Action<S> = (step: S, exchange: Exchange) => unknown;
 
 const MIB = 1024 * 1024;
 const DEFAULT_INFLATED_BYTES = 1024 * MIB;
 const DEFAULT_DRIP_MS = 100;
 const DEFAULT_INTERIM_MS = 10;
 const RESET_AFTER_MS = 20;
-/** For responses that never end. */
+/** Headers of responses that never end. */
 const ANNOUNCED = { 'content-length': '100000' };
 const INTERIM = 'HTTP/1.1 103 Early Hints\r\nlink: </hook.css>; rel=preload\r\n\r\n';
 const CHUNK = Buffer.alloc(16 * 1024, 'x');
 const HEADER_LINE = Buffer.from(`x-endless: ${'x'.repeat(1000)}\r\n`);
 
-const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly fault: F }>> } = {
-  // Only for a request on a connection that was open before.
+const ACTIONS: { readonly [F in Fault['fault']]: Action<Extract<Fault, { readonly fault: F }>> } = {
+  // Only for a request on a connection that is already open.
   'reset-on-connect': (_, { connection }) => connection.reset(),
   'slow-tls': (_, exchange) => reply(OK, exchange),
   'reset-during-body': (_, { connection }) => connection.reset(),
@@ -48,8 +48,8 @@ const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly faul
   'reset-after-headers': async ({ status = 200 }, exchange) => {
     begin(status, ANNOUNCED, exchange);
     exchange.response.write('x');
-    // A sender that gets the reset together with the data may take it for a regular end. After a pause of this process,
-    // the timer fires before a sender in it reads.
+    // A sender that gets data and reset together may take them for a regular end. It must read the data first: hence
+    // the wait, and the turn in case this process was paused and the wait is over before a sender in it has read.
     const isOpen = await exchange.connection.wait(RESET_AFTER_MS);
     await nextTurn();
     if (isOpen) exchange.connection.reset();
@@ -89,9 +89,9 @@ const ACTS: { readonly [F in Fault['fault']]: Act<Extract<Fault, { readonly faul
 };
 
 /** The names of all faults, for tests that try each of them. */
-export const FAULTS = Object.keys(ACTS) as readonly Fault['fault'][];
+export const FAULTS = Object.keys(ACTIONS) as readonly Fault['fault'][];
 
-/** Returns the number of bytes after which reading stops; negative: nothing is read. */
+/** Returns the number of body bytes to read. A negative number means that nothing is read. */
 export function longestBody(step: Step | undefined, incoming: IncomingMessage): number {
   if (step === undefined || !('fault' in step)) return Number.POSITIVE_INFINITY;
   if (step.fault === 'reset-during-body') return (step.afterBytes ?? 1) - 1;
@@ -103,7 +103,7 @@ export function longestBody(step: Step | undefined, incoming: IncomingMessage): 
 /** Resolves when the step is done. */
 export async function answer(step: Step, exchange: Exchange): Promise<void> {
   if ('fault' in step) {
-    await (ACTS[step.fault] as Act<Step>)(step, exchange);
+    await (ACTIONS[step.fault] as Action<Step>)(step, exchange);
     return;
   }
   if (step.delayMs !== undefined && !(await exchange.connection.wait(step.delayMs))) return;
@@ -127,7 +127,10 @@ function begin(
   response.writeHead(status, headers).flushHeaders();
 }
 
-/** Reads and drops the rest of the body: closing a socket with unread bytes sends a reset, which could overtake the response. */
+/**
+ * Answers, and discards the rest of the body: closing a socket with unread bytes sends a reset, which could overtake
+ * the response.
+ */
 function refuseBody(status: number, exchange: Exchange): void {
   const { incoming, response } = exchange;
   begin(status, { 'content-length': '0', connection: 'close' }, exchange);

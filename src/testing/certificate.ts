@@ -62,7 +62,7 @@ const HOST = /^[!-9;-~]+$/;
 
 const isHost = (value: unknown): boolean => typeof value === 'string' && HOST.test(value);
 
-const A_TIME = usable(
+const EPOCH_MS = usable(
   'milliseconds since the epoch',
   (value) => typeof value === 'number' && !Number.isNaN(new Date(value).getTime()),
 );
@@ -72,8 +72,8 @@ const RULES: Rules<keyof CertificateOptions> = {
     'a list of at least one name or IPv4 address, in ASCII',
     (value) => Array.isArray(value) && value.length > 0 && value.every(isHost),
   ),
-  validFrom: A_TIME,
-  validTo: A_TIME,
+  validFrom: EPOCH_MS,
+  validTo: EPOCH_MS,
 };
 
 /**
@@ -90,7 +90,7 @@ export function createCertificate(options: CertificateOptions = {}): Certificate
   const name = nameOf('security-event-delivery test');
   const content = sequence(
     VERSION_3,
-    // Positive, as its first byte says.
+    // The first byte makes the serial number positive.
     der(TAG.integer, Buffer.from([1]), randomBytes(SERIAL_BYTES)),
     ECDSA_WITH_SHA256,
     name,
@@ -109,7 +109,7 @@ export function createCertificate(options: CertificateOptions = {}): Certificate
 const nameOf = (text: string): Buffer =>
   sequence(der(TAG.set, sequence(COMMON_NAME, der(TAG.utf8String, Buffer.from(text)))));
 
-/** Makes it a certificate authority for these hosts, so that clients can trust it directly. */
+/** Returns the extensions of a certificate authority for these hosts, which clients can trust directly. */
 function extensions(hosts: readonly string[]): Buffer {
   const names = hosts.map((host) =>
     isIPv4(host)

@@ -50,7 +50,7 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#secure = options.tls && securing(options.tls);
+    this.#secure = options.tls && tlsWrapper(options.tls);
     this.#http.on('request', (incoming, response) => {
       const connection = this.#byHttpSocket.get(incoming.socket) as Connection;
       options.onRequest({ connection, incoming, response });
@@ -105,11 +105,11 @@ export class Connections {
 }
 
 /** Returns a function that wraps sockets with TLS. */
-function securing(options: ReceiverTls): (raw: Socket) => Socket {
+function tlsWrapper(options: ReceiverTls): (raw: Socket) => Socket {
   const secureContext = createSecureContext(options);
   return (raw) => {
     const secured = new TLSSocket(raw, { ...options, isServer: true, secureContext });
-    // The client refuses the certificate, and has the better error.
+    // A client that refuses the certificate reports the error itself.
     secured.on('error', () => raw.destroy());
     return secured;
   };

@@ -6,13 +6,13 @@ import { Heap } from '../runtime/heap.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 
 /**
- * A `Clock` for tests. Waits end in the order of their due times, and equal ones in the order of their start.
- * Like real timers, a wait takes at least 1 ms, and one above 2^31 - 1 ms (24.8 days) takes 1 ms.
+ * A `Clock` for tests. Waits end in the order of their due times; waits due at the same time, in the order in which
+ * they started. Like real timers, a wait takes at least 1 ms, and one above 2^31 - 1 ms (24.8 days) takes 1 ms.
  *
- * Before the clock moves, and after each wait that ends, everything settles that needs no time: promises,
- * `process.nextTick`, `queueMicrotask` and `setImmediate`, in chains of any length (endless immediates: 100
- * turns of the event loop). It does not wait for the network, files, other threads and real timers: await
- * those yourself, then move on.
+ * Before the clock moves, and after each wait, it lets everything settle that needs no time: promises,
+ * `process.nextTick`, `queueMicrotask` and `setImmediate`, also if they start others (immediates that never end: for
+ * 100 turns of the event loop). It does not wait for the network, files, other threads and real timers: await them
+ * yourself before you advance.
  */
 export interface FakeClock extends Clock {
   /** Number of waits that have not ended. */
@@ -24,17 +24,17 @@ export interface FakeClock extends Clock {
   /** Advances until `now()` is `epochMs`. Refuses a past time. */
   advanceTo(epochMs: number): Promise<void>;
   /**
-   * Advances from wait to wait until `predicate`, which is called after each wait, returns true.
+   * Advances from wait to wait until `predicate` returns true. It is called at once, and after each wait.
    *
-   * Rejects with `ERR_TIMED_OUT` after `maxMs`, or if no wait is left; the clock then stays where the last
-   * wait ended.
+   * Rejects with `ERR_TIMED_OUT` after `maxMs`, or if no wait is left; the clock then stays at the end of the
+   * last wait.
    */
   runUntil(predicate: () => boolean, maxMs?: number): Promise<void>;
-  /** Advances from wait to wait until `promise` settles, and settles like it. Otherwise like `runUntil`. */
+  /** Like `runUntil`, until `promise` settles. Settles like `promise`. */
   runUntilSettled<T>(promise: Promise<T>, maxMs?: number): Promise<T>;
   /**
-   * Lets `ms` pass at once, as if the program computed or the machine slept: waits that become due end when
-   * the clock is moved next.
+   * Lets `ms` pass without ending waits, as if the program computed or the machine slept. Waits that are due end
+   * when the clock advances next.
    */
   elapse(ms: number): void;
   /** Sets only the wall clock, like a user or NTP: waits do not change. */
@@ -43,15 +43,15 @@ export interface FakeClock extends Clock {
 
 /** 2026-11-21T10:00:00Z */
 const DEFAULT_START_MS = Date.UTC(2026, 10, 21, 10);
-/** Not the wall clock's origin, so that mixing them up shows. */
+/** Unlike the wall clock's origin, so that tests notice when the two are mixed up. */
 const MONOTONIC_START_MS = 5_000_000;
 const DEFAULT_MAX_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Creates a clock at `startMs` (milliseconds since the epoch; default 2026-11-21T10:00:00Z).
  *
- * `advance`, `elapse` and `runUntil` refuse a negative or invalid number with `ERR_INVALID_OPTION`. The
- * default of `maxMs` is 24 hours.
+ * Its methods that advance or elapse refuse a negative or invalid number with `ERR_INVALID_OPTION`. The default of
+ * `maxMs` is 24 hours.
  */
 export function createFakeClock(startMs = DEFAULT_START_MS): FakeClock {
   return new SteppedClock(startMs);
@@ -158,7 +158,7 @@ class SteppedClock implements FakeClock {
     return end;
   }
 
-  /** Returns false if no wait ends until then. */
+  /** Returns false if no wait is due by then. */
   async #endNextWait(endMs: number): Promise<boolean> {
     const next = this.#timers.first();
     if (next === undefined || next.dueMs > endMs) return false;
@@ -168,7 +168,7 @@ class SteppedClock implements FakeClock {
     return true;
   }
 
-  /** Never moves back: an overdue wait ends now, and several callers may move the clock concurrently. */
+  /** Never moves back: a wait may be overdue, and several callers may advance concurrently. */
   #moveTo(ms: number): void {
     this.#monotonicMs = Math.max(this.#monotonicMs, ms);
   }
@@ -189,8 +189,8 @@ function checkSpan(ms: number, name: string): number {
 const MAX_TURNS = 100;
 
 /**
- * Waits until everything has settled that needs no time. One turn of the event loop empties the queues of
- * promises and ticks; more turns are for immediates that were set meanwhile.
+ * Waits until everything has settled that needs no time. One turn of the event loop empties the queues of promises
+ * and ticks; further turns are for immediates that were set meanwhile.
  */
 export async function settled(): Promise<void> {
   let turns = 0;

@@ -16,7 +16,7 @@ export interface MemoryLineSink {
 
 export interface MemoryLineSinkOptions {
   /**
-   * Called for each write (`index` counts them from 0). Returns the error to throw, like a full disk, or
+   * Called for each write (`index` counts them from 0). Returns an error to throw, such as that of a full disk, or
    * `undefined` to accept the line.
    */
   readonly failWith?: (line: string, index: number) => Error | undefined;

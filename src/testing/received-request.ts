@@ -23,7 +23,7 @@ export interface IncomingRequest {
   readonly signatureOk: boolean | undefined;
   /** The elements of the body; empty if it is not a JSON array of objects. */
   readonly messages: readonly JsonObject[];
-  /** The id of each message; in format v1 that of the event if there is no other. */
+  /** The id of each message: its `message_id`, or in format v1 its `id` or `event_id`. */
   readonly messageIds: readonly string[];
   /** The `retry_count` of each message that has one. */
   readonly retryCounts: readonly number[];
@@ -37,7 +37,7 @@ export interface Reading {
   readonly isWhole: boolean;
 }
 
-/** Resolves to `undefined` if the sender goes away. */
+/** Resolves to `undefined` if the sender disconnects. */
 export function readUpTo(
   incoming: IncomingMessage,
   maxBytes: number,
@@ -103,7 +103,7 @@ function parseMessages(body: Buffer): JsonObject[] {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** In order of preference; format v1 has no message_id. */
+/** In order of preference. Format v1 has no message_id. */
 const ID_FIELDS = ['message_id', 'id', 'event_id'] as const;
 
 function idOf(message: JsonObject): string[] {

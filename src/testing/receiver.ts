@@ -23,9 +23,9 @@ export interface ReceiverOptions {
   /** The secret of the signatures, or several during a rotation. Default: signatures are not checked. */
   readonly secret?: string | readonly string[];
   /**
-   * One step for each request, in the order in which their headers arrive; or a function that returns the
-   * step of a request that was read. Connection faults apply to the next connection, and only work in
-   * a list or as `otherwise`. A reading fault that a function returns applies after the request was read.
+   * A list with one step for each request, in the order in which their headers arrive; or a function, called when
+   * a request was read, which returns its step. Connection faults apply to the next connection, and only work in a
+   * list or as `otherwise`. Reading faults returned by a function apply after the request was read.
    */
   readonly script?: Script;
   /** The step of requests after the end of the script. Default `{ status: 200 }`. */
@@ -48,25 +48,25 @@ interface WaitOptions {
 export interface Receiver extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/hook`, or https. */
   readonly url: string;
-  /** In the order in which they were read, without requests that ended before. */
+  /** In the order in which they were read. Requests that ended before are missing. */
   readonly requests: readonly ReceivedRequest[];
   /** Number of connections so far (with TLS: counted before the handshake). */
   readonly connectionCount: number;
   readonly openConnectionCount: number;
   /** PEM, for a client to trust as `ca`; undefined without TLS. */
   readonly certificate: string | undefined;
-  /** How often each message was accepted: a request counts as soon as its 2xx status was sent. */
+  /** How often each message id was accepted. A request counts as soon as its 2xx status was sent. */
   acceptedCounts(): ReadonlyMap<string, number>;
   /**
-   * Resolves to the requests when `count` were read.
+   * Resolves to the requests when at least `count` were read.
    *
    * Rejects with `ERR_TIMED_OUT` after `timeoutMs` (default 10,000; `Infinity` for no limit) or when the
-   * receiver is closed, and with an error of the script's function.
+   * receiver is closed, and with an error that the script's function throws.
    */
   waitForRequests(count: number, options?: WaitOptions): Promise<readonly ReceivedRequest[]>;
   /**
    * Ends every connection, stops listening, and resolves when nothing keeps the process alive. Calls share
-   * one promise. Rejects with an error of the script's function.
+   * one promise. Rejects with an error that the script's function threw.
    */
   close(): Promise<void>;
 }
@@ -115,7 +115,7 @@ class SocketReceiver implements Receiver {
   readonly #accepted = new Map<string, number>();
   /** Resolved, and replaced, when a wait may end. */
   #change = deferred();
-  /** Rejects the waits from now on. */
+  /** The error with which all waits reject from now on. */
   #end: Error | undefined;
   #scriptError: Error | undefined;
   #closing: Promise<void> | undefined;
@@ -127,7 +127,7 @@ class SocketReceiver implements Receiver {
     this.certificate = settings?.cert;
     this.#connections = new Connections({
       tls: settings,
-      nextFault: () => this.#steps.ofConnection(),
+      nextFault: () => this.#steps.forConnection(),
       onRequest: (arrival) => void this.#serve(arrival),
     });
   }
@@ -189,7 +189,7 @@ class SocketReceiver implements Receiver {
   }
 
   async #serve({ connection, incoming, response }: Arrival): Promise<void> {
-    const early = this.#steps.ofHeaders();
+    const early = this.#steps.forHeaders();
     const reading = await readUpTo(incoming, longestBody(early, incoming));
     if (reading === undefined) return;
     const request = this.#requestOf(incoming, reading, connection.id);
@@ -231,7 +231,7 @@ class SocketReceiver implements Receiver {
   /** Errors of the script's function reject the waits of the test. */
   #decide(request: IncomingRequest): Step | undefined {
     try {
-      return this.#steps.ofRequest(request);
+      return this.#steps.forRequest(request);
     } catch (error) {
       this.#scriptError ??= error instanceof Error ? error : new Error(String(error));
       this.#endWaits(this.#scriptError);

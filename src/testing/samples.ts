@@ -1,4 +1,4 @@
-/** Valid samples: records of channel A; messages of channel B, as sent, as a sender accepts them, and in format v1. */
+/** Valid samples: log records, messages as sent, messages for `sendWebhook`, and messages in format v1. */
 import {
   API_VERSION,
   EVENT_VERSION,
@@ -8,7 +8,7 @@ import {
   type WebhookMessageV2,
 } from '../contract/index.ts';
 
-/** Some fields of `T`, at any depth; `undefined` removes a field. Arrays and free-form objects are replaced. */
+/** Some fields of `T`, at any depth. Objects are merged, other values are replaced; `undefined` removes a field. */
 export type Overrides<T> = T extends readonly unknown[]
   ? T
   : T extends object
@@ -46,7 +46,7 @@ type MemberWith<T, K extends PropertyKey, N> = T extends { readonly [_ in K]: in
     : never
   : never;
 
-/** The message of a type, or of several types if `N` is a union. */
+/** The v2 message of a type, or of several types if `N` is a union. */
 export type MessageOf<N extends SampleMessageType> = N extends unknown
   ? MemberWith<WebhookMessageV2, 'message_type', N>
   : never;
@@ -152,8 +152,8 @@ const contentOf = (type: SampleMessageType): object =>
   Object.hasOwn(CONTENTS, type) ? CONTENTS[type as keyof typeof CONTENTS] : INCIDENT;
 
 /**
- * Returns a valid v2 message as it is sent: a new object with always the same, smallest content of its type
- * (default `security_event`), and the given changes. Changes are not validated, so that it can be made invalid.
+ * Returns a new v2 message as it is sent, always with the same content: the smallest valid one of its type (default
+ * `security_event`). Overrides are not validated, so you can make invalid messages.
  */
 export function sampleMessage<N extends SampleMessageType = 'security_event'>(
   messageType?: N,
@@ -226,8 +226,8 @@ const SHARED = {
 };
 
 /**
- * Returns a valid record: a new object with always the same, smallest content of its event (default
- * `svc.ev0.threat.attack`), and the given changes. Changes are not validated, so that it can be made invalid.
+ * Returns a new record, always with the same content: the smallest valid one of its event (default
+ * `svc.ev0.threat.attack`). Overrides are not validated, so you can make invalid records.
  */
 export function sampleRecord<N extends SampleEventName = 'svc.ev0.threat.attack'>(
   eventName?: N,

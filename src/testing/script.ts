@@ -1,4 +1,4 @@
-/** The script of a receiver: a step for each request, validated. */
+/** Validates the script of a receiver, and returns its steps in order. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { invalidOption, MAX_TIMER_MS } from '../option-rules.ts';
 import { isObjectLike, ownProperties } from '../own-properties.ts';
@@ -9,7 +9,7 @@ import { type ConnectionFault, headersOf, OK, type Reply, type Step } from './st
 const isConnectionFault = (step: Step): step is ConnectionFault =>
   'fault' in step && (step.fault === 'reset-on-connect' || step.fault === 'slow-tls');
 
-/** Maximum of each number of a step; the minimum is 0. */
+/** Maximum of each number in a step; the minimum is 0. */
 const MAXIMA = {
   delayMs: MAX_TIMER_MS,
   everyMs: MAX_TIMER_MS,
@@ -27,12 +27,12 @@ const MAXIMA = {
  */
 function checkStep(given: Step, path: readonly PropertyKey[]): Step {
   const step = isObjectLike(given) ? ownProperties(given) : given;
-  const detail = mistakeIn(step);
+  const detail = faultInStep(step);
   if (detail !== undefined) throw invalidOption(detail, path);
   return step;
 }
 
-function mistakeIn(step: Step): string | undefined {
+function faultInStep(step: Step): string | undefined {
   if (!isObjectLike(step)) return 'expected an object';
   if ('fault' in step && !FAULTS.includes(step.fault))
     return `fault: expected one of ${FAULTS.join(', ')}`;
@@ -40,10 +40,10 @@ function mistakeIn(step: Step): string | undefined {
     if (!isWithin(Reflect.get(step, name), max)) return `${name}: expected 0 to ${max}`;
   }
   if ('status' in step && !isFinalStatus(step.status)) return 'status: expected 200 to 599';
-  return 'fault' in step ? undefined : mistakeInReply(step);
+  return 'fault' in step ? undefined : faultInReply(step);
 }
 
-function mistakeInReply(reply: Reply): string | undefined {
+function faultInReply(reply: Reply): string | undefined {
   const { status, body = '' } = reply;
   if (status === undefined) return 'expected a fault or a status';
   if (typeof body !== 'string' && !ArrayBuffer.isView(body)) return 'body: expected text or bytes';
@@ -64,16 +64,16 @@ const isWithin = (value: unknown, max: number): boolean =>
 const isFinalStatus = (status: number | undefined): boolean =>
   Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;
 
-/** One step for each request, in order of arrival; or a function of the request. `undefined`: see `otherwise`. */
+/** One step for each request, in order of arrival; or a function of the request. `undefined` means `otherwise`. */
 export type Script = readonly Step[] | ((request: IncomingRequest) => Step | undefined);
 
 export interface Steps {
   /** Returns the fault of a new connection, if the next step is one. */
-  ofConnection(): ConnectionFault | undefined;
+  forConnection(): ConnectionFault | undefined;
   /** Returns the step of a request whose headers have arrived; undefined if a function decides later. */
-  ofHeaders(): Step | undefined;
+  forHeaders(): Step | undefined;
   /** Returns the step of a request that was read. */
-  ofRequest(request: IncomingRequest): Step;
+  forRequest(request: IncomingRequest): Step;
 }
 
 /** Throws ERR_INVALID_OPTION for an invalid step. */
@@ -81,21 +81,21 @@ export function createSteps(script: Script = [], last: Step = OK): Steps {
   const otherwise = checkStep(last, ['otherwise']);
   if (typeof script === 'function') {
     return {
-      ofConnection: () => (isConnectionFault(otherwise) ? otherwise : undefined),
-      ofHeaders: () => undefined,
-      ofRequest: (request) => checkStep(script(request) ?? otherwise, ['script']),
+      forConnection: () => (isConnectionFault(otherwise) ? otherwise : undefined),
+      forHeaders: () => undefined,
+      forRequest: (request) => checkStep(script(request) ?? otherwise, ['script']),
     };
   }
   const steps = script.map((step, index) => checkStep(step, ['script', index]));
   const next = (): Step => steps.shift() ?? otherwise;
   return {
-    ofConnection: () => {
+    forConnection: () => {
       const step = steps[0] ?? otherwise;
       if (!isConnectionFault(step)) return undefined;
       steps.shift();
       return step;
     },
-    ofHeaders: next,
-    ofRequest: next,
+    forHeaders: next,
+    forRequest: next,
   };
 }

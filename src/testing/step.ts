@@ -1,25 +1,25 @@
-/** What a receiver does with a request, as plain data. */
+/** The steps of a receiver, as plain data: how it treats a request. */
 
 /** A regular response. */
 export interface Reply {
   /** 200 to 599. */
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Seconds, a time, or the text of the header. */
+  /** `Retry-After`: seconds, a time, or the text of the header. */
   readonly retryAfter?: number | Date | string;
   readonly body?: string | Uint8Array;
   /** Wait before the response, in ms, up to 2147483647. Default 0. */
   readonly delayMs?: number;
 }
 
-/** Before a request is read. */
+/** A fault before a request is read. */
 export type ConnectionFault =
   /** The next connection is reset when it is accepted. */
   | { readonly fault: 'reset-on-connect' }
   /** The TLS handshake of the next connection begins late. */
   | { readonly fault: 'slow-tls'; readonly delayMs: number };
 
-/** While a request is read. */
+/** A fault while a request is read. */
 export type ReadingFault =
   /** A reset after `afterBytes` of the body. Default 1. */
   | { readonly fault: 'reset-during-body'; readonly afterBytes?: number }
@@ -29,7 +29,7 @@ export type ReadingFault =
    */
   | { readonly fault: 'body-limit'; readonly maxBytes: number; readonly status?: number };
 
-/** Instead of a regular response, after a request was read. `status` is 200 by default. */
+/** A fault instead of a regular response, after a request was read. `status` is 200 by default. */
 export type AnswerFault =
   | { readonly fault: 'hang' }
   /** Response headers that announce a body, and then nothing. */

@@ -10,20 +10,20 @@ const HANG = { fault: 'hang' } as const;
 describe('a list of steps', () => {
   test('gives every connection the default if it is a connection fault', () => {
     const steps = createSteps([HANG], RESET);
-    expect(steps.ofConnection()).toBeUndefined();
-    steps.ofHeaders();
-    expect([1, 2].map(() => steps.ofConnection())).toEqual([RESET, RESET]);
+    expect(steps.forConnection()).toBeUndefined();
+    steps.forHeaders();
+    expect([1, 2].map(() => steps.forConnection())).toEqual([RESET, RESET]);
   });
 });
 
 describe('a function', () => {
   test('leaves connections to the default', () => {
-    expect(createSteps(() => HANG, RESET).ofConnection()).toEqual(RESET);
+    expect(createSteps(() => HANG, RESET).forConnection()).toEqual(RESET);
   });
 
   test('must return a valid step', () => {
     const steps = createSteps(() => ({ status: 99 }));
-    expect(() => steps.ofRequest(REQUEST)).toThrow(
+    expect(() => steps.forRequest(REQUEST)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['script'] }),
     );
   });
@@ -67,7 +67,7 @@ describe('refuses an invalid step:', () => {
     { status: 200, delayMs: 0, body: '' },
     { fault: 'reset-during-body', afterBytes: 0 },
   ])('but not %j', (step) => {
-    expect(createSteps([step]).ofHeaders()).toEqual(step);
+    expect(createSteps([step]).forHeaders()).toEqual(step);
   });
 });
 

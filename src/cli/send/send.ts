@@ -27,8 +27,7 @@ export const REQUEST_OPTIONS = {
   deadline: option('TIME', 'Maximum time for one attempt. Default 20s.'),
   network: option(
     'public|allow-private',
-    'public refuses private addresses. Default allow-private: you typed the URL, and it is often on ' +
-      'this machine.',
+    'public refuses private addresses. Default allow-private: the URL is often on this machine.',
   ),
 } as const;
 
