@@ -39,8 +39,8 @@ export interface SendResult {
 }
 
 /**
- * Name of an internal method, which sends many messages as if each were sent alone, and follows each: it later returns the
- * result of each message. Another copy of this library finds the method by this name, so change it with its meaning.
+ * Name of an internal method, which sends many messages as if each were sent alone, and follows each until it is
+ * settled. Another copy of this library finds the method by this name, so change it with its meaning.
  */
 export const SEND_EACH: unique symbol = Symbol.for('security-event-delivery.send-each');
 

@@ -7,6 +7,7 @@ import type {
   MessageQueue,
   StoredMessage,
 } from '../queue.ts';
+import { deadLetterNumber } from '../stored-values.ts';
 import type { Application } from './application.ts';
 import { storedMessages, type WaitingMessage } from './message.ts';
 
@@ -58,13 +59,14 @@ export class DeadLetters {
   }
 
   page(request: Parameters<MessageQueue['listDeadLetters']>[0]): DeadLetterPage {
-    const { limit, after = 0 } = request;
+    const { limit } = request;
+    const after = deadLetterNumber(request.after ?? '0');
     const isWanted = matching(request);
     const found: Letter[] = [];
     for (const letter of this.#letters.values()) {
       // One letter more than the page shows that there is another page.
       if (found.length > limit) break;
-      if (letter.id > Number(after) && isWanted(letter)) found.push(letter);
+      if (letter.id > after && isWanted(letter)) found.push(letter);
     }
     const items = toDeadLetters(found.slice(0, limit));
     const next = found.length > limit ? items.at(-1)?.id : undefined;

@@ -5,7 +5,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import { isAboutValues, isLockTimeout } from './failure.ts';
 
-/** A call with less than this part of its time left does not begin: its timeout would fail the others of its batch. */
+/** A call with a smaller part of its time left does not begin: its timeout would fail the others of its batch. */
 const MIN_REMAINING = 0.1;
 
 export interface BatcherParts<Call, Result> {
@@ -28,7 +28,8 @@ interface Waiting<Call, Result> {
   readonly call: Call;
   readonly size: number;
   readonly key: unknown;
-  readonly mustRunAlone: boolean;
+  /** Whether it gets a batch of its own. */
+  readonly isSingle: boolean;
   readonly endsAt: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -54,7 +55,7 @@ export class Batcher<Call, Result> {
         call,
         size,
         key: keyOf?.(call),
-        mustRunAlone: false,
+        isSingle: false,
         endsAt,
         resolve,
         reject,
@@ -80,11 +81,11 @@ export class Batcher<Call, Result> {
     let size = 0;
     const end = this.#waiting.findIndex((one, index) => {
       size += one.size;
-      const isSeparate = one.mustRunAlone || first?.mustRunAlone === true || one.key !== first?.key;
+      const isSeparate = one.isSingle || first?.isSingle === true || one.key !== first?.key;
       return index > 0 && (size > maxSize || isSeparate);
     });
     if (end !== -1) return { count: end, isFull: true };
-    return { count: this.#waiting.length, isFull: size >= maxSize || first?.mustRunAlone === true };
+    return { count: this.#waiting.length, isFull: size >= maxSize || first?.isSingle === true };
   }
 
   async #run(batch: readonly Waiting<Call, Result>[], isFull: boolean): Promise<void> {
@@ -105,13 +106,14 @@ export class Batcher<Call, Result> {
     const [first] = calls;
     if (first === undefined) return;
     try {
-      const given = calls.map(({ call }) => call);
-      const results = await run(given, first.endsAt - now);
+      const results = await run(
+        calls.map(({ call }) => call),
+        first.endsAt - now,
+      );
       for (const [index, { resolve }] of calls.entries()) resolve(results[index] as Result);
     } catch (error) {
       const isOneAtFault = calls.length > 1 && mayBeOfOneCall(error);
-      if (isOneAtFault)
-        this.#waiting.unshift(...calls.map((one) => ({ ...one, mustRunAlone: true })));
+      if (isOneAtFault) this.#waiting.unshift(...calls.map((one) => ({ ...one, isSingle: true })));
       else for (const { reject } of calls) reject(error);
     }
   }

@@ -16,7 +16,7 @@ export class CounterFlusher {
     this.#batcher = new Batcher({
       ...times,
       run: async (requests) => {
-        // Ignored: the next claim finds the remaining deltas, and requests another flush.
+        // Ignores errors: the next claim finds the remaining deltas, and requests another flush.
         await flush(requests.includes(true)).catch(() => {});
         return requests;
       },

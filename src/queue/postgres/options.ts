@@ -44,7 +44,8 @@ const isServer = (value: unknown): boolean =>
     ? value !== ''
     : typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isServers = (value: unknown): boolean =>
+/** Whether the value is a server or a list of servers. */
+export const isServers = (value: unknown): value is PostgresServer | readonly PostgresServer[] =>
   isServer(value) || (Array.isArray(value) && value.length > 0 && value.every(isServer));
 
 const CONNECTION_OPTIONS = {

@@ -1,9 +1,10 @@
 /** Connections to the server that takes writes, which can be another one after a failover. */
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
+import { SecurityEventError } from '../../errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { optionalImport } from '../../runtime/optional-import.ts';
 import { untraced } from '../../runtime/untraced.ts';
-import type { PostgresServer, ReadOptions } from './options.ts';
+import { isServers, type PostgresServer, type ReadOptions } from './options.ts';
 
 /** Loaded when a queue is opened, so that other users do not need the package. */
 export const loadPg = async () => (await import('pg')).default;
@@ -165,9 +166,11 @@ export class Servers {
       return;
     }
     const named = connect === undefined ? connection : await connect();
-    const list = Array.isArray(named)
-      ? (named as readonly PostgresServer[])
-      : [named as PostgresServer];
+    if (!isServers(named)) {
+      const detail = 'connect returned neither a connection string nor an object';
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+    }
+    const list = [named].flat();
     this.#servers = list.map((one) => {
       const key = JSON.stringify(one);
       const config = this.#configOf(one, list.length > 1 || connect !== undefined);

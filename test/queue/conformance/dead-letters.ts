@@ -78,6 +78,12 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(await namesIn(trial)).toEqual(['a', 'c', 'e']);
     });
 
+    test('come from the first page after a cursor that is no id of a letter', async () => {
+      const trial = await fiveDead(harness);
+      const { items } = await trial.queue.listDeadLetters({ limit: 2, after: 'a' });
+      expect(items.map(({ stored }) => stored.messageId)).toEqual(['a', 'b']);
+    });
+
     test('have no next page when the last one is full', async () => {
       const trial = await fiveDead(harness);
       expect(await trial.queue.listDeadLetters({ limit: 5 })).not.toHaveProperty('next');

@@ -16,6 +16,7 @@ import { failure } from '../../../src/queue/postgres/failure.ts';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
 import { durabilityOf } from '../../../src/queue/postgres/schema.ts';
+import { loadPg } from '../../../src/queue/postgres/servers.ts';
 import { createPostgresQueue } from '../../../src/queue/postgres.ts';
 import type { EnqueueResult } from '../../../src/queue/queue.ts';
 import { fromText, toText, toWhole } from '../../../src/queue/stored-values.ts';
@@ -439,6 +440,16 @@ describe('a queue', () => {
     });
     await expect(queue.enqueue([])).rejects.toMatchObject({ code: 'ERR_QUEUE_CLOSED' });
     expect(await queue.close()).toEqual({ returned: [], remaining: 0 });
+  });
+
+  test('does not open if connect returns no server, rather than use the defaults of pg', async () => {
+    const options = readQueueOptions({ connect: () => undefined });
+    const queue = new PostgresQueue(options, { ...parts, load: loadPg });
+    await expect(queue.open(INITIAL)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('connect returned neither') as string,
+    });
+    await queue.close();
   });
 
   test('survives a server that ends a connection while it is made', async () => {
