@@ -97,7 +97,7 @@ class SecretFilter {
     return this.#secrets.reduce((safe, secret) => safe.replaceAll(secret, '(secret)'), text);
   }
 
-  /** Removes the curl command if the body contains a secret: the signature of a hidden one does not match. */
+  /** Removes the curl command if the body contains a secret: hiding it invalidates the signature. */
   withoutCurl(entry: Entry): Entry {
     const isText = entry.encoding === 'text';
     const text = isText ? entry.body : Buffer.from(entry.body, 'base64').toString('latin1');

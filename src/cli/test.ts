@@ -1,4 +1,4 @@
-/** `test`: sends one test message, and explains every way it can fail. */
+/** `test`: sends one test message, and explains why it was not delivered. */
 import { createWebhookSender } from '../index.ts';
 import { defineCommand, JSON_OPTION, option } from './command.ts';
 import { requireSecrets, SECRET_OPTIONS } from './secrets.ts';

@@ -170,7 +170,10 @@ const validate = defineCommand({
   usage: '[FILE…]',
   options: {
     as: option('SHAPE', `${Object.keys(SHAPES).join(', ')}. Default: recognised by its keys.`),
-    dialect: option('strict|open', 'open accepts values outside the vocabularies. Default strict.'),
+    dialect: option(
+      'strict|open',
+      'open accepts values that the contract does not list. Default strict.',
+    ),
     reading: option(
       'emitted|received',
       'received accepts unknown keys; use it for a captured body. Default emitted.',

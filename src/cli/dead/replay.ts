@@ -1,4 +1,4 @@
-/** `dead replay` and `dead purge`, which change one page at a time, so that they can be interrupted and repeated. */
+/** `dead replay` and `dead purge`. They change one page at a time, so they can be interrupted and repeated. */
 import type { DeadMessage } from '../../index.ts';
 import {
   type Command,

@@ -184,8 +184,8 @@ const command = defineCommand({
     ui: flag('Also serve a page that shows requests as they arrive, to this machine only.'),
   },
   notes: [
-    'Without a secret, generates one for this run, in a file that only you can read, and prints the ' +
-      'command that sends a test message with it. The file is removed at the end.',
+    'Without a secret, generates one, keeps it until the end in a file that only you can read, and prints ' +
+      'the command that sends a test message with it.',
     'With --ui, open the printed address in a browser. Its random part keeps others out: do not share ' +
       'it. The last 1,000 requests are kept for the page, which can send verified ones again to the URL of --forward.',
     'With --json, each line has an event: listening (url, page), message (request, status, format, id, ' +

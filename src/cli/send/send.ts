@@ -105,7 +105,10 @@ const send = defineCommand({
   options: {
     ...SECRET_OPTIONS,
     format: option('2|1', 'Format of the messages; they are not converted. Default 2.'),
-    dialect: option('strict|open', 'open accepts values outside the vocabularies. Default strict.'),
+    dialect: option(
+      'strict|open',
+      'open accepts values that the contract does not list. Default strict.',
+    ),
     retries: option(
       'TIME,…',
       'Waits between attempts; none disables retries. Default 500ms,2s,5s.',
@@ -119,8 +122,8 @@ const send = defineCommand({
   },
   notes: [
     'FILE is NDJSON (any size) or a JSON array or object of up to 64 MiB; standard input if missing ' +
-      'or `-`. A message is { message_type, message, message_id? }. A captured message keeps its id ' +
-      'and gets a new envelope.',
+      'or `-`. A message is { message_type, message, message_id? }. A captured message keeps its id; ' +
+      'its date_created and retry_count are new.',
     'A file is checked completely before anything is sent. If the receiver accepts none of 1,000 ' +
       'messages, the rest is not sent, unless it answered 400, 413, 422 or 500. Exits with 1 unless ' +
       'everything was delivered.',
