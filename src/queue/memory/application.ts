@@ -30,13 +30,6 @@ interface SchedulePlace {
   key: number;
 }
 
-/** The id of a claim, and when its lease begins and ends. */
-interface LeaseTimes {
-  readonly id: string;
-  readonly nowMs: number;
-  readonly endsAtMs: number;
-}
-
 /** One application: its state, its waiting and claimed messages, and its ledger. */
 export class Application {
   readonly id: string;
@@ -78,7 +71,10 @@ export class Application {
   }
 
   /** Claims due messages. At least one must be due. */
-  lease(request: ClaimRequest, { id, nowMs, endsAtMs }: LeaseTimes): Claim {
+  lease(
+    request: ClaimRequest,
+    { id, nowMs, endsAtMs }: Pick<Claim, 'id' | 'nowMs'> & Pick<LiveClaim, 'endsAtMs'>,
+  ): Claim {
     const { id: applicationId, state } = this;
     const limits = {
       maxMessages: Math.min(state.maxMessages, request.maxMessages),

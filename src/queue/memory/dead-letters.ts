@@ -11,7 +11,7 @@ import { deadLetterNumber } from '../stored-values.ts';
 import type { Application } from './application.ts';
 import { storedMessages, type WaitingMessage } from './message.ts';
 
-interface Letter {
+export interface Letter {
   /** Ascending. The public id is its text. */
   readonly id: number;
   readonly application: Application;

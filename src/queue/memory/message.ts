@@ -9,13 +9,6 @@ import type {
   StoredMessage,
 } from '../queue.ts';
 
-/** The new sequence and times of a message that is accepted or replayed, in the queue's own time. */
-interface WaitingStart {
-  readonly sequence: number;
-  readonly nowMs: number;
-  readonly dueMs: number;
-}
-
 /** Messages that share a buffer keep all of it alive, so it is bounded. */
 const MAX_SHARED_BYTES = 100_000;
 /** Below this number, messages take less memory as strings. */
@@ -33,6 +26,7 @@ export class WaitingMessage {
   readonly countAt: number;
   readonly sizeBytes: number;
   sequence = 0;
+  /** When it was accepted or replayed. Like `dueMs` in the queue's own time. */
   acceptedMs = 0;
   dueMs = 0;
   /** Raised by a claim, lowered by its release. */
@@ -51,9 +45,13 @@ export class WaitingMessage {
   }
 
   /** Begins the wait of a new message or of a replayed dead letter, which keeps its `sends`. */
-  startWaiting({ sequence, nowMs, dueMs }: WaitingStart): void {
+  startWaiting({
+    sequence,
+    acceptedMs,
+    dueMs,
+  }: Pick<WaitingMessage, 'sequence' | 'acceptedMs' | 'dueMs'>): void {
     this.sequence = sequence;
-    this.acceptedMs = nowMs;
+    this.acceptedMs = acceptedMs;
     this.dueMs = dueMs;
     this.maxMessages = undefined;
     this.retryState = null;

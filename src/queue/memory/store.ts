@@ -7,14 +7,13 @@ import type {
   DeadLetteredMessage,
   DeadLetterFilter,
   DeadReason,
-  Json,
   MessageResult,
   QueueEntry,
   ReturnedMessage,
   StoredMessage,
 } from '../queue.ts';
 import { Application, type LiveClaim } from './application.ts';
-import { DeadLetters } from './dead-letters.ts';
+import { DeadLetters, type Letter } from './dead-letters.ts';
 import { copyMessages, storedMessages, type WaitingMessage } from './message.ts';
 import { Schedule } from './schedule.ts';
 
@@ -58,15 +57,7 @@ interface Acceptance {
   readonly at: QueueTime;
 }
 
-interface OwnedMessage {
-  readonly application: Application;
-  readonly message: WaitingMessage;
-}
-
-interface DeathCause {
-  readonly reason: DeadReason;
-  readonly lastAttempt: Json;
-}
+type OwnedMessage = Pick<Letter, 'application' | 'message'>;
 
 export class MemoryStore {
   readonly dead: DeadLetters;
@@ -160,7 +151,7 @@ export class MemoryStore {
   /** Makes a message wait, with a new sequence. */
   #addWaiting({ application, message }: OwnedMessage, nowMs: number, dueMs: number): number {
     this.lastSequence += 1;
-    message.startWaiting({ sequence: this.lastSequence, nowMs, dueMs });
+    message.startWaiting({ sequence: this.lastSequence, acceptedMs: nowMs, dueMs });
     application.waiting.append(message);
     return this.lastSequence;
   }
@@ -189,7 +180,8 @@ export class MemoryStore {
         this.#addPending(-1, -message.sizeBytes);
         application.counts.delivered += 1;
       } else if (result.kind === 'dead') {
-        this.#moveToDeadLetters({ application, message }, result, at);
+        const { reason, lastAttempt } = result;
+        this.#moveToDeadLetters({ application, message, reason, lastAttempt }, at);
       } else {
         message.postpone(result, result.afterMs > 0 ? at.after(result.afterMs) : message.dueMs);
         application.waiting.putBack(message);
@@ -203,8 +195,9 @@ export class MemoryStore {
     { messages, reason }: { messages: readonly WaitingMessage[]; reason: DeadReason },
     at: QueueTime,
   ): DeadLetteredMessage[] {
-    const cause = { reason, lastAttempt: null };
-    for (const message of messages) this.#moveToDeadLetters({ application, message }, cause, at);
+    for (const message of messages) {
+      this.#moveToDeadLetters({ application, message, reason, lastAttempt: null }, at);
+    }
     this.reschedule(application, at.nowMs);
     const applicationId = application.id;
     return messages.map(({ messageId, sequence }) => ({
@@ -215,8 +208,7 @@ export class MemoryStore {
   }
 
   #moveToDeadLetters(
-    { application, message }: OwnedMessage,
-    { reason, lastAttempt }: DeathCause,
+    { application, message, reason, lastAttempt }: Omit<Letter, 'id' | 'acceptedAt' | 'diedAt'>,
     at: QueueTime,
   ): void {
     this.#addPending(-1, -message.sizeBytes);

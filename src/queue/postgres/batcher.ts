@@ -61,21 +61,21 @@ export class Batcher<Call, Result> {
         reject,
       };
       this.#waiting.push(waiting);
-      if (isGathering) queueMicrotask(() => this.#begin());
-      else this.#begin();
+      if (isGathering) queueMicrotask(() => this.#startBatches());
+      else this.#startBatches();
     });
   }
 
-  #begin(): void {
+  #startBatches(): void {
     while (this.#waiting.length > 0 && this.#running < this.#parts.maxBatches) {
-      const { count, isFull } = this.#next();
+      const { count, isFull } = this.#nextBatch();
       if (!isFull && this.#isSharing) return;
       void this.#run(this.#waiting.splice(0, count), isFull);
     }
   }
 
   /** Returns the size of the next batch. It is full if no more calls may join it. */
-  #next(): { readonly count: number; readonly isFull: boolean } {
+  #nextBatch(): { readonly count: number; readonly isFull: boolean } {
     const { maxSize } = this.#parts;
     const [first] = this.#waiting;
     let size = 0;
@@ -94,7 +94,7 @@ export class Batcher<Call, Result> {
     await this.#runInTime(batch);
     this.#running -= 1;
     if (!isFull) this.#isSharing = false;
-    this.#begin();
+    this.#startBatches();
   }
 
   async #runInTime(batch: readonly Waiting<Call, Result>[]): Promise<void> {

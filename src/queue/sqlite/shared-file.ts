@@ -165,7 +165,7 @@ function realPath(file: string): string {
   }
 }
 
-/** Creates the folder and those above it. With `recursive`, Node never returns where no folder can be created, as in /proc. */
+/** Creates the folder and those above it. Not with `recursive`: in /proc, for instance, Node then never returns. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));

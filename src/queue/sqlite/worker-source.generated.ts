@@ -1338,7 +1338,8 @@ function claim(context, request) {
     const ready = nextApplication(context, request.ofHealth);
     if (ready === void 0) return {};
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
-    if (ready.number === previous?.number) throw new Error("an application is never ready");
+    if (ready.number === previous?.number)
+      throw new Error("an application is ready without due messages");
     const application = store.byNumber(ready.number);
     const messages = application.claim === null ? takeMessages(context, application, request) : [];
     if (messages.length > 0) return leaseMessages(context, application, { messages, request });
