@@ -3,6 +3,7 @@
  * memory queue: that copies the messages, and a call with 100,000 took a third longer.
  */
 import type { Json } from '../queue/queue.ts';
+import { debugEvent } from '../runtime/diagnostics.ts';
 import { Heap } from '../runtime/heap.ts';
 import { missingPackage } from '../runtime/optional-import.ts';
 import type { Random } from '../runtime/random.ts';
@@ -11,7 +12,6 @@ import { nextTime } from '../webhook/retry.ts';
 import { encodeAndSign, retryAfterOf, type Sending } from './attempt.ts';
 import { type CircuitBreaker, newCircuitBreaker, updateOf } from './circuit-breaker.ts';
 import type { Endpoint } from './destination.ts';
-import { debugEvent } from './events.ts';
 import {
   type AttemptEnd,
   attemptEnd,

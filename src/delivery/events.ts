@@ -4,10 +4,8 @@
  * secret, a URL, a payload or received text.
  */
 
-import { channel } from 'node:diagnostics_channel';
-import { debuglog } from 'node:util';
-import { lazyValue } from '../lazy-value.ts';
 import type { DeadReason, DiscardReason, Format } from '../queue/queue.ts';
+import { DiagnosticsChannel } from '../runtime/diagnostics.ts';
 import type { FailureCode, Outcome, PhaseTimings } from '../webhook/outcome.ts';
 import type { MissingDestination } from './destination.ts';
 import type { SkipReason } from './sender.ts';
@@ -197,8 +195,6 @@ export const EVENT_TABLE: EventTable = {
   },
 };
 
-export const CHANNEL_PREFIX = 'security-event-delivery:';
-
 export type Observe = <Name extends DeliveryEventName>(
   name: Name,
   /** Called only if the event has a subscriber. */
@@ -217,19 +213,10 @@ export function errorCodeOf(error: unknown): { readonly errorCode?: string } {
 /** `senderId` is added to every event. */
 export function createObserver(senderId: string): Observe {
   const channels = new Map(
-    Object.keys(EVENT_TABLE).map((name) => [name, channel(CHANNEL_PREFIX + name)]),
+    Object.keys(EVENT_TABLE).map((name) => [name, new DiagnosticsChannel(name)]),
   );
   return (name, event) => {
     const target = channels.get(name);
-    if (target?.hasSubscribers === true) target.publish({ senderId, ...event() });
-    if (debug().enabled) debugEvent(name, { senderId, ...event() });
+    if (target?.isWanted === true) target.publish({ senderId, ...event() });
   };
-}
-
-/** `NODE_DEBUG=security-events` prints to standard error (D83). */
-const debug = lazyValue(() => debuglog('security-events'));
-
-/** Prints an event, if the host asks for it. Events hold no secret, no payload and no received text. */
-export function debugEvent(name: string, event: object): void {
-  debug()('%s %j', name, event);
 }

@@ -1,6 +1,6 @@
 /** Counts the records of a log writer by result. */
-import { channel } from 'node:diagnostics_channel';
 import { SecurityEventError } from '../errors.ts';
+import { DiagnosticsChannel } from '../runtime/diagnostics.ts';
 import { type LateOutcomes, type OnLost, systemCode } from './line-sink.ts';
 
 /** Calls of `write` = `written` + `pending` + `failed` + `refused` + `dropped`. */
@@ -53,8 +53,8 @@ export interface LogEvents {
 }
 
 export class WriteCounters implements LateOutcomes {
-  readonly #writtenChannel = channel('security-event-delivery:record-written');
-  readonly #lostChannel = channel('security-event-delivery:record-lost');
+  readonly #writtenChannel = new DiagnosticsChannel<LogEvents['record-written']>('record-written');
+  readonly #lostChannel = new DiagnosticsChannel<LogEvents['record-lost']>('record-lost');
   readonly #stats: { -readonly [Key in keyof LogWriterStats]: LogWriterStats[Key] } = {
     written: 0,
     pending: 0,
@@ -74,13 +74,11 @@ export class WriteCounters implements LateOutcomes {
     this.#stats[outcome] += 1;
     if (outcome === 'dropped') this.#unreportedLosses += 1;
     if (outcome === 'refused' || outcome === 'dropped') this.#publishLost(outcome, 1);
-    else if (this.#writtenChannel.hasSubscribers)
-      this.#writtenChannel.publish(writtenEvent(record));
+    else if (this.#writtenChannel.isWanted) this.#writtenChannel.publish(writtenEvent(record));
   }
 
   #publishLost(reason: LogEvents['record-lost']['reason'], count: number): void {
-    const event: LogEvents['record-lost'] = { reason, count };
-    if (count > 0 && this.#lostChannel.hasSubscribers) this.#lostChannel.publish(event);
+    if (count > 0 && this.#lostChannel.isWanted) this.#lostChannel.publish({ reason, count });
   }
 
   /** Returns the losses since the last report, and starts the next. */

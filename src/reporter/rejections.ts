@@ -1,6 +1,6 @@
 /** Passes rejected events to `onRejected`, publishes and counts them, so that none is lost silently. */
-import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventError } from '../errors.ts';
+import { DiagnosticsChannel } from '../runtime/diagnostics.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import type { EventCall } from './build-record.ts';
 import type { EventContext, EventKind } from './event-input.ts';
@@ -23,15 +23,19 @@ export interface RejectedEvent {
   readonly error: SecurityEventError;
 }
 
-/** Diagnostics channel that gets `{ channel, method, code }` for each rejection. */
-export const REJECTED_CHANNEL = 'security-event-delivery:rejected';
+/** Diagnostics event of each rejection. */
+interface RejectedDiagnostics {
+  readonly channel: RejectedChannel;
+  readonly method: EventKind;
+  readonly code: string;
+}
 
 export class Rejections {
   readonly #counters: ReporterCounters;
   readonly #onRejected: ((rejected: RejectedEvent) => void) | undefined;
   readonly #rejected = { log: new WeakSet<EventCall>(), webhook: new WeakSet<EventCall>() };
   #isCalling = false;
-  readonly #diagnostics = channel(REJECTED_CHANNEL);
+  readonly #diagnostics = new DiagnosticsChannel<RejectedDiagnostics>('rejected');
 
   constructor(
     counters: ReporterCounters,
@@ -51,8 +55,9 @@ export class Rejections {
     this.#rejected[by].add(call);
     const { kind: method, payload, givenContext: context } = call;
     this.#counters.rejected(by);
-    if (this.#diagnostics.hasSubscribers) {
-      this.#diagnostics.publish({ channel: by, method, code: error.code });
+    if (this.#diagnostics.isWanted) {
+      const { code, message } = error;
+      this.#diagnostics.publish({ channel: by, method, code }, { message });
     }
     // `onRejected` may itself report an event that is rejected: count that one without another call.
     if (this.#isCalling) return error;

@@ -2,8 +2,8 @@
  * Events of settings sources on `node:diagnostics_channel`. They contain names, counts and codes, never a
  * secret, a URL or other settings.
  */
-import { channel } from 'node:diagnostics_channel';
 import type { SecurityEventErrorCode } from '../errors.ts';
+import { DiagnosticsChannel } from '../runtime/diagnostics.ts';
 
 /** By the channel's name, which begins with `security-event-delivery:`. */
 export interface SettingsEvents {
@@ -30,6 +30,5 @@ export function publish<Name extends keyof SettingsEvents>(
   name: Name,
   event: SettingsEvents[Name],
 ): void {
-  const target = channel(`security-event-delivery:${name}`);
-  if (target.hasSubscribers) target.publish(event);
+  new DiagnosticsChannel<SettingsEvents[Name]>(name).publish(event);
 }

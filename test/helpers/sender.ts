@@ -1,7 +1,7 @@
 /** Opens senders and receivers. Closes them at the end of the test. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { onTestFinished } from 'vitest';
-import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/delivery/events.ts';
+import { EVENT_TABLE } from '../../src/delivery/events.ts';
 import {
   createWebhookSender,
   type DeliveryEventName,
@@ -11,6 +11,7 @@ import {
   type WebhookSender,
   type WebhookSenderOptions,
 } from '../../src/index.ts';
+import { CHANNEL_PREFIX } from '../../src/runtime/diagnostics.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/testing/index.ts';
 
 export const SECRET = 'a-signing-secret';

@@ -1,6 +1,7 @@
 /** Counts the events that the engine publishes on its diagnostics channels. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { CHANNEL_PREFIX, EVENT_TABLE } from '../../src/delivery/events.ts';
+import { EVENT_TABLE } from '../../src/delivery/events.ts';
+import { CHANNEL_PREFIX } from '../../src/runtime/diagnostics.ts';
 import type { World } from './world.ts';
 
 /** Counts the events of the world's senders by name, and checks that none contains a secret or a URL. */

@@ -5,12 +5,12 @@
  * Our code must not open the file or the ones beside it except through SQLite: closing any descriptor of a
  * file drops all POSIX locks that the process has on it.
  */
-import { channel } from 'node:diagnostics_channel';
 import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { SecurityEventError } from '../../errors.ts';
 import { invalidOption } from '../../option-rules.ts';
+import { DiagnosticsChannel } from '../../runtime/diagnostics.ts';
 import { FileWorker } from './file-worker.ts';
 import { type HandleSettings, PROTOCOL_VERSION, type WorkerPost } from './protocol.ts';
 import type { SqliteQueueDamage } from './sqlite-options.ts';
@@ -44,7 +44,7 @@ interface Registry {
 }
 
 /** Publishes each {@link SqliteQueueDamage} once. */
-const DAMAGED_CHANNEL = 'security-event-delivery:queue-damaged';
+const damagedChannel = new DiagnosticsChannel<SqliteQueueDamage>('queue-damaged');
 
 const REGISTRY = Symbol.for('security-event-delivery.sqlite-files');
 
@@ -104,7 +104,7 @@ export class SharedFile {
   #onEvent({ due, damage }: Pick<WorkerPost, 'due' | 'damage'>): void {
     if (damage !== null) {
       const report: SqliteQueueDamage = { file: this.#path, ...damage };
-      channel(DAMAGED_CHANNEL).publish(report);
+      damagedChannel.publish(report);
       for (const { onDamage } of this.#handles) onDamage?.(report);
     }
     if (due) for (const { onDue } of this.#handles) onDue?.();

@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import { runFixture } from '../helpers/child-programs.ts';
+
+describe('NODE_DEBUG=security-events', () => {
+  test('prints the events of reporters and log writers, and why an event is rejected', async () => {
+    const env = { NODE_DEBUG: 'security-events' };
+    const { stderr } = await runFixture('host-that-misspells.ts', [], env);
+    const events = stderr
+      .trim()
+      .split('\n')
+      .map((line) => /^SECURITY-EVENTS \d+: (\S+) (.*)$/.exec(line)?.slice(1));
+    expect(events.map((event) => [event?.[0], JSON.parse(event?.[1] ?? '')])).toEqual([
+      ['record-written', { event_name: 'svc.ev0.threat.attack' }],
+      [
+        'rejected',
+        {
+          channel: 'log',
+          method: 'attack',
+          code: 'ERR_INVALID_RECORD',
+          message: expect.stringContaining('payload.ruleset: expected a string'),
+        },
+      ],
+    ]);
+  });
+
+  test('is needed for that', async () => {
+    expect((await runFixture('host-that-misspells.ts', [])).stderr).toBe('');
+  });
+});
