@@ -32,7 +32,7 @@ test('the page links to each file', () => {
 });
 
 /** The page's fragment in a program that reports one event to the URL. */
-const job = (url: string): string => {
+const job = (url: string, ruleset: string): string => {
   const page = readFileSync(join(root, 'docs/recipes.md'), 'utf8');
   const [fragment] = fragmentsOf('recipes.md', page.slice(page.indexOf('## Cron jobs')));
   return `
@@ -41,7 +41,7 @@ const job = (url: string): string => {
       service: { svc_id: 'job-1', name: 'job', env: 'test' },
       webhook: { url: '${url}', secret: 'a secret', network: 'allow-private' },
     });
-    reporter.attack({ ruleset: 'xss' });
+    reporter.attack({ ruleset: '${ruleset}' });
     ${fragment?.code.replace('60_000', '1000')}`;
 };
 
@@ -52,16 +52,40 @@ describe('a cron job', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test.each([
-    ['0 when its messages are delivered', 204, 0],
-    ['1 when they are not', 503, 1],
-  ])('exits with %s', async (_, status, exitCode) => {
+    ['0 when its messages are delivered', { status: 204, ruleset: 'xss' }, 0, /^$/],
+    ['1 when they are not', { status: 503, ruleset: 'xss' }, 1, /status: 503/],
+    ['1 when its event is rejected', { status: 204, ruleset: '' }, 1, /log: 1, webhook: 0/],
+  ])('exits with %s', async (_, { status, ruleset }, exitCode, output) => {
     const receiver = await startReceiver({ secret: 'a secret', otherwise: { status } });
     const file = join(folder, `job-${status}.mjs`);
-    writeFileSync(file, job(receiver.url));
-    expect(await runProgram([file], { cwd: folder })).toMatchObject({ exitCode, stderr: '' });
+    writeFileSync(file, job(receiver.url, ruleset));
+    const stderr = expect.stringMatching(output);
+    expect(await runProgram([file], { cwd: folder })).toMatchObject({ exitCode, stderr });
     await receiver.close();
   });
 });
+
+/** Tests of an application, as Nest's starter has them, and an application without HTTP. */
+const IN_TESTS = `
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { AppModule } from './app.module.js';
+
+const compile = () => Test.createTestingModule({ imports: [AppModule] }).compile();
+for (const app of [
+  (await compile()).createNestApplication(),
+  (await compile()).createNestApplication<NestFastifyApplication>(new FastifyAdapter()),
+]) {
+  await app.listen(0, '127.0.0.1');
+  await fetch(\`\${await app.getUrl()}/search/7?q=union+select\`, {
+    headers: { 'x-forwarded-for': '203.0.113.9' },
+  });
+  await app.close();
+}
+await (await NestFactory.createApplicationContext(AppModule)).close();
+`;
 
 describe('NestJS', () => {
   const recipe = new Recipe();
@@ -71,6 +95,7 @@ describe('NestJS', () => {
     port = await freePort(PORTS);
     await recipe.install('nest', (code) => code.replaceAll('3000', String(port)));
     const { folder } = recipe.consumer;
+    recipe.consumer.write('in-tests.ts', IN_TESTS);
     const { stdout } = await recipe.consumer.tool('typescript/bin/tsc', '-p', folder);
     if (stdout !== '') throw new Error(stdout);
   });
@@ -83,6 +108,12 @@ describe('NestJS', () => {
     expect(await request(`${url}union+select`)).toBe('403 Forbidden');
     await running.stop();
     expect(running.records()).toMatchObject([BLOCKED]);
+  });
+
+  test('captures requests in tests of the application, and starts without HTTP', async () => {
+    const running = await recipe.start(['dist/in-tests.js']);
+    expect(await running.ended).toBe(0);
+    expect(running.records()).toMatchObject([BLOCKED, BLOCKED]);
   });
 });
 

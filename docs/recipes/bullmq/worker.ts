@@ -19,7 +19,9 @@ const worker = new Worker(
 
 async function shutDown(): Promise<void> {
   await worker.close(); // finishes its job
-  await reporter.close(); // delivers the last messages
+  const { failures } = await reporter.close(); // delivers the last messages
+  if (failures !== undefined) console.error('Not delivered:', failures);
   connection.disconnect();
 }
+process.once('SIGINT', () => void shutDown());
 process.once('SIGTERM', () => void shutDown());

@@ -4,6 +4,7 @@ import {
   type DynamicModule,
   type ExceptionFilter,
   Inject,
+  Logger,
   Module,
   type OnApplicationShutdown,
 } from '@nestjs/common';
@@ -48,17 +49,25 @@ export class SecurityEventsModule implements OnApplicationShutdown {
 
   constructor(
     @Inject(REPORTER) private readonly reporter: ReturnType<typeof createReporter>,
-    @Inject(CAPTURE_OPTIONS) capture: CaptureOptions,
-    @Inject(HttpAdapterHost) { httpAdapter }: HttpAdapterHost,
+    @Inject(CAPTURE_OPTIONS) private readonly capture: CaptureOptions,
+    @Inject(HttpAdapterHost) host: HttpAdapterHost,
   ) {
     // Modules are made before Nest adds its body parsers and routes: this runs before all of them.
+    // In tests (`Test.createTestingModule`) they are made before the adapter.
+    if (host.httpAdapter === undefined) host.init$.subscribe(() => this.captureRequests(host));
+    else this.captureRequests(host);
+  }
+
+  private captureRequests({ httpAdapter }: HttpAdapterHost): void {
+    if (httpAdapter === null) return; // `NestFactory.createApplicationContext`: no requests
     const app = httpAdapter.getInstance();
-    if (httpAdapter.getType() === 'fastify') app.register(fastify.captureRequests, capture);
-    else app.use(express.captureRequests(capture));
+    if (httpAdapter.getType() === 'fastify') app.register(fastify.captureRequests, this.capture);
+    else app.use(express.captureRequests(this.capture));
   }
 
   /** Delivers what it can. Needs `app.enableShutdownHooks()`. */
   async onApplicationShutdown(): Promise<void> {
-    await this.reporter.close();
+    const { failures } = await this.reporter.close();
+    if (failures !== undefined) new Logger(SecurityEventsModule.name).error(failures);
   }
 }

@@ -12,5 +12,11 @@ export function reportFailure({ path, method, headers }: FailedRequest, route: s
   });
 }
 
-// Delivers the last messages. `close` takes at most 10 seconds, or 15 if the log is stalled.
-process.once('SIGTERM', () => void reporter.close().then(() => process.exit(0)));
+/** Delivers the last messages. `close` takes at most 10 seconds, or 15 if the log is stalled. */
+async function shutDown(): Promise<void> {
+  const { failures } = await reporter.close();
+  if (failures !== undefined) console.error('Not delivered:', failures);
+  process.exit(0);
+}
+process.once('SIGINT', () => void shutDown());
+process.once('SIGTERM', () => void shutDown());
