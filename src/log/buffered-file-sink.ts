@@ -92,8 +92,8 @@ export class BufferedFileSink implements LineSink {
     await this.#file.sync();
   }
 
-  close(): number {
-    const left = this.#accepted - this.#settled;
+  close(): readonly (OnLost | undefined)[] {
+    const left = [...this.#batch, ...this.#queue].map(({ onLost }) => onLost);
     this.#isClosed = true;
     this.#settled = this.#accepted;
     this.#queue.length = 0;

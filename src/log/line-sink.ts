@@ -33,10 +33,10 @@ export interface LineSink {
   /** Resolves when every line accepted before the call is written or lost, and files are synced. */
   flush(): Promise<void>;
   /**
-   * Closes our descriptors and gives up the pending lines, at once. Returns their number. The caller's stream
+   * Closes our descriptors and gives up the pending lines, at once. Returns the `onLost` of each. The caller's stream
    * may still write them; our listeners stay until it has. Never closes the caller's descriptors or streams.
    */
-  close(): number;
+  close(): readonly (OnLost | undefined)[];
 }
 
 /** Returns the code of a system error, such as EAGAIN. */

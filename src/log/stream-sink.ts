@@ -33,7 +33,7 @@ export class StreamSink implements LineSink {
   readonly #options: StreamSinkOptions;
   readonly #unwatch: () => void;
   /** One for each line that is not written or lost yet. */
-  readonly #pending = new Set<Promise<void>>();
+  readonly #pending = new Map<Promise<void>, OnLost | undefined>();
   #pendingBytes = 0;
   /** Lines that a sonic-boom has accepted and not confirmed yet. */
   readonly #unconfirmed: (OnLost | undefined)[] = [];
@@ -122,16 +122,16 @@ export class StreamSink implements LineSink {
   }
 
   async flush(): Promise<void> {
-    await Promise.all(this.#pending);
+    await Promise.all(this.#pending.keys());
     if (this.#options.sync) return;
     await Promise.all(this.#leaves.map(flushStream));
   }
 
-  close(): number {
+  close(): readonly (OnLost | undefined)[] {
     this.#isClosed = true;
-    const left = this.#pending.size + this.#unconfirmed.length;
+    const left = [...this.#pending.values(), ...this.#unconfirmed];
     // Pending lines may fail later, which must not crash the host.
-    void Promise.all(this.#pending).then(this.#unwatch);
+    void Promise.all(this.#pending.keys()).then(this.#unwatch);
     return left;
   }
 
@@ -161,7 +161,7 @@ export class StreamSink implements LineSink {
         this.#pendingBytes -= bytes;
         this.#pending.delete(settled);
       });
-    this.#pending.add(settled);
+    this.#pending.set(settled, onLost);
   }
 
   #watch(leaf: HostStream): () => void {

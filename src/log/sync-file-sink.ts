@@ -50,9 +50,9 @@ export class SyncFileSink implements LineSink {
     return this.#file.sync();
   }
 
-  close(): number {
+  close(): readonly [] {
     this.#file.close();
-    return 0;
+    return [];
   }
 }
 

@@ -124,12 +124,15 @@ export class WriteCounters implements LateOutcomes {
     return error;
   }
 
-  /** Counts pending lines that will never be written. */
-  dropPending(lines: number): void {
-    this.#stats.pending -= lines;
-    this.#unreportedLosses += lines;
-    this.#stats.dropped += lines;
-    this.#publishLost('dropped', lines);
+  /** Counts the pending lines that `close` gives up, and calls the `onLost` of each. */
+  dropPending(lines: readonly (OnLost | undefined)[]): void {
+    const { length } = lines;
+    this.#stats.pending -= length;
+    this.#unreportedLosses += length;
+    this.#stats.dropped += length;
+    this.#publishLost('dropped', length);
+    const cause = new Error('`close` could not wait longer');
+    for (const onLost of lines) onLost?.(cause);
   }
 
   platformFailed(fault: Error): void {

@@ -1,12 +1,15 @@
 /** D83: losses after `write` has returned show where a user looks first. */
 import { closeSync, constants, openSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import type { LogWriterOptions } from '../../src/log/writer-options.ts';
-import { createReporter } from '../../src/reporter/create-reporter.ts';
+import { createReporter, makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
+import { newId } from '../../src/runtime/id.ts';
+import { createFakeClock } from '../../src/testing/fake-clock.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { namedPipe } from '../helpers/temporary-files.ts';
 
@@ -68,6 +71,44 @@ describe.each(FAILING)('with sync: false, %s', (_name, destinationOf, code) => {
     expect(await reporter.stats()).toMatchObject({ written: 0, rejected: { log: 2 } });
     expect(await reporter.close()).not.toHaveProperty('logError');
   });
+});
+
+/** The descriptor of a pipe that nobody reads. */
+function stalledPipe(): number {
+  const path = namedPipe();
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writer = openSync(path, constants.O_WRONLY);
+  onTestFinished(() => {
+    closeSync(writer);
+    closeSync(reader);
+  });
+  return writer;
+}
+
+const stalledStream = () => new Writable({ write: () => {} });
+
+test.each<readonly [string, () => Destination]>([
+  ['a pipe that nobody reads', stalledPipe],
+  ['a stream of Node', stalledStream],
+  ['a write that never settles', () => ({ write: () => new Promise(() => {}) })],
+])('close rejects each event whose line %s did not take', async (_name, destinationOf) => {
+  const clock = createFakeClock();
+  const rejected: RejectedEvent[] = [];
+  const reporter = makeReporter(
+    {
+      service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
+      log: { destination: destinationOf(), sync: false },
+      onRejected: (event) => rejected.push(event),
+    },
+    { clock, newId },
+  );
+  const ruleset = 'x'.repeat(100_000);
+  for (let count = 0; count < 5; count += 1) reporter.attack({ ruleset });
+  const closed = await clock.runUntilSettled(reporter.close());
+  expect(closed).toMatchObject({ logError: { code: 'ERR_WRITE_FAILED' } });
+  expect(rejected).toHaveLength(5);
+  expect(rejected[4]).toMatchObject({ channel: 'log', error: { code: 'ERR_WRITE_FAILED' } });
+  expect(await reporter.stats()).toMatchObject({ written: 0, rejected: { log: 5 } });
 });
 
 describe.each<readonly [string, () => NonNullable<ReporterOptions['log']>]>([
