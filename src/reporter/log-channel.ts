@@ -1,9 +1,11 @@
 /** Channel A of a reporter: validates records, writes them, and flushes and closes the log. */
+import { isObject } from '../contract/dispatch.ts';
 import type { JsonObject } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { RecordValidator, ValidRecord } from '../log/validate-record.ts';
 import { writeFailed } from '../log/write-counters.ts';
 import type { LogWriter, RecordWriter } from '../log/writer.ts';
+import { ownProperties } from '../own-properties.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { ReportedEvent } from './build-record.ts';
@@ -103,9 +105,11 @@ function writeToHost(writer: Writer, record: JsonObject): void {
   }
 }
 
+/** A log writer reports each loss once, so its report must not get lost here. */
 async function flushHost(writer: Writer): Promise<{ readonly error?: SecurityEventError }> {
-  await writer.flush();
-  return {};
+  const report: unknown = await writer.flush();
+  const error = isObject(report) ? ownProperties(report)['error'] : undefined;
+  return error instanceof Error ? { error: wrapHostError(error, 'ERR_WRITE_FAILED') } : {};
 }
 
 async function logResult(

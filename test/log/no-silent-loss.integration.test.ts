@@ -73,6 +73,18 @@ describe.each(FAILING)('with sync: false, %s', (_name, destinationOf, code) => {
   });
 });
 
+test.each(['flush', 'close'] as const)(
+  'what a log writer of the caller lost later shows in %s of the reporter',
+  async (method) => {
+    const log = createLogWriter({ destination: '/dev/full', sync: false });
+    const service = { svc_id: 'shop-1', name: 'shop', env: 'test' };
+    const reporter = createReporter({ service, log });
+    reporter.attack({ ruleset: 'xss' });
+    const logError = { code: 'ERR_WRITE_FAILED', cause: { code: 'ENOSPC' } };
+    expect(await reporter[method]()).toMatchObject({ logError });
+  },
+);
+
 /** The descriptor of a pipe that nobody reads. */
 function stalledPipe(): number {
   const path = namedPipe();
