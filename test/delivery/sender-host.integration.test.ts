@@ -18,6 +18,13 @@ async function host(
   return { receiver, printed: JSON.parse(stdout) as unknown };
 }
 
+/** The names of the events that `NODE_DEBUG` printed. */
+const debugged = (stderr: string): string[] =>
+  stderr
+    .trim()
+    .split('\n')
+    .map((line) => /^SECURITY-EVENTS \d+: ([\w-]+) \{"senderId":"/.exec(line)?.[1] ?? line);
+
 const FAILING = { otherwise: { status: 500 } } as const;
 const FAILING_ONCE = { script: [{ status: 500 }] } as const;
 
@@ -46,6 +53,23 @@ describe.concurrent('a process', TIMEOUT, () => {
     );
     expect(printed).toEqual({ flushed: { ...NONE, delivered: 2 } });
     expect(batches(receiver)).toEqual([ids(2), ids(2)]);
+  });
+
+  test('prints each step with NODE_DEBUG=security-events, and no secret, URL or payload (D83)', async (context) => {
+    const receiver = await openReceiver(FAILING_ONCE, context.onTestFinished);
+    const [, ...command] = fixtureCommand('host-with-sender', ['waits for a flush', receiver.url]);
+    const env = { NODE_DEBUG: 'security-events' };
+    const { stderr } = await runProgram(command, { cwd: root, env });
+    expect(debugged(stderr)).toEqual([
+      'accepted',
+      'attempt-started',
+      'attempt-settled',
+      'attempt-started',
+      'attempt-settled',
+    ]);
+    expect(stderr).toContain('"outcome":"later","status":500,');
+    expect(stderr).toContain('"outcome":"delivered","status":200,');
+    expect(stderr).not.toMatch(/a-signing-secret|127\.0\.0\.1|playbook/);
   });
 
   test('is not held by a flush that was ended', async (context) => {
