@@ -8,6 +8,7 @@ import { Heap } from '../runtime/heap.ts';
 import { missingPackage } from '../runtime/optional-import.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
+import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { nextTime } from '../webhook/retry.ts';
 import { encodeAndSign, retryAfterOf, type Sending } from './attempt.ts';
 import { type CircuitBreaker, newCircuitBreaker, updateOf } from './circuit-breaker.ts';
@@ -90,6 +91,8 @@ class DirectSending {
   readonly #startedAt: number;
   /** One for the call, since all applications have the same receiver. */
   #breaker: CircuitBreaker;
+  /** Size of the smallest body that was too large. The learned limit grows, but not up to this again. */
+  #refusedBytes = Number.POSITIVE_INFINITY;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #turns = 0;
 
@@ -153,12 +156,13 @@ class DirectSending {
   #takeFront({ entries, from, maxMessages = Number.POSITIVE_INFINITY }: Batch): AcceptedEntry[] {
     const step = { breaker: this.#breaker, pauseMs: 0, changes: [] };
     const limits = updateOf(step, this.#call.policy);
+    const maxBytes = Math.min(limits.maxBytes, this.#refusedBytes - BRACKET_BYTES - 1);
     const most = Math.min(entries.length, from + Math.min(maxMessages, limits.maxMessages));
     let to = from + 1;
     let bytes = (entries[from] as AcceptedEntry).sizeBytes;
     for (; to < most; to += 1) {
       bytes += (entries[to] as AcceptedEntry).sizeBytes;
-      if (bytes > limits.maxBytes) break;
+      if (bytes > maxBytes) break;
     }
     return entries.slice(from, to);
   }
@@ -189,6 +193,9 @@ class DirectSending {
       now: clock.monotonicMs(),
     };
     const settlement = settlementOf(attempted, policy, random);
+    if (settlement.outcome === 'smaller') {
+      this.#refusedBytes = Math.min(this.#refusedBytes, body.length);
+    }
     const end = attemptEnd(result);
     const report: RequestReport = {
       ...end,

@@ -4,6 +4,9 @@ import { describe, expect, test } from 'vitest';
 import type { SendOptions } from '../../src/delivery/options.ts';
 import type { SendReport } from '../../src/delivery/report.ts';
 import { sendNow } from '../../src/delivery/send-webhook.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { newId } from '../../src/runtime/id.ts';
+import { createFakeClock } from '../../src/testing/fake-clock.ts';
 import { verify } from '../../src/webhook/signature.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import {
@@ -264,6 +267,22 @@ describe('a request that is too large', () => {
       '0: m0 m1 m2 m3 m4 (0); 0: m0 m1 (1); 0: m0 (2); 0: m1 (2); 0: m2 (1); 0: m3 (1); 0: m4 (1)',
     );
     expect(played.report).toMatchObject({ ok: true, delivered: ['m0', 'm1', 'm2', 'm3', 'm4'] });
+  });
+
+  test('is never as large as one that was refused, however long the call', async () => {
+    // The poster's own clock: the call waits for nothing.
+    const { posts: sent, createPoster } = scriptedPoster(createFakeClock(), { steps: atMost(10) });
+    const { ok } = await sendNow(
+      { destination: DESTINATION, messages: batch(2000), options: {} },
+      { clock: systemClock, random: () => 0, newId, createPoster },
+    );
+    expect(ok).toBe(true);
+    const refused: number[] = [];
+    for (const { messages, request } of sent) {
+      expect(request.body.length).toBeLessThan(Math.min(...refused, Number.POSITIVE_INFINITY));
+      if (messages.length > 10) refused.push(request.body.length);
+    }
+    expect(refused.length).toBeLessThan(12);
   });
 
   test('takes turns with requests of other applications, which are smaller, too', async () => {
