@@ -126,16 +126,16 @@ export class FileWorker {
     try {
       this.#post({ calls, bytes }, [bytes.buffer]);
     } catch {
-      // The arguments of a call cannot be cloned. Throwing here, in a tick, would end the process.
+      // The arguments or settings of a call cannot be cloned. Throwing here, in a tick, would end the process.
       const cloneable = calls.filter((call) => this.#isCloneable(call));
       this.#post({ calls: cloneable, bytes }, [bytes.buffer]);
     }
   }
 
   /** Returns whether a call can be posted. Rejects it if not. */
-  #isCloneable({ id, args }: PostedCall): boolean {
+  #isCloneable({ id, args, settings }: PostedCall): boolean {
     try {
-      structuredClone(args);
+      structuredClone([args, settings]);
       return true;
     } catch (cause) {
       this.#take(id)?.reject(workerFailure('the call cannot be posted', cause));

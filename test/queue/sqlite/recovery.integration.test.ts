@@ -162,6 +162,17 @@ describe('an argument that cannot be posted', () => {
   });
 });
 
+test('an initial state that cannot be posted rejects open, which then succeeds with another', async () => {
+  const queue = createSqliteQueue({ file: newFile() });
+  const circuitBreaker = Symbol('breaker') as unknown as string;
+  await expect(queue.open({ ...INITIAL, circuitBreaker })).rejects.toMatchObject({
+    code: 'ERR_QUEUE_FAILED',
+    message: expect.stringContaining('cannot be posted') as string,
+  });
+  expect(await queue.open(INITIAL)).toMatchObject({ pendingMessages: 0 });
+  await queue.close();
+});
+
 describe('a handle that is closed while it opens', () => {
   test('leaves no worker behind', async () => {
     const queue = createSqliteQueue({ file: newFile() });
