@@ -25,7 +25,7 @@ const BY_STATUS: Readonly<Record<string, string>> = {
   400:
     `Check the secret first: many receivers answer 400 to a wrong signature. ${SECRET} Otherwise the ` +
     `receiver ${CONTENT}`,
-  401: `The receiver rejected the signature. ${SECRET}`,
+  401: `The receiver rejected the signature, or expects other credentials. ${SECRET}`,
   403: `The receiver rejected the signature, or a firewall blocked the request. ${SECRET}`,
   404: 'The receiver has no such path. Compare it with its routes, including a final slash.',
   405: 'The path does not accept POST. Compare it with the routes of the receiver.',

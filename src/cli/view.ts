@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import http from 'node:http';
 import { defineCommand, option } from './command.ts';
-import { withPath } from './errors.ts';
+import { environmentError, withPath } from './errors.ts';
 import { inputName, openInput, PAUSE, readJson } from './input.ts';
 import { valueEntry } from './inspector/entries.ts';
 import { Inspector } from './inspector.ts';
@@ -42,6 +42,12 @@ async function* growingFile(
   } finally {
     await file.close();
   }
+}
+
+/** Opens a file before its page is announced. @throws CommandError with exit code 3 for a directory */
+async function openFile(path: string): Promise<FileHandle> {
+  if ((await stat(path)).isDirectory()) throw environmentError(`${path}: is a directory`);
+  return open(path);
 }
 
 /** Waits until there is a file again, and opens it. Returns undefined when the signal aborts. */
@@ -90,7 +96,7 @@ const command = defineCommand({
     const port = integerOf('--port', options.port ?? '0', [0, 65_535]);
     const url = await openServer(server, { host: '127.0.0.1', port });
     try {
-      let file = name === path ? await open(path) : undefined;
+      let file = name === path ? await openFile(path) : undefined;
       const page = inspector.publishAt(url, {
         source: name,
         hint: 'There are no JSON values yet.',

@@ -402,9 +402,12 @@ describe('sending again', () => {
 const fileWith = (text: string): string => temporaryFile(text, 'events.ndjson');
 
 describe('view', () => {
-  it('prints no address of a page if the file cannot be opened', async () => {
-    expect(await runCommand(['view', 'gone.ndjson'])).toEqual(
-      outcome(3, '', 'security-events: gone.ndjson: no such file or directory\n'),
+  it.each([
+    ['gone.ndjson', 'no such file or directory'],
+    ['.', 'is a directory'],
+  ])('prints no address of a page for %s: %s', async (path, message) => {
+    expect(await runCommand(['view', path])).toEqual(
+      outcome(3, '', `security-events: ${path}: ${message}\n`),
     );
   });
 
