@@ -1,6 +1,6 @@
 /** Checks the caller's options against rules, and names the invalid option in the error. */
 
-import { SecurityEventError } from './errors.ts';
+import { type InputIssue, SecurityEventError } from './errors.ts';
 import { isObjectLike, ownProperties } from './own-properties.ts';
 
 /** The longest timeout of Node's timers. A longer one would fire immediately. */
@@ -122,37 +122,68 @@ const THE_OPTIONS: Subject = { name: 'the options', path: [] };
 export function check<T>(
   given: unknown,
   rules: Rules<keyof T & string>,
-  { name, path }: Subject = THE_OPTIONS,
+  subject: Subject = THE_OPTIONS,
 ): Partial<T> {
-  if (!isObjectLike(given) || Array.isArray(given)) {
-    throw invalidOption(`expected ${name} to be an object`, path);
-  }
-  const copy: object = ownProperties(given);
-  for (const [key, value] of Object.entries(copy)) {
-    const rule = Object.entries<Rule>(rules).find(([known]) => known === key)?.[1];
-    if (rule === undefined) {
-      throw invalidOption(`unknown key ${JSON.stringify(key)} in ${name}`, [...path, key]);
-    }
-    if (value !== undefined && !rule.isUsable(value)) throw unusableOption(rule, [...path, key]);
-  }
-  return copy;
+  const copy = copyOf(given, subject);
+  throwAll(faultsOf(copy, rules, subject));
+  return copy as Partial<T>;
 }
 
 /** Checks options with {@link check}, and adds the defaults. */
 export function readOptions<Table extends OptionTable>(
   given: unknown,
   table: Table,
-  subject?: Subject,
+  subject: Subject = THE_OPTIONS,
 ): OptionValues<Table> {
-  const checked: Readonly<Record<string, unknown>> = check(given, table, subject);
-  const values = Object.entries(table).map(([name, row]) => {
-    const value = checked[name];
-    if (value === undefined && row.isRequired) {
-      throw unusableOption(row, [...(subject?.path ?? []), name]);
-    }
+  const copy = copyOf(given, subject);
+  const rows = Object.entries(table);
+  const missing = rows.filter(([name, { isRequired }]) => isRequired && copy[name] === undefined);
+  throwAll([
+    ...faultsOf(copy, table, subject),
+    ...missing.map(([name, row]) => unusable(row, [...subject.path, name])),
+  ]);
+  const values = rows.map(([name, row]) => {
+    const value = copy[name];
     return [name, value === undefined ? row.default : value] as const;
   });
   return Object.fromEntries(values) as OptionValues<Table>;
+}
+
+interface Fault extends InputIssue {
+  /** Like `message`, with the name of the option. */
+  readonly detail: string;
+}
+
+function copyOf(given: unknown, { name, path }: Subject): Record<string, unknown> {
+  if (isObjectLike(given) && !Array.isArray(given)) return ownProperties(given) as never;
+  throw invalidOption(`expected ${name} to be an object`, path);
+}
+
+function faultsOf(copy: object, rules: Rules<string>, { name, path }: Subject): Fault[] {
+  return Object.entries(copy).flatMap(([key, value]) => {
+    const place = [...path, key];
+    const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
+    const unknown = `unknown key ${JSON.stringify(key)} in ${name}`;
+    if (rule === undefined) return [{ path: place, message: unknown, detail: unknown }];
+    return value === undefined || rule.isUsable(value) ? [] : [unusable(rule, place)];
+  });
+}
+
+const unusable = ({ expected }: Pick<Rule, 'expected'>, path: readonly PropertyKey[]): Fault => ({
+  path,
+  message: `expected ${expected}`,
+  detail: `expected ${path.map(String).join('.')} to be ${expected}`,
+});
+
+function throwAll(faults: readonly Fault[]): void {
+  if (faults.length > 0) throw errorOf(faults);
+}
+
+/** Returns an error with all faults, whose message describes the first one. */
+function errorOf(faults: readonly Fault[]): SecurityEventError {
+  const issues = faults.map(({ path, message }) => ({ path, message }));
+  const detail = faults[0]?.detail ?? '';
+  return new SecurityEventError('ERR_INVALID_OPTION', { detail, issues });
 }
 
 export function isInteger(value: unknown, min: number, max: number): boolean {
@@ -161,11 +192,9 @@ export function isInteger(value: unknown, min: number, max: number): boolean {
 
 /** Returns the error for an option with another value than expected. */
 export const unusableOption = (
-  { expected }: Pick<Rule, 'expected'>,
+  rule: Pick<Rule, 'expected'>,
   path: readonly PropertyKey[],
-): SecurityEventError =>
-  invalidOption(`expected ${path.map(String).join('.')} to be ${expected}`, path);
+): SecurityEventError => errorOf([unusable(rule, path)]);
 
-export function invalidOption(detail: string, path: readonly PropertyKey[]): SecurityEventError {
-  return new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
-}
+export const invalidOption = (detail: string, path: readonly PropertyKey[]): SecurityEventError =>
+  errorOf([{ path, message: detail, detail }]);

@@ -7,7 +7,10 @@ import {
   listOf,
   object,
   oneOf,
+  optional,
   type Rule,
+  readOptions,
+  required,
   SIGNAL,
   usable,
 } from '../src/option-rules.ts';
@@ -96,6 +99,28 @@ describe('options are refused', () => {
       { path: ['schedule', 'size'], message: expect.stringContaining('expected schedule.size to') },
     ]);
   });
+});
+
+test('all faults of a call are reported in one error, which describes the first', () => {
+  const given = { word: 'b', more: 1, size: 0 };
+  const message = expect.stringContaining('expected word to be "a"');
+  const issues = [
+    { path: ['word'], message: 'expected "a"' },
+    { path: ['more'], message: 'unknown key "more" in the options' },
+    { path: ['size'], message: 'expected an integer from 1 to 9' },
+  ];
+  expect(() => checked(given)).toThrow(
+    expect.objectContaining({ path: ['word'], message, issues }),
+  );
+});
+
+test('a missing option is reported beside the other faults', () => {
+  const table = { size: required<number>(integer(1, 9)), word: optional<string>(oneOf('a')) };
+  const issues = [
+    { path: ['word'], message: 'expected "a"' },
+    { path: ['size'], message: 'expected an integer from 1 to 9' },
+  ];
+  expect(() => readOptions({ word: 'b' }, table)).toThrow(expect.objectContaining({ issues }));
 });
 
 test('options that are taken are a copy without a prototype, and undefined is as absent', () => {

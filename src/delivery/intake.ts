@@ -1,5 +1,5 @@
 /** Checks, routes, projects and serialises the messages of a call, once. Later changes by the caller have no effect. */
-import { type Dialect, slugify } from '../contract/index.ts';
+import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { check, type Rules, TEXT } from '../option-rules.ts';
 import { downgrade } from '../projection/downgrade.ts';
@@ -149,8 +149,7 @@ function parsed({ message, v1 }: ReadDraft): {
 
 /** The playbook of the call, or else the one that a response names (D60). */
 function routingOf({ module, playbook }: SendSelection, draft: ReadDraft): Routing {
-  const name = playbook ?? draft.playbook;
-  return { module, playbookSlug: name === undefined ? undefined : slugify(name) };
+  return { module, playbook: playbook ?? draft.playbook };
 }
 
 function unknownApplication(index: number, { messageType }: ReadDraft): SecurityEventError {

@@ -5,8 +5,8 @@ import type { ApplicationSettings } from './schema.ts';
 /** The module and the playbook of a message. An absent one counts as selected. */
 export interface Routing {
   readonly module?: string | undefined;
-  /** A slug, or a name, which is converted to a slug. */
-  readonly playbookSlug?: string | undefined;
+  /** Its name or its slug. */
+  readonly playbook?: string | undefined;
 }
 
 /** Why a message is not sent. */
@@ -23,10 +23,10 @@ export type Route =
 /** The application must have been read by `createSettings`, so that its playbooks are slugs. */
 export function route(
   { modules, playbooks }: Pick<ApplicationSettings, 'modules' | 'playbooks'>,
-  { module, playbookSlug }: Routing,
+  { module, playbook }: Routing,
 ): Route {
   if (!isSelected(modules, module)) return { kind: 'skip', reason: 'module-not-selected' };
-  const slug = playbookSlug === undefined ? undefined : slugify(playbookSlug);
+  const slug = playbook === undefined ? undefined : slugify(playbook);
   if (!isSelected(playbooks, slug)) return { kind: 'skip', reason: 'playbook-not-selected' };
   return SEND;
 }

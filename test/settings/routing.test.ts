@@ -18,19 +18,19 @@ interface Selections {
 
 describe('a message', () => {
   test.each<[string, Selections, Routing, Route]>([
-    ['is sent where nothing is selected', {}, { module: 'waf', playbookSlug: 'notify' }, SEND],
+    ['is sent where nothing is selected', {}, { module: 'waf', playbook: 'notify' }, SEND],
     ['is sent where nothing is named', both, {}, SEND],
     ['of a selected module is sent', both, { module: 'waf' }, SEND],
     ['of a module set to false is skipped', both, { module: 'rasp' }, MODULE],
-    ['of a selected playbook is sent', both, { playbookSlug: 'block_ips_v2.1' }, SEND],
-    ['of a selected playbook is sent by name too', both, { playbookSlug: 'Block IPs v2.1' }, SEND],
-    ['of a playbook set to false is skipped', both, { playbookSlug: 'notify' }, PLAYBOOK],
-    ['of a playbook whose name gives no slug is skipped', both, { playbookSlug: '🚨' }, PLAYBOOK],
-    ['is skipped for its module first', both, { module: 'rasp', playbookSlug: 'notify' }, MODULE],
+    ['of a selected playbook is sent', both, { playbook: 'block_ips_v2.1' }, SEND],
+    ['of a selected playbook is sent by name too', both, { playbook: 'Block IPs v2.1' }, SEND],
+    ['of a playbook set to false is skipped', both, { playbook: 'notify' }, PLAYBOOK],
+    ['of a playbook whose name gives no slug is skipped', both, { playbook: '🚨' }, PLAYBOOK],
+    ['is skipped for its module first', both, { module: 'rasp', playbook: 'notify' }, MODULE],
     [
       'is skipped for its playbook though its module is selected',
       both,
-      { module: 'waf', playbookSlug: 'notify' },
+      { module: 'waf', playbook: 'notify' },
       PLAYBOOK,
     ],
     ['of a module named as a method is skipped', both, { module: 'constructor' }, MODULE],
