@@ -87,7 +87,8 @@ const OPTIONS = {
   onRefused: optional<(refusal: Refusal) => void>(A_FUNCTION),
   /**
    * Called with errors of `onMessages`, `onInvalid`, `secret` and `duplicates`, and the messages that were
-   * being handled; and with `ERR_RAW_BODY_GONE`. Its errors are ignored.
+   * being handled; and with `ERR_RAW_BODY_GONE`. Its errors are ignored. Without it, only
+   * `NODE_DEBUG=security-events` shows these errors.
    */
   onError: optional<(error: unknown, messages: readonly ReceivedMessage[]) => void>(A_FUNCTION),
 } as const;

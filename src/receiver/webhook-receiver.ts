@@ -4,6 +4,7 @@ import { invalidOption } from '../option-rules.ts';
 import { hasMethods } from '../own-properties.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
+import { debugError } from '../runtime/diagnostics.ts';
 import { ignoreRejection, isPromiseLike, tryCall } from '../runtime/host-calls.ts';
 import { verify } from '../webhook/signature.ts';
 import { BodyBudget, type BodyReading } from './body-budget.ts';
@@ -207,6 +208,7 @@ class Receiver implements WebhookReceiver {
 
   #reportError(error: unknown, messages: readonly ReceivedMessage[]): void {
     ignoringErrors(() => this.#settings.onError?.(error, messages));
+    debugError('receiver', error);
   }
 }
 

@@ -2,6 +2,7 @@
 import { channel } from 'node:diagnostics_channel';
 import { debuglog } from 'node:util';
 import { lazyValue } from '../lazy-value.ts';
+import { tryCall } from './host-calls.ts';
 
 export const CHANNEL_PREFIX = 'security-event-delivery:';
 
@@ -11,6 +12,11 @@ const debug = lazyValue(() => debuglog('security-events'));
 /** Prints an event, if the host asks for it. Events hold no secret, no payload and no received text. */
 export function debugEvent(name: string, event: object): void {
   debug()('%s %j', name, event);
+}
+
+/** Prints an error of the host's own code, if the host asks for it. Never throws. */
+export function debugError(name: string, error: unknown): void {
+  tryCall(() => debug()('%s %O', name, error));
 }
 
 /** The channel `security-event-delivery:<name>`. `Event` is what its subscribers get. */
