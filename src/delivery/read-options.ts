@@ -16,7 +16,6 @@ import {
 import type { MemoryQueueOptions } from '../queue/memory.ts';
 import type { Format } from '../queue/queue.ts';
 import {
-  missingNames,
   namedApplicationSchema,
   organisedApplicationSchema,
   type ReadSettings,
@@ -171,16 +170,13 @@ function oneDestination(given: Given): SettingsSource {
   const { format = DESTINATION_OPTIONS.format.default } = given;
   refuseLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
-  const named = readWith(namedApplicationSchema(), application);
+  const named = readWith(namedApplicationSchema(format), application);
   const { id, ...names } = (named.ok ? named.value : undefined) ?? ANY_APPLICATION;
   const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
   const destination = { ...NO_NAMES, ...names, url, secret, tls, format, ...limits };
   const read = readWith(organisedApplicationSchema(), destination);
   const issues = [
-    ...[...issuesOf(named), ...missingNames(names, format)].map((issue) => ({
-      ...issue,
-      path: ['application', ...issue.path],
-    })),
+    ...issuesOf(named).map((issue) => ({ ...issue, path: ['application', ...issue.path] })),
     ...issuesOf(read),
   ];
   if (!read.ok || issues.length > 0) throw new SecurityEventError('ERR_INVALID_OPTION', { issues });

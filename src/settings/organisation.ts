@@ -66,10 +66,10 @@ export function* readOrganisation<
   )) {
     const application = readWith(schemas.application, found);
     if (application.ok) applications.set(id, application.value);
-    const faults = application.ok
-      ? missingNames(application.value, given.format)
-      : application.issues;
-    issues.push(...faults.map(issueUnder('applications', id)));
+    const faults = application.ok ? [] : application.issues;
+    const named = application.ok ? application.value : namesOf(found);
+    const missing = named === undefined ? [] : missingNames(named, given.format);
+    issues.push(...[...faults, ...missing].map(issueUnder('applications', id)));
     yield;
   }
   const drafts = readWith(schemas.drafts, given.drafts);
@@ -77,6 +77,10 @@ export function* readOrganisation<
   if (!envelope.ok || !drafts.ok || issues.length > 0) return { ok: false, issues };
   return { ok: true, value: { ...envelope.value, applications, drafts: drafts.value } };
 }
+
+/** Returns the names of an application that is invalid in another way. */
+const namesOf = (found: unknown): Pick<ApplicationSettings, 'name' | 'environment'> | undefined =>
+  isObject(found) ? ownProperties(found) : undefined;
 
 /** Returns a function that adds `path` before the path of an issue. */
 const issueUnder =

@@ -91,31 +91,44 @@ export const applicationSchema = (): SettingsSchema<ApplicationSettings> =>
   withUrlAndSecret(z.strictObject(applicationShape()));
 
 export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplication> =>
-  withUrlAndSecret(z.strictObject({ ...applicationShape(), format: format() })).check((ctx) => {
-    for (const { path, message } of missingNames(ctx.value, ctx.value.format)) {
-      ctx.issues.push({ code: 'custom', path: [...path], message, input: ctx.value });
-    }
-  });
+  withUrlAndSecret(z.strictObject({ ...applicationShape(), format: format() })).check(
+    ...NAMES.map((name) => needsName(name, (value) => Reflect.get(value, 'format'))),
+  );
 
 /** The `application` of a sender with one destination. */
-export const namedApplicationSchema = () =>
+export const namedApplicationSchema = (ofFormat: OrganisationFormat) =>
   z
     .strictObject({
       id: z.string().min(1),
       name: z.string().optional(),
       environment: z.string().optional(),
     })
+    .check(...NAMES.map((name) => needsName(name, () => ofFormat)))
     .optional();
 
-/** Returns an issue for each name that the format needs: incidents of format 1 have both (D43). */
+/** Incidents of format 1 have both (D43). */
+const NAMES = ['name', 'environment'] as const;
+
+const missingName = (name: string): string => `expected ${name} for format 1, found nothing`;
+
+/** Requires the name for format 1. Reported together with all other faults. */
+const needsName = (name: string, formatOf: (value: object) => unknown) =>
+  z.refine((value) => !isObject(value) || formatOf(value) !== 1 || has(value, name), {
+    path: [name],
+    error: missingName(name),
+    when: () => true,
+  });
+
+/** Returns an issue for each name that the format needs. */
 export function missingNames(
   application: Pick<ApplicationSettings, 'name' | 'environment'>,
   ofFormat?: OrganisationFormat,
 ): InputIssue[] {
   if (ofFormat !== 1) return [];
-  return (['name', 'environment'] as const)
-    .filter((name) => application[name] === undefined)
-    .map((name) => ({ path: [name], message: `expected ${name} for format 1, found nothing` }));
+  return NAMES.filter((name) => application[name] === undefined).map((name) => ({
+    path: [name],
+    message: missingName(name),
+  }));
 }
 
 export const format = () => z.literal([1, 2]).default(2);

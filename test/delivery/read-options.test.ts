@@ -355,6 +355,15 @@ describe('one destination', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/hunter2|horse|BEGIN/);
   });
 
+  test('of format 1 is refused for its names beside other faults of its application', () => {
+    const application = { id: '', name: 'Shop' };
+    const { issues } = errorOf({ ...ONE, format: 1, application }) as SecurityEventError;
+    expect(issues.map((issue) => issue.path.join('.'))).toEqual([
+      'application.id',
+      'application.environment',
+    ]);
+  });
+
   test('is refused with all faults of its application and its certificates', () => {
     const application = { id: 'shop-1', name: 7, environment: 7, more: 1 };
     const options = { ...ONE, application, tls: { ca: 'ca.pem' }, maxRequestsPerSecond: 0 };

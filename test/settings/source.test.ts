@@ -306,6 +306,13 @@ describe('settings in an object', () => {
     });
     expect(await create({ applications }).find('b')).toEqual({ name: 'b', format: 2 });
   });
+
+  test('is refused for missing names beside other faults', () => {
+    const a = { name: 'a', enabled: 1 };
+    const of = ['settings', 'applications', 'a'];
+    const issues = [{ path: [...of, 'enabled'] }, { path: [...of, 'environment'] }];
+    expect(thrown(() => create({ applications: { a }, format: 1 }))).toMatchObject({ issues });
+  });
 });
 
 describe('a settings function', () => {
@@ -318,6 +325,13 @@ describe('a settings function', () => {
         { path: ['settings', 'applications', 'a', 'environment'] },
       ],
     });
+  });
+
+  test('is refused for missing names beside other faults', async () => {
+    const { find } = create(() => ({ name: 'a', enabled: 1, format: 1 }));
+    const of = ['settings', 'applications', 'a'];
+    const issues = [{ path: [...of, 'enabled'] }, { path: [...of, 'environment'] }];
+    expect(await rejected(find('a'))).toMatchObject({ issues });
   });
 
   test('is called for each look-up', async () => {
