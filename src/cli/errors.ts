@@ -7,7 +7,7 @@ export const EXIT_CODES = {
   0: 'Success. For a check: valid.',
   1: 'Something is invalid or unknown, was rejected or was not delivered.',
   2: 'Wrong usage: unknown option, missing argument, invalid value.',
-  3: 'A file, port, network or database failed.',
+  3: 'A file, port, network or database is unusable.',
   130: 'Interrupted by Ctrl-C, SIGTERM or SIGHUP.',
 } as const;
 

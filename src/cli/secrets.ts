@@ -1,19 +1,19 @@
 /** Reads secrets from the environment or from files, never from arguments. */
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import { list, type OptionValues, option } from './command.ts';
+import { list, type OptionValues } from './command.ts';
 import { usageError, withPath } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
 const DEFAULT_SECRET_VARIABLE = 'SECURITY_EVENTS_SECRET';
 
-/** For commands that sign with one secret. */
+/** For commands that sign with one secret: they refuse several. */
 export const SECRET_OPTIONS = {
-  'secret-env': option(
+  'secret-env': list(
     'NAME',
     `Environment variable with the secret. Default ${DEFAULT_SECRET_VARIABLE}.`,
   ),
-  'secret-file': option('PATH', 'File with the secret.'),
+  'secret-file': list('PATH', 'File with the secret.'),
 } as const;
 
 /** For commands that verify, which accept the old and the new secret during a rotation. */
@@ -22,7 +22,7 @@ export const SECRETS_OPTIONS = {
   'secret-file': list('PATH', `${SECRET_OPTIONS['secret-file'].help} Repeat to accept several.`),
 } as const;
 
-type SecretOptions = OptionValues<typeof SECRET_OPTIONS> | OptionValues<typeof SECRETS_OPTIONS>;
+export type SecretOptions = OptionValues<typeof SECRET_OPTIONS>;
 
 function fromVariable(name: string, environment: Terminal['environment']): string {
   const secret = environment[name];
@@ -57,19 +57,17 @@ export async function readSecrets(
   options: SecretOptions,
   { environment }: Terminal,
 ): Promise<readonly string[]> {
-  const secrets = [options['secret-env'] ?? []]
-    .flat()
-    .map((name) => fromVariable(name, environment));
-  for (const path of [options['secret-file'] ?? []].flat()) secrets.push(await fromFile(path));
+  const { 'secret-env': names = [], 'secret-file': paths = [] } = options;
+  const secrets = names.map((name) => fromVariable(name, environment));
+  for (const path of paths) secrets.push(await fromFile(path));
   const usual = environment[DEFAULT_SECRET_VARIABLE];
   return secrets.length > 0 || usual === undefined || usual === '' ? secrets : [usual];
 }
 
 /** Returns the arguments with which another command uses the first secret; none for the default variable. */
 export function firstSecretArguments(options: SecretOptions): readonly string[] {
-  const [variable] = [options['secret-env'] ?? []].flat();
+  const { 'secret-env': [variable] = [], 'secret-file': [file] = [] } = options;
   if (variable !== undefined) return ['--secret-env', variable];
-  const [file] = [options['secret-file'] ?? []].flat();
   return file === undefined ? [] : ['--secret-file', file];
 }
 
@@ -85,4 +83,20 @@ export async function requireSecrets(
     `Set ${DEFAULT_SECRET_VARIABLE}, or use --secret-env NAME or --secret-file PATH. ` +
       '`security-events secret` generates one.',
   );
+}
+
+/** Refuses several secrets: all but one would be ignored. */
+export function checkOneSecret(options: SecretOptions): void {
+  const { 'secret-env': names = [], 'secret-file': paths = [] } = options;
+  if (names.length > 0 && paths.length > 0) {
+    throw usageError('give --secret-env or --secret-file, not both');
+  }
+  if (names.length > 1) throw usageError('give --secret-env once');
+  if (paths.length > 1) throw usageError('give --secret-file once');
+}
+
+/** @throws CommandError with exit code 2 if there is none, or if several are named. */
+export async function requireSecret(options: SecretOptions, terminal: Terminal): Promise<string> {
+  checkOneSecret(options);
+  return (await requireSecrets(options, terminal))[0];
 }

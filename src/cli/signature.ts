@@ -4,7 +4,7 @@ import { explainSignature, type SignatureExplanation } from '../receiver/index.t
 import { defineCommand, JSON_OPTION, option } from './command.ts';
 import { usageError } from './errors.ts';
 import { readBody } from './input.ts';
-import { requireSecrets, SECRET_OPTIONS, SECRETS_OPTIONS } from './secrets.ts';
+import { requireSecret, requireSecrets, SECRET_OPTIONS, SECRETS_OPTIONS } from './secrets.ts';
 import { jsonLine, paint } from './terminal.ts';
 
 const generation = defineCommand({
@@ -29,7 +29,7 @@ const signing = defineCommand({
     "printf '%s' '[]' | security-events sign",
   ],
   async run({ options, positionals: [file], terminal }) {
-    const [secret] = await requireSecrets(options, terminal);
+    const secret = await requireSecret(options, terminal);
     await terminal.output.write(`${sign(await readBody(file, terminal), secret)}\n`);
     return 0;
   },

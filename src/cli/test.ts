@@ -1,7 +1,8 @@
 /** `test`: sends one test message, and explains why it was not delivered. */
 import { createWebhookSender } from '../index.ts';
 import { defineCommand, JSON_OPTION, option } from './command.ts';
-import { requireSecrets, SECRET_OPTIONS } from './secrets.ts';
+import { usageError } from './errors.ts';
+import { requireSecret, SECRET_OPTIONS } from './secrets.ts';
 import { REQUEST_OPTIONS } from './send/send.ts';
 import { jsonLine, printable } from './terminal.ts';
 import { testFacts, testText, V1_ALIASES_OPTION } from './test-report.ts';
@@ -28,14 +29,16 @@ const test = defineCommand({
     'SECURITY_EVENTS_SECRET=1234 security-events test https://example.com/hook --json',
   ],
   async run({ options, positionals: [url = ''], terminal }) {
-    const { application = 'test' } = options;
-    const [secret] = await requireSecrets(options, terminal);
+    const { application = 'test', 'v1-aliases': v1Aliases = false } = options;
+    const format = formatOf(options.format);
+    if (v1Aliases && format !== 1) throw usageError('--v1-aliases needs --format 1');
+    const secret = await requireSecret(options, terminal);
     const sender = createWebhookSender({
       url,
       secret,
       application: { id: application, name: 'security-events test', environment: 'test' },
-      format: formatOf(options.format),
-      v1Aliases: options['v1-aliases'] === true,
+      format,
+      v1Aliases,
       network: networkOf(options.network ?? 'allow-private'),
       ...deadlineOf(options.deadline),
     });

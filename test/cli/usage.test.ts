@@ -50,6 +50,13 @@ const WRONG: readonly Row[] = [
   [`test ${AT_HOST} --network delegated`, '--network must be one of: public, allow-private'],
   [`test ${AT_HOST} --deadline 5`, '--deadline needs a duration with a unit'],
   [`test ${AT_HOST} --application=`, 'An option is not usable'],
+  [`test ${AT_HOST} --v1-aliases`, '--v1-aliases needs --format 1'],
+  ['sign --secret-file a --secret-file b', 'give --secret-file once'],
+  [`send ${AT_HOST} --secret-env A --secret-env B`, 'give --secret-env once'],
+  [
+    `test ${AT_HOST} --secret-env A --secret-file b`,
+    'give --secret-env or --secret-file, not both',
+  ],
   ['send localhost', 'The webhook URL is not usable'],
   [`send ${AT_HOST} --retries 5`, '--retries needs a duration with a unit'],
   [`send ${AT_HOST} --retries=`, '--retries needs durations such as 500ms,2s,5s, or none'],

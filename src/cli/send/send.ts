@@ -4,7 +4,7 @@ import { sendWebhook } from '../../index.ts';
 import { defineCommand, flag, option } from '../command.ts';
 import { usageError } from '../errors.ts';
 import { inputName, openInput } from '../input.ts';
-import { requireSecrets, SECRET_OPTIONS } from '../secrets.ts';
+import { requireSecret, SECRET_OPTIONS } from '../secrets.ts';
 import { jsonLine, paint, printable, type TerminalOutput } from '../terminal.ts';
 import { faultText } from '../validate.ts';
 import {
@@ -146,7 +146,7 @@ const send = defineCommand({
       ...(retries === undefined ? {} : { schedule: { delaysMs: delaysOf(retries) } }),
       ...deadlineOf(options.deadline),
     };
-    const [secret] = await requireSecrets(options, terminal);
+    const secret = await requireSecret(options, terminal);
     const destination = { url, secret };
     // Checks the URL and the options before anything is read.
     await sendWebhook(destination, [], sendOptions);

@@ -1,9 +1,9 @@
 /** `settings set`, `test`, `save` and `rotate`: the webhook of an application and its secret. */
 import { readFile } from 'node:fs/promises';
 import { type Configuration, createConfiguration } from '../../settings.ts';
-import { flag, type OptionValues, option } from '../command.ts';
+import { flag, list, type OptionValues, option } from '../command.ts';
 import { usageError } from '../errors.ts';
-import { readSecrets, requireSecrets } from '../secrets.ts';
+import { checkOneSecret, readSecrets, requireSecrets } from '../secrets.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { durationOf } from '../values.ts';
 import {
@@ -19,8 +19,8 @@ import {
 
 /** The default depends on the command. */
 const SECRET_OPTIONS = {
-  'secret-env': option('NAME', 'Environment variable with the secret.'),
-  'secret-file': option('PATH', 'File with the secret.'),
+  'secret-env': list('NAME', 'Environment variable with the secret.'),
+  'secret-file': list('PATH', 'File with the secret.'),
 } as const;
 
 type SecretChoice = OptionValues<typeof SECRET_OPTIONS>;
@@ -29,9 +29,7 @@ type SecretChoice = OptionValues<typeof SECRET_OPTIONS>;
 async function namedSecret(options: SecretChoice, terminal: Terminal): Promise<string | undefined> {
   const { 'secret-env': name, 'secret-file': file } = options;
   if (name === undefined && file === undefined) return undefined;
-  if (name !== undefined && file !== undefined) {
-    throw usageError('give --secret-env or --secret-file, not both');
-  }
+  checkOneSecret(options);
   return (await readSecrets(options, terminal))[0];
 }
 
