@@ -58,7 +58,7 @@ export function createPostgresIncidents(options: PostgresConnectionOptions): Pos
 
 /**
  * Creates the tables and functions of the queue, in one transaction. Does nothing if they exist. Any number of
- * processes can call it at once. The user of the connection must own the schema, or may create it.
+ * processes can call it at once. The user of the connection must own the schema, or be allowed to create it.
  *
  * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION`; `ERR_PEER_MISSING`; `ERR_QUEUE_FAILED`, also
  * if the schema has another version.

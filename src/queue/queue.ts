@@ -57,8 +57,8 @@ import type {
 export type * from './stored.ts';
 
 /**
- * What an accepted message survives: nothing (`memory`), the end of the process, or also a power loss; on a
- * database server the end of the `server`, or also the loss of its disk (`replicated`).
+ * What an accepted message survives. `memory`: nothing. `process-crash`: the end of its process. `power-loss`: also
+ * a power loss. `server`: also a power loss of the database server. `replicated`: also the loss of its disk.
  */
 export type Durability = 'memory' | 'process-crash' | 'power-loss' | 'server' | 'replicated';
 

@@ -16,7 +16,7 @@ import type { CounterFlusher } from './counter-flusher.ts';
 import type { Database } from './database.ts';
 import { isLockTimeout } from './failure.ts';
 
-/** When to claim again if other transactions have locked all due messages, in milliseconds. */
+/** When to claim again if due messages are locked, or counter deltas remain. In milliseconds. */
 const CLAIM_AGAIN_MS = 5;
 
 /** Identifies a claim in the schema: the number of its application, and its own number. */

@@ -84,7 +84,7 @@ const QUEUE_OPTIONS = {
   maxPendingMessages: option(integer(1, MAX), 10_000_000),
   /** Maximum of their bytes, as they are sent. A positive integer; default 10737418240 (10 GiB). */
   maxPendingBytes: option(integer(1, MAX), 10 * 1024 ** 3),
-  /** Size of the pool for each server: 1 to 1000, default 10. With `listen`, one more. */
+  /** Size of the pool for each server: 1 to 1000, default 10. `listen` uses one more. */
   maxConnections: option(integer(1, 1000), 10),
   /** Whether other processes can notify this one (LISTEN). Default true; false with `transactionPooling`. */
   listen: optional<boolean>(BOOLEAN, 'true; false with `transactionPooling`'),

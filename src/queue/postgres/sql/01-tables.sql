@@ -2,7 +2,7 @@
 create sequence {s}.turn_number cache 1;
 
 -- One row for each application: what can be claimed, the live claim, and the counters.
--- Times are the server's, in milliseconds since the epoch. Ids have the escapes of JSON strings.
+-- Times are the queue's (see `clock`), in milliseconds since the epoch. Ids have the escapes of JSON strings.
 create table {s}.application (
   number bigint generated always as identity primary key,
   id text not null unique,
