@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runProgram } from '../helpers/child-programs.ts';
 import { manifest, root } from '../helpers/package-files.ts';
@@ -101,4 +102,27 @@ describe('the search for traces', () => {
       expect(found.traces[index]).toMatchObject(traces);
     },
   );
+});
+
+/** `new Function` and `eval` throw: some hosts forbid them. */
+const NO_CODE_GENERATION = '--disallow-code-generation-from-strings';
+
+it('events are reported where code generation is forbidden', async () => {
+  const program = join(folder, 'reports.mjs');
+  const index = pathToFileURL(join(root, 'dist/index.js')).href;
+  writeFileSync(
+    program,
+    `import { createReporter } from ${JSON.stringify(index)};
+    const service = { svc_id: 'shop-1', name: 'shop', env: 'test' };
+    const reporter = createReporter({ service });
+    reporter.attack({ ruleset: 'crs' });
+    reporter.attack({ ruleset: 1 });
+    console.log(JSON.stringify((await reporter.stats()).rejected));`,
+  );
+  const run = await runProgram([NO_CODE_GENERATION, program], { cwd: root });
+  expect({ ...run, stdout: run.stdout.split('\n') }).toEqual({
+    exitCode: 0,
+    stderr: '',
+    stdout: [expect.stringContaining('"payload":{"ruleset":"crs"}'), '{"log":1,"webhook":0}', ''],
+  });
 });
