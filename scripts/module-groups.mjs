@@ -4,7 +4,7 @@
  * unused kilobytes.
  *
  * A group must be small compared with the entries that load it, or be needed as a whole. It must not add a
- * dependency or a module of Node to an entry that does without.
+ * dependency to an entry that does without, or a module of Node that is not loaded anyway (`node:util` is).
  */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -25,7 +25,13 @@ const GROUPS = [
     'runtime/optional-import',
     'runtime/tracers',
   ],
-  ['runtime/async-context', 'runtime/clock', 'runtime/on-abort', 'runtime/untraced'],
+  [
+    'runtime/async-context',
+    'runtime/clock',
+    'runtime/diagnostics',
+    'runtime/on-abort',
+    'runtime/untraced',
+  ],
   ['incident/incident-store', 'runtime/id', 'webhook/signature'],
   [
     'address/classify',
