@@ -21,6 +21,11 @@ export interface EnqueueCall {
   readonly followed?: FollowedByIndex;
 }
 
+interface ReadCall extends EnqueueCall {
+  /** Ends counting its messages as read: from then on they count as expected. */
+  readonly endReading: () => void;
+}
+
 export interface EnqueueParts {
   readonly queue: MessageQueue;
   readonly find: SettingsReader['find'];
@@ -56,6 +61,16 @@ export class Enqueuer {
   }
 
   async accept(messages: unknown, call: EnqueueCall): Promise<Accepted> {
+    const count = Array.isArray(messages) ? messages.length : 0;
+    const endReading = this.#parts.tracker.beginReading(count, call.epoch);
+    try {
+      return await this.#accept(messages, { ...call, endReading });
+    } finally {
+      endReading();
+    }
+  }
+
+  async #accept(messages: unknown, call: ReadCall): Promise<Accepted> {
     const { clock, yieldToEventLoop } = this.#parts;
     const given = { messages, selection: call.selection, acceptedAtMs: clock.now() };
     const { entries, skipped } = await readSendCall(given, this.#rules);
@@ -84,7 +99,7 @@ export class Enqueuer {
   async #storeReopened(
     closed: readonly string[],
     entries: readonly AcceptedEntry[],
-    call: EnqueueCall,
+    call: ReadCall,
   ): Promise<ReadonlyMap<string, SkipReason>> {
     const refused = new Map<string, SkipReason>(closed.map((id) => [id, 'destination-closed']));
     const reopened = new Set<string>();
@@ -116,11 +131,12 @@ export class Enqueuer {
   /** Stores the entries. Resolves to the applications that are closed: nothing of theirs was stored. */
   async #store(
     entries: readonly AcceptedEntry[],
-    { epoch, followed }: EnqueueCall,
+    { epoch, followed, endReading }: ReadCall,
   ): Promise<readonly string[]> {
     const { ready, tracker } = this.#parts;
     const opening = ready();
     if (opening !== undefined) await opening;
+    endReading();
     const end = tracker.expect(entries.length, epoch);
     const { sequences, closed } = await this.#enqueue(entries).catch((error: unknown) => {
       end([]);

@@ -97,7 +97,7 @@ export class Flushes {
     const { tracker } = this.#parts;
     const accepted = Promise.all([tracker.opened, this.#calls.waitForAll()]);
     const isAccepted = await Promise.race([accepted.then(() => true), ended]);
-    // The messages of `enqueue` calls in progress count as pending.
+    // The messages of `send` calls in progress count as pending.
     if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaited(epoch) };
     const watch = tracker.watch(epoch);
     await Promise.race([watch.done, ended]);

@@ -138,7 +138,7 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
    * Waits until messages are delivered, dead or discarded: those that this sender accepted before the call, and those
    * that were due when it opened the queue. This may take as long as the schedule. `signal` and `deadlineMs` (0 to
    * 2147483647; default none) end the wait; `pending` counts the messages that are left, those in the queue only if this
-   * sender has opened it. `settledElsewhere` counts those that another process settled. Does not wait for replayed
+   * sender has opened it, and those of calls of `send` that began before and are in progress. `settledElsewhere` counts those that another process settled. Does not wait for replayed
    * messages. With `role: 'enqueue'` it waits until the queue has stored the messages, and counts nothing.
    */
   flush(options?: {

@@ -12,6 +12,7 @@
 import type { Backlog, DeadReason, DiscardReason } from '../queue/queue.ts';
 import { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import { deferred } from '../runtime/deferred.ts';
+import { EpochCounts } from './epoch-counts.ts';
 import {
   EarlySettlements,
   type FinalState,
@@ -54,6 +55,8 @@ const BACKLOG_EPOCH = 0;
 
 const ACCEPTED = { outcome: 'accepted' } as const;
 
+const DO_NOTHING = (): void => {};
+
 const endAsAccepted: EndEnqueue = (_, followed = []) => {
   for (const one of followed) one.end(ACCEPTED);
 };
@@ -74,8 +77,10 @@ export class Tracker {
   /** Messages of the backlog that were not due when the queue was opened; a watch does not wait for them. */
   #notDue = 0;
   #epoch = BACKLOG_EPOCH + 1;
-  /** Messages of the calls of `enqueue` in progress, by epoch. */
-  readonly #expected = new Map<number, number>();
+  /** Messages of calls that look up settings, or wait for the queue to open. */
+  readonly #read = new EpochCounts();
+  /** Messages of the calls of `enqueue` in progress. */
+  readonly #expected = new EpochCounts();
   #acceptedCount = 0;
   /** Set by `endFollowed`: an `enqueue` call may still resolve after it. */
   #isOver = false;
@@ -93,23 +98,19 @@ export class Tracker {
 
   /** Number of messages that this sender accepted, or is about to, and that are not settled. */
   get pending(): number {
-    return this.#ranges.unsettled + this.#expectedTo(this.#epoch) - (this.#backlog?.unsettled ?? 0);
+    const expected = this.#expected.upTo(this.#epoch);
+    return this.#ranges.unsettled + expected - (this.#backlog?.unsettled ?? 0);
   }
 
   /** Number of messages that a watch of these epochs would wait for, with those of calls in progress. */
   awaited(epoch = this.#epoch): number {
-    return this.#ranges.unsettledTo(epoch) + this.#expectedTo(epoch) - this.#notDueLeft;
+    const inProgress = this.#read.upTo(epoch) + this.#expected.upTo(epoch);
+    return this.#ranges.unsettledTo(epoch) + inProgress - this.#notDueLeft;
   }
 
   /** Which messages of the backlog were due is not known: it is assumed that due ones settle first. */
   get #notDueLeft(): number {
     return Math.min(this.#notDue, this.#backlog?.unsettled ?? 0);
-  }
-
-  #expectedTo(epoch: number): number {
-    let sum = 0;
-    for (const [of, count] of this.#expected) if (of <= epoch) sum += count;
-    return sum;
   }
 
   /** Number of messages that this sender accepted or is about to. Never falls. */
@@ -144,6 +145,17 @@ export class Tracker {
     this.#opening.resolve();
   }
 
+  /** Begins a call of `send` with `count` messages. Returns a function to be called before `expect`, or if the call fails. */
+  beginReading(count: number, epoch: number): () => void {
+    if (!this.#isDeliveredHere || count === 0) return DO_NOTHING;
+    this.#read.add(epoch, count);
+    let isReading = true;
+    return () => {
+      if (isReading) this.#read.add(epoch, -count);
+      isReading = false;
+    };
+  }
+
   /**
    * Begins a call of `enqueue` of `count` messages, some of which may be settled before it resolves. `epoch` is that in
    * which their call of `send` began.
@@ -151,21 +163,15 @@ export class Tracker {
   expect(count: number, epoch = this.#epoch): EndEnqueue {
     this.#acceptedCount += count;
     if (!this.#isDeliveredHere) return endAsAccepted;
-    this.#addExpected(epoch, count);
+    this.#expected.add(epoch, count);
     const end = this.#early.begin();
     return (sequences, followed) => {
-      this.#addExpected(epoch, -count);
+      this.#expected.add(epoch, -count);
       for (let index = 0; index < sequences.length; index += 1) {
         this.#accept(sequences[index] as number, epoch, followed?.[index]);
       }
       end();
     };
-  }
-
-  #addExpected(epoch: number, count: number): void {
-    const sum = (this.#expected.get(epoch) ?? 0) + count;
-    if (sum === 0) this.#expected.delete(epoch);
-    else this.#expected.set(epoch, sum);
   }
 
   #accept(sequence: number, epoch: number, followed: FollowedMessage | undefined): void {

@@ -58,6 +58,18 @@ describe('flush', () => {
     expect(receiver.acceptedCounts()).toEqual(new Map(ids(3).map((id) => [id, 1])));
   });
 
+  test('counts the messages of calls that look up settings when its deadline ends it', async () => {
+    const sender = openSender({ settings: () => new Promise<never>(() => {}) });
+    const sending = sender.send(messages(3)).catch((error: unknown) => error);
+    expect(await sender.flush({ deadlineMs: 0 })).toMatchObject({ pending: 3 });
+    const flushed = sender.flush({ deadlineMs: 20 });
+    const later = sender.send(messages(2)).catch((error: unknown) => error);
+    expect(await flushed).toMatchObject({ pending: 3 });
+    await sender.close({ deadlineMs: 0 });
+    await Promise.all([sending, later]);
+    expect(await sender.flush()).toMatchObject({ pending: 0 });
+  });
+
   test('waits for calls that began before it, but not for the messages of later ones', async () => {
     const receiver = await openReceiver();
     const hanging = await openReceiver({ otherwise: { fault: 'hang' } });
