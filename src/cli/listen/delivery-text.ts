@@ -163,6 +163,8 @@ export const ADVICE: Readonly<Partial<Record<RefusedRequest['reason'], string>>>
   method: 'Webhooks use POST.',
   'content-type': 'Expected Content-Type: application/json in UTF-8, and no Content-Encoding.',
   'body-too-large': 'The body exceeds 2 MiB.',
+  'body-late': 'The body took more than 30 s.',
+  busy: 'The bodies of all requests exceed 64 MiB, so the oldest are refused.',
   'body-invalid': 'Expected a JSON array of 1 to 1000 messages in UTF-8.',
   incomplete: 'The sender disconnected before the end of the body.',
 };

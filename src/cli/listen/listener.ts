@@ -4,6 +4,7 @@ import http, {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
+import { BodyBudget } from '../../receiver/body-budget.ts';
 import {
   createMemoryDuplicates,
   createWebhookReceiver,
@@ -13,7 +14,11 @@ import {
   type Refusal,
   type RefusedElement,
   type SignatureExplanation,
+  type WebhookRequest,
 } from '../../receiver/index.ts';
+import { nodeRequest } from '../../receiver/node-handler.ts';
+import { REFUSALS } from '../../receiver/refusals.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { explainBest } from '../signature.ts';
 import type { TerminalClock } from '../terminal.ts';
 import { type Answer, forward } from './forward.ts';
@@ -75,17 +80,20 @@ export interface ListenerOptions {
 type Serving = ListenerOptions & {
   readonly number: number;
   readonly delivered: MemoryDuplicateStore;
+  /** Limits the memory of bodies that are being read. */
+  readonly bodies: BodyBudget;
 };
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 export function createListener(options: ListenerOptions): http.Server {
   const delivered = createMemoryDuplicates();
+  const bodies = new BodyBudget(BODY_LIMITS, systemClock);
   let number = 0;
   return http.createServer((request, response) => {
     if (options.intercept?.(request, response) === true) return;
     number += 1;
-    const serving = { ...options, number, delivered };
+    const serving = { ...options, number, delivered, bodies };
     // An unexpected request must not end the listener.
     serve(request, response, serving).catch(() => response.destroy());
   });
@@ -105,7 +113,7 @@ async function serve(
       resolve();
     });
   });
-  const received = await receiveRequest(request, serving.secrets);
+  const received = await receiveRequest(request, serving);
   const decision = await decide(received, serving, left.signal);
   const ids = received.messages.flatMap(({ id }) => id ?? []);
   const delivery: Delivery = {
@@ -148,36 +156,40 @@ async function decide(
 function write(response: ServerResponse, { status, headers, text }: Answer): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // The rest of a body that is too large is not read.
-  if (status === 413) response.setHeader('connection', 'close');
+  // The rest of a body that is too large or too late is not read.
+  if (status === 413 || status === 408) response.setHeader('connection', 'close');
   response.end(text);
 }
 
-/** The default limit of receivers. */
+/** The default limits of receivers. */
 const MAX_BODY_BYTES = 2 ** 21;
+const BODY_LIMITS = { maxBytes: 2 ** 26, timeoutMs: 30_000 };
 
-/** Returns undefined for a larger body. Rejects if the sender disconnects before the end. */
-const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
-  new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    request.on('data', (chunk: Uint8Array) => {
-      bytes += chunk.length;
-      if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
-      else resolve(undefined);
-    });
-    request.once('end', () => resolve(Buffer.concat(chunks)));
-    request.once('close', () => reject(new Error('incomplete')));
-  });
-
+/** Reads the body and verifies the request. */
 async function receiveRequest(
   request: IncomingMessage,
-  secrets: readonly string[],
+  { secrets, bodies }: Pick<Serving, 'secrets' | 'bodies'>,
 ): Promise<ReceivedRequest> {
   const { method = '', url: target = '/', headers } = request;
-  const reading = readBody(request);
-  const body = (await reading.catch(() => undefined)) ?? Buffer.alloc(0);
+  const source = nodeRequest(request, request);
+  const budget = bodies.open(MAX_BODY_BYTES);
+  const reading = source.readBody(MAX_BODY_BYTES, budget).finally(() => budget.end());
+  const body = Buffer.from((await reading.catch(() => undefined)) ?? []);
   const facts = { method, target, headers, body };
+  const { refusal } = budget;
+  if (refusal === undefined || refusal === 'body-too-large') {
+    return verifyRequest(facts, { ...source, readBody: () => reading }, secrets);
+  }
+  const answer = { ...REFUSALS[refusal], text: `${refusal}\n` };
+  return { ...facts, messages: [], answer, refusal: { reason: refusal } };
+}
+
+async function verifyRequest(
+  facts: Pick<ReceivedRequest, 'method' | 'target' | 'headers' | 'body'>,
+  request: WebhookRequest,
+  secrets: readonly string[],
+): Promise<ReceivedRequest> {
+  const { body } = facts;
   let messages: readonly ReceivedMessage[] = [];
   let refusal: RefusedRequest | undefined;
   // A receiver per request, which remembers no ids: repeated messages are shown again.
@@ -195,8 +207,6 @@ async function receiveRequest(
       if (reason === 'message-invalid') refusal = { reason, invalid: parseBody(body).refused };
     },
   });
-  const header = (name: string): string | undefined =>
-    [headers[name]].flat().join(', ') || undefined;
-  const answer = await receiver.receive({ method, header, readBody: () => reading });
+  const answer = await receiver.receive(request);
   return { ...facts, messages, answer, ...(refusal === undefined ? {} : { refusal }) };
 }

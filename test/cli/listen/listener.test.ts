@@ -87,3 +87,21 @@ test('two listeners that forward to each other answer 508, also behind proxies',
     [[1, 508, 'forwarded']],
   ]);
 });
+
+test('the oldest unfinished bodies are refused when all exceed 64 MiB', async () => {
+  const { deliveries, port } = await listenerTo(() => new URL('http://127.0.0.1/'), 'here');
+  const unfinished = Buffer.alloc(2 ** 21 - 1, 'x');
+  const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${2 ** 21}\r\n\r\n`;
+  const statuses: string[] = [];
+  const sockets = Array.from({ length: 40 }, () => {
+    const socket = net.connect(port, '127.0.0.1');
+    socket.on('error', () => {}).on('data', (data) => statuses.push(String(data).slice(9, 12)));
+    socket.write(head);
+    socket.write(unfinished);
+    return socket;
+  });
+  await expect.poll(() => statuses.length).toBe(8);
+  for (const socket of sockets) socket.destroy();
+  expect(new Set(statuses)).toEqual(new Set(['503']));
+  expect(deliveries.slice(0, 8).map((it) => (it as unknown[])[1])).toEqual(Array(8).fill(503));
+});
