@@ -6,7 +6,7 @@ import { messages, openReceiver, senderTo } from '../helpers/sender.ts';
 
 const HANG = { fault: 'hang' } as const;
 
-/** Maximum share of the longest turn in the CPU time of the whole call: relative, since machines differ. */
+/** Maximum share of a turn in the messages and in the CPU time of a call: relative, since machines differ. */
 const MAX_SHARE = 1 / 12;
 
 /** Fewer garbage collections in the turns. */
@@ -33,21 +33,19 @@ const BESIDE_BYTES = quickOrNightly(4e6, 20e6);
 
 describe('a sender', () => {
   test(`does not hold the event loop while it accepts ${AT_ONCE} messages in one call (D80)`, async () => {
-    // CPU time, which other processes do not lengthen. A virtual machine that stops does, so the best run counts.
+    // CPU time, which other processes do not lengthen. A virtual machine that stops does, so most of five runs decide.
     const shares: number[] = [];
-    for (let run = 0; run < 5 && !shares.some((share) => share < MAX_SHARE); run += 1) {
-      const {
-        accepted,
-        turns = 0,
-        longestMs = 0,
-        totalMs = 0,
-      } = await load('turns', AT_ONCE, ROOMY);
+    const tooLarge = (): number[] => shares.filter((share) => share >= MAX_SHARE);
+    while (tooLarge().length < 3 && shares.length - tooLarge().length < 3) {
+      const run = await load('turns', AT_ONCE, ROOMY);
+      const { accepted, mostRead, longestMs = 0, totalMs = 0 } = run;
       expect(accepted).toBe(AT_ONCE);
-      // It yields by time: a fast machine has fewer turns, but never fewer than fit such shares.
-      expect(turns).toBeGreaterThanOrEqual(1 / MAX_SHARE);
+      // It reads messages for 4 ms. A machine that stops meanwhile lets it read fewer, so each run has to pass.
+      expect(mostRead).toBeGreaterThan(0);
+      expect(mostRead).toBeLessThan(AT_ONCE * MAX_SHARE);
       shares.push(longestMs / totalMs);
     }
-    expect(Math.min(...shares)).toBeLessThan(MAX_SHARE);
+    expect(tooLarge().slice(2)).toEqual([]);
   }, 180_000);
 
   test(`holds at most 1.3 times the bytes of ${WAITING} messages and ${BESIDE_BYTES / 1e6} MB while all receivers hang`, async () => {
