@@ -22,7 +22,7 @@ const large = (count: number) =>
 /** Timeout of calls that must fail in time. Long enough for a busy machine to be in time. */
 const TIMEOUT_MS = 3000;
 
-/** For calls that nothing blocks: a third of the default timeout. */
+/** For calls that nothing blocks: a third of the default timeout, after which a blocked one fails. */
 const SOON_MS = 10_000;
 
 const durationOf = async (work: Promise<unknown>): Promise<number> => {
@@ -58,8 +58,18 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     return queue;
   };
 
+  /** Opens a queue behind the proxy, whose sessions have a name. */
+  const openStopped = () =>
+    open({ connection: { ...proxy.connection, application_name: 'stopped' }, listen: false });
+
+  /** Returns the state of each session of the stopped queue, and how many locks it has that others may wait for. */
+  const stoppedSessions = () =>
+    server.query(`select state, (select count(*)::integer from pg_locks l
+        where l.pid = a.pid and locktype in ('transactionid', 'advisory')) as locks
+      from pg_stat_activity a where application_name = 'stopped'`);
+
   test('lets others go on when a dispatcher stops while it reads a large claim', async () => {
-    const stopped = await open({ connection: proxy.connection, listen: false });
+    const stopped = await openStopped();
     const other = await open();
     await other.enqueue(large(1000));
     // Flushes its counters first: that locks the application, and a claim skips what is locked.
@@ -74,6 +84,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
             .length,
       )
       .toBe(1);
+    await expect.poll(stoppedSessions).toEqual([{ state: 'idle', locks: 0 }]);
     await other.enqueue([entryOf('small', { messageId: 'a' })]);
     const small = await other.claim(REQUEST);
     expect(isClaim(small) && idsOf(small)).toEqual(['a']);
@@ -91,7 +102,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('lets others dead-letter messages of the application whose claim a stopped dispatcher reads', async () => {
-    const stopped = await open({ connection: proxy.connection, listen: false });
+    const stopped = await openStopped();
     const other = await open();
     await other.enqueue(large(1000));
     await server.query(`select security_events.flush_counters('{}')`);
@@ -100,6 +111,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await stalled;
     const calls = [other.deadLetterOlderThan(-1000, 9), other.enqueue([entryOf('large')])];
     expect(await durationOf(Promise.all(calls))).toBeLessThan(SOON_MS);
+    expect(await stoppedSessions()).toEqual([{ state: 'active', locks: 0 }]);
     proxy.resume();
     proxy.cut();
     await claiming;
