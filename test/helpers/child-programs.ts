@@ -2,8 +2,8 @@
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { inject, onTestFinished } from 'vitest';
+import { measureLingering } from './lingering.ts';
 import { root } from './package-files.ts';
 import type { OnFinished } from './temporary-files.ts';
 
@@ -67,9 +67,11 @@ export const fixtureCommand = (name: string, args: readonly string[] = []): stri
 ];
 
 export interface FixtureRun extends ProgramRun {
-  /** Time from the first output to the exit. */
+  /** Time from the first output to the exit; see {@link measureLingering}. */
   readonly lingeredMs: number;
 }
+
+const withoutOutput = (): number => Number.POSITIVE_INFINITY;
 
 /** Runs a program of test/fixtures in a child process. */
 export async function runFixture(
@@ -79,11 +81,16 @@ export async function runFixture(
 ): Promise<FixtureRun> {
   const [, , ...program] = fixtureCommand(name.replace(/\.ts$/, ''), args);
   const { child, ended } = startProgram(program, { cwd: root, env });
-  const output = once(child.stdout as Readable, 'data').then(() => performance.now());
-  const exited = once(child, 'exit').then(() => performance.now());
-  const run = await ended;
-  const firstOutputAt = run.stdout === '' ? 0 : await output;
-  return { ...run, lingeredMs: (await exited) - firstOutputAt };
+  let lingeredMs = withoutOutput;
+  child.stdout?.once('data', () => {
+    const hasExited = child.exitCode !== null || child.signalCode !== null;
+    lingeredMs = hasExited ? () => 0 : measureLingering(child.pid as number);
+  });
+  child.once('exit', () => {
+    const measuredMs = lingeredMs();
+    lingeredMs = () => measuredMs;
+  });
+  return { ...(await ended), lingeredMs: lingeredMs() };
 }
 
 export type LogProgram = 'append' | 'exit' | 'flood' | 'full' | 'standard';

@@ -36,22 +36,18 @@ describe('a process with a busy queue in an SQLite file', () => {
       const file = newFile();
       const random = createSeededRandom(code + how.length);
       const runs = quickOrNightly(3, 50);
-      const lingeredMs: number[] = [];
       for (let run = 0; run < runs; run += 1) {
         const turns = `${Math.floor(random() * 300)}`;
         const ended = await runFixture('sqlite-exit', [file, how, turns]);
         // Node's own SQLite is experimental in some versions (D80): no warning of it.
         expect(ended.stderr).toMatch(how === 'throw' ? 'meant to be uncaught' : /^$/);
         expect(ended.exitCode).toBe(code);
-        lingeredMs.push(ended.lingeredMs);
+        // The exit handler waits for the worker for 1.5 s at most, but one transaction is shorter.
+        expect(ended.lingeredMs).toBeLessThan(500);
         const found = await waitingIn(file);
         expect(idsIn(ended.stdout).filter((id) => !found.has(id))).toEqual([]);
       }
       expect(integrityOf(file)).toBe('ok');
-      // Other programs delay the end of single processes: quick runs judge the median, nightly ones the longest.
-      const judged = quickOrNightly(Math.floor(runs / 2), runs - 1);
-      expect(lingeredMs.toSorted((a, b) => a - b)[judged]).toBeLessThan(2000);
-      expect(Math.max(...lingeredMs)).toBeLessThan(20_000);
     },
     300_000,
   );

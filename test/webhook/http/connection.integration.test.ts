@@ -33,7 +33,7 @@ describe('a process', () => {
       exitCode: 0,
     });
     // Without that the process would live for a minute, the maximum of keep-alive.
-    expect(lingeredMs).toBeLessThan(20_000);
+    expect(lingeredMs).toBeLessThan(5000);
   });
 
   test.concurrent.for(SCHEMES)('has no handle of %s left after close', async ([, tls]) => {
