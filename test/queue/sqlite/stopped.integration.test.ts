@@ -91,11 +91,12 @@ describe('a process that is stopped', () => {
 
 describe('four processes that enqueue at the same time', () => {
   interface Enqueued {
-    readonly count: number;
+    readonly meanMissed: number;
+    readonly mostMissed: number;
     readonly longestMs: number;
   }
 
-  async function enqueueTogether(): Promise<readonly Enqueued[]> {
+  test('take turns: no enqueue waits for long', async () => {
     const file = newFile();
     const forMs = quickOrNightly('1000', '10000');
     const children = await Promise.all(
@@ -103,23 +104,13 @@ describe('four processes that enqueue at the same time', () => {
     );
     const answers = children.map((child) => text(child.stdout as NonNullable<typeof child.stdout>));
     for (const child of children) child.stdin?.write('go\n');
-    return (await Promise.all(answers)).map((answer) => JSON.parse(answer) as Enqueued);
-  }
-
-  test('take turns: no enqueue waits for long', async () => {
-    // Alone on the machine less than 100 ms. A starved process waits for seconds.
-    const maxMs = quickOrNightly(1000, 250);
-    const isFair = (found: readonly Enqueued[]): boolean => {
-      const counts = found.map(({ count }) => count);
-      return (
-        Math.max(...found.map(({ longestMs }) => longestMs)) < maxMs &&
-        Math.min(...counts) > Math.max(...counts) / 3
-      );
-    };
-    // Other programs only make it worse, so the best of five quick runs counts.
-    const runs: (readonly Enqueued[])[] = [];
-    while (runs.length < quickOrNightly(5, 1) && !runs.some(isFair))
-      runs.push(await enqueueTogether());
-    expect(runs).toContainEqual(expect.toSatisfy(isFair));
+    for (const answer of await Promise.all(answers)) {
+      const { meanMissed, mostMissed, longestMs } = JSON.parse(answer) as Enqueued;
+      // On average less than a turn of each other: it is 2 at most. A process that starves misses 50 to 100 for a message.
+      expect(meanMissed).toBeLessThan(3);
+      expect(mostMissed).toBeLessThan(40);
+      // Alone on the machine less than 100 ms. When it is busy, all wait for a process that has the lock and no core.
+      expect(longestMs).toBeLessThan(quickOrNightly(10_000, 250));
+    }
   }, 120_000);
 });
