@@ -132,17 +132,12 @@ describe('queues of two processes', () => {
       await vi.waitUntil(() => heard > 0, { interval: 1, timeout: 20_000 });
       return heard - accepted;
     };
-    // More in the quick size, and then the best of five medians: the machine may be busy.
-    const maxMs = quickOrNightly(250, 50);
-    const medians: number[] = [];
-    while (medians.length < quickOrNightly(5, 1) && !medians.some((ms) => ms < maxMs)) {
-      const delays: number[] = [];
-      while (delays.length < 5) delays.push(await delayMs());
-      medians.push(delays.toSorted((one, two) => one - two)[2] as number);
-    }
-    expect(Math.min(...medians)).toBeLessThan(maxMs);
-    const count = 5 * medians.length;
-    expect(await queue.stats()).toMatchObject({ accepted: count, pending: count });
+    const delays: number[] = [];
+    while (delays.length < 5) delays.push(await delayMs());
+    // It is 20 ms at most, also beside eight busy programs. The median, since the machine may stop.
+    const [, , median] = delays.toSorted((one, two) => one - two);
+    expect(median).toBeLessThan(quickOrNightly(100, 50));
+    expect(await queue.stats()).toMatchObject({ accepted: 5, pending: 5 });
     child.stdin.end();
     await once(child, 'exit');
   });
