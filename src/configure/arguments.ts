@@ -1,4 +1,4 @@
-/** Validates the arguments of the configure flow, and warns about risky ones. */
+/** Validates the arguments of a configuration, and warns about risky ones. */
 import { slugify } from '../contract/slug.ts';
 import { ANYTHING, invalidOption, oneOf, type Rules, TEXT, usable } from '../option-rules.ts';
 import { playbookFault } from '../settings/schema.ts';

@@ -1,4 +1,4 @@
-/** The interface of the configure flow, for a dashboard or a command line. */
+/** The interface of `createConfiguration`: a dashboard or a command line sets, tests and saves webhooks with it. */
 import type { DeliveryOptions } from '../delivery/options.ts';
 import type { SendReport } from '../delivery/report.ts';
 import type { OrganisationFormat } from '../settings/schema.ts';
@@ -78,7 +78,7 @@ export interface TestedWebhook extends SendReport {
   readonly tested: 'draft' | 'saved';
 }
 
-/** Without secrets. */
+/** Without secrets, `tls`, `enabled` and rate limits. */
 export interface DescribedApplication {
   readonly name?: string;
   readonly environment?: string;
@@ -133,10 +133,10 @@ export interface Configuration {
   selectModules(applicationId: string, modules: Selection): Promise<void>;
   /** Selects playbooks in the same way, by name or slug. */
   selectPlaybooks(applicationId: string, playbooks: Selection): Promise<void>;
-  /** Replaces the saved secret from a time on; each attempt is signed with exactly one. */
+  /** Replaces the saved secret at a given time. Each attempt is signed with the old secret or the new one. */
   rotateSecret(applicationId: string, options?: RotationOptions): Promise<Rotated>;
   /** Changes the format from 1 to 2. Returns false if it is 2 already. */
   upgradeFormat(): Promise<boolean>;
-  /** Returns everything except secrets. */
+  /** Returns names, URLs and selections, of drafts too. Not secrets, `tls`, `enabled` and rate limits. */
   describe(): Promise<DescribedSettings>;
 }

@@ -1,4 +1,4 @@
-/** The stored settings that the configure flow reads, changes and writes. */
+/** The stored settings that `createConfiguration` reads, changes and writes. */
 import * as z from 'zod';
 import { SecurityEventError } from '../errors.ts';
 import { definedProperties } from '../own-properties.ts';
@@ -93,7 +93,7 @@ export function destinationToTest(
   return { name, environment, url, secret: secretAt(secret, nowMs), tls: saved?.tls, format };
 }
 
-/** Describes everything except secrets. */
+/** Returns what a dashboard shows: names, URLs and selections, but no secret. */
 export function describeSettings(
   { format, applications, drafts }: ConfiguredSettings,
   nowMs: number,

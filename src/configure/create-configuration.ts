@@ -1,4 +1,4 @@
-/** `createConfiguration`: the configure flow with a file, or the caller's own store. */
+/** `createConfiguration`: configures webhooks in a file, or in the caller's own store. */
 import { createWebhookSender } from '../delivery/create-sender.ts';
 import { readSenderOptions } from '../delivery/read-options.ts';
 import { SecurityEventError } from '../errors.ts';

@@ -17,9 +17,9 @@ export interface LockSystem {
 }
 
 export interface Lock {
-  /** The holder writes here before it renames. Removed with the lock of a dead holder. */
+  /** The holder writes this file, then renames it. Whoever removes a stale lock removes this file too. */
   readonly temporaryPath: string;
-  /** Returns false if another process took the holder for dead, as after a long sleep of the machine. */
+  /** Returns false if another process removed the lock as stale, for example while this machine slept. */
   isHeld(): Promise<boolean>;
   /** Never rejects: a lock that stays becomes stale. */
   release(): Promise<void>;
@@ -27,7 +27,9 @@ export interface Lock {
 
 /** Writing takes milliseconds. A lock this old belongs to a dead or hanging process. */
 const STALE_MS = 20_000;
+/** Maximum time to wait for the lock. */
 const GIVE_UP_MS = 60_000;
+/** Maximum time between two tries. */
 const MAX_WAIT_MS = 30;
 
 /**

@@ -83,7 +83,7 @@ async function replace(
   await syncFolder(dirname(path), files);
 }
 
-/** Keeps the file readable for its owner if an administrator changes it. */
+/** Gives the new file the owner of the old one: after a change by an administrator, that user must still read it. */
 async function keepOwner(
   handle: FileHandle,
   path: string,

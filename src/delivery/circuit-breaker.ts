@@ -19,7 +19,7 @@ export type CircuitBreaker = {
   readonly failures: number;
   /** While open, the destination is only probed: one message at a time, with long pauses. */
   readonly isOpen: boolean;
-  /** Failed requests since it opened, including the one that opened it. */
+  /** Failed requests since it opened. Also counts the one that opened it, which was no probe. */
   readonly probes: number;
   /** Requests of bisections that failed in a row, without a success of any kind (D74). */
   readonly bisectionFailures: number;
@@ -87,7 +87,7 @@ export function isOfAnotherUrl({ circuitBreaker }: ApplicationState, urlHash: st
   return circuitBreaker !== null && (circuitBreaker as Partial<CircuitBreaker>).urlHash !== urlHash;
 }
 
-/** Returns the hash of the URL that a stored state is about; `undefined` before the first request. */
+/** Returns the hash of the URL that a stored state is about; `undefined` or empty before the first request. */
 export const urlHashOf = (state: ApplicationState | undefined): string | undefined =>
   (state?.circuitBreaker as Partial<CircuitBreaker> | null | undefined)?.urlHash;
 

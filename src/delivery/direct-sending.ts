@@ -1,6 +1,6 @@
 /**
- * A call of `sendWebhook`: makes one request after the other, and settles each by the rules of a sender. It uses no
- * memory queue: that copies the messages, and a call with 100,000 took a third longer.
+ * A call of `sendWebhook`: makes one request after the other, and decides about retries by the rules of a sender. It
+ * uses no memory queue, which copies the messages: a call with 100,000 took a third longer.
  */
 import type { Json } from '../queue/queue.ts';
 import { debugEvent } from '../runtime/diagnostics.ts';

@@ -40,6 +40,7 @@ interface AttemptSettled extends AttemptStarted {
   readonly retryAfterMs?: number;
   readonly timings: PhaseTimings;
   readonly reusedConnection?: boolean;
+  /** Set if the claim was not settled: then the messages may be sent again. */
   readonly isLost?: true;
 }
 
@@ -68,7 +69,7 @@ interface FailingDestination extends ApplicationEvent, SentMessageFields {
   readonly failures: number;
 }
 
-/** The fields of an attempt are absent if the message died without one. */
+/** The fields of an attempt are absent if the message became a dead letter without one, by maintenance. */
 interface DeadMessageEvent extends ApplicationEvent, LastAttempt, Partial<SentMessageFields> {
   readonly message_id: string;
   readonly reason: DeadReason;

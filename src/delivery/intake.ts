@@ -21,7 +21,7 @@ import type { SendSelection, SkippedMessage, SkipReason } from './sender.ts';
 export interface IntakeRules {
   readonly dialect: Dialect;
   readonly maxBodyBytes: number;
-  /** Whether v1 elements also have the field names that existing receivers read (D41). */
+  /** Whether v1 elements also have `id`, `url` and `risk`, which existing receivers read (D41). */
   readonly v1Aliases: boolean;
   readonly newId: () => string;
   /** Returns the settings of an application; `undefined` if it is unknown. */

@@ -27,7 +27,7 @@ export interface MaintenanceParts {
   readonly wake: () => void;
 }
 
-/** Messages in one call, so that thousands of dead letters do not hold the event loop. */
+/** Maximum number of messages that one call makes dead letters: reporting thousands would block the event loop. */
 const PAGE_SIZE = 1000;
 
 /** Destinations looked up at a time. One by one, a settings function that hangs would hold up the round. */

@@ -259,7 +259,7 @@ export const SEND_OPTIONS = {
   signal: optional<AbortSignal>(SIGNAL),
 };
 
-/** Everything but where to send. */
+/** Options of a sender, except the destination. */
 export interface DeliveryOptions<D extends Dialect = 'strict'>
   extends OptionsOf<typeof DELIVERY_OPTIONS, { dialect: D }> {}
 
@@ -268,7 +268,7 @@ type Destination = OptionsOf<typeof DESTINATION_OPTIONS>;
 /** An application's URL and secret. */
 export interface WebhookDestination extends Required<Pick<Destination, 'url' | 'secret'>> {}
 
-/** One destination. */
+/** A single URL and secret, for one application or for any. */
 export interface OneDestination
   extends WebhookDestination,
     Pick<

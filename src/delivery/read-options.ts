@@ -107,6 +107,7 @@ export function readSenderOptions(options: unknown): SenderSettings {
   };
 }
 
+/** Shortest header deadline. A shorter `deadlineMs` ends the attempt before it. */
 const HEADERS_MS = 15_000;
 /** The part of a longer deadline that is left for the response body. */
 const BODY_MS = 5000;
@@ -127,7 +128,7 @@ function httpOptionsOf({
 
 const MEMORY_OPTIONS = ['maxPendingBytes', 'maxPendingMessages', 'maxDeadBytes'] as const;
 
-/** Refuses bounds of the memory queue beside another queue, which would ignore them. */
+/** Refuses limits of the memory queue if another queue is given, which would ignore them. */
 function memoryOf(given: OptionValues<typeof DELIVERY_OPTIONS>): MemoryQueueOptions {
   const names = MEMORY_OPTIONS.filter((name) => given[name] !== undefined);
   const [first] = names;

@@ -1,4 +1,4 @@
-/** When and how often a message is sent: the numbers of the delivery policy, and retry schedules. */
+/** Defaults and validation of the delivery policy and its retry schedule; `explainSchedule`. */
 import {
   ANYTHING,
   check,
@@ -173,7 +173,7 @@ export function explainSchedule(what: ScheduleToExplain = {}): ExplainedSchedule
     last = {
       attempt: last.attempt + 1,
       earliestMs: earliest.at,
-      // With the most jitter it would pass the horizon; jitter changes nothing else.
+      // Dead only if the most jitter moves it past the horizon; with less jitter it is made by then.
       latestMs: latest.kind === 'retry' ? latest.at : horizonMs,
       isCertain: last.isCertain && latest.kind === 'retry',
     };

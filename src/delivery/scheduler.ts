@@ -56,7 +56,7 @@ export class Scheduler {
   readonly #timer: WakeableTimer;
   /** When the next message is due, on the monotonic clock; set while nothing can be claimed. */
   #nextDueAt: number | undefined;
-  /** Doubles while messages are due, since a queue on a disk or a server can answer many calls at a time. */
+  /** Doubles while messages are due: a queue on a disk or a server can handle concurrent claims. */
   #claimsAtOnce = 1;
   #roundWaiters: (() => void)[] = [];
   #loop: Promise<void> | undefined;

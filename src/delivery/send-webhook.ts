@@ -66,7 +66,7 @@ export async function sendNow(call: SendCall, system: SendSystem): Promise<SendR
   }
 }
 
-/** Never behind: a call accepts all its messages before it sends any. */
+/** Delivery cannot fall behind: a call accepts all its messages before it sends any. */
 const isBehind = (): boolean => false;
 
 /** Messages of any application are accepted, also those that name none. */

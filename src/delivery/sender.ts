@@ -197,11 +197,13 @@ export class DeadMessage extends QueuedMessage {
   /** Identifies it in `replay` and `purge`. */
   readonly id: string;
   readonly reason: DeadReason;
-  /** Status of the last attempt, or why there was no response; neither without an attempt. */
+  /** Status of the last attempt; absent without a response. */
   readonly status?: number;
+  /** Why the last attempt got no response; absent if it got one, or if there was no attempt. */
   readonly failure?: FailureCode;
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
+  /** When it became a dead letter, in milliseconds since the epoch. */
   readonly diedAt: number;
 
   constructor(letter: DeadLetter) {

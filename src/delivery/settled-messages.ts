@@ -87,7 +87,7 @@ export interface WatchCounts extends SettledCounts {
   readonly pending: number;
 }
 
-/** What became of one message. */
+/** How a followed message ended. */
 export interface MessageEnd {
   /** `accepted`: it stays in a queue, and another process, or a later one, delivers it. */
   readonly outcome: FinalState | 'accepted';

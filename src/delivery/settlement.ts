@@ -164,7 +164,7 @@ interface RequestEnd extends Judgement {
   readonly lastAttempt: Json;
   /** Number of messages in the request. */
   readonly messageCount: number;
-  /** Duration of the attempt: the horizon is compared with its end (D71). */
+  /** Time from the claim to the end of the attempt, which is compared with the horizon (D71). */
   readonly elapsedMs: number;
 }
 

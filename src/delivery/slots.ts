@@ -56,7 +56,7 @@ export class Slots {
   /** Slots that are reserved for claims in progress. */
   #reserved = 0;
   #waiting = 0;
-  /** Places to wait that are kept free for active requests and for reserved slots. */
+  /** Places among the waiting requests that are kept free, for active requests and for reserved slots. */
   #keptPlaces = 0;
   /** One function for each late request that is still active: it makes the request wait. */
   readonly #lateMoves = new Set<() => void>();

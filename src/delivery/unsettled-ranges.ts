@@ -35,7 +35,7 @@ export class UnsettledRanges {
     return this.#ranges.length - this.#emptyCount;
   }
 
-  /** Adds a range before all others. Returns the range that `remove` and `before` return. */
+  /** Adds a range before all others. Returns it: `remove` and `fixBefore` return the same object. */
   addFirst(given: SequenceRange & Pick<Range, 'unsettled' | 'epoch'>): UnsettledRange {
     const range = { ...given, hasSettledElsewhere: false, isFixed: true };
     this.#unsettled += range.unsettled;
@@ -166,8 +166,8 @@ async function compare(ranges: readonly UnsettledRange[], comparison: Comparison
   const pending = await countPending(ranges.map(({ from, to }) => ({ from, to })));
   if (pending >= unsettledOf(ranges)) return;
   await counted();
-  // Counted again: this process may have settled messages since the query. They can hide messages that others settled,
-  // until the next query, but never count as settled by others.
+  // Counted again: this process may have settled messages since the query. These must not count as settled elsewhere,
+  // so some that were settled elsewhere are found only by the next query.
   const known = unsettledOf(ranges);
   if (pending >= known) return;
   if (pending === 0) {

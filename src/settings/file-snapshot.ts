@@ -19,7 +19,7 @@ interface FileStats {
   readonly ctimeNs: bigint;
 }
 
-/** Changes with the file and its content, except for writes within one tick of the file's clock. */
+/** Changes with the file and its content, unless two writes leave the same size and time. */
 const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: FileStats): string =>
   [dev, ino, size, mtimeNs, ctimeNs].join(':');
 

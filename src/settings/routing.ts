@@ -2,7 +2,7 @@
 import { slugify } from '../contract/slug.ts';
 import type { ApplicationSettings } from './schema.ts';
 
-/** The module and the playbook of a message. An absent one counts as selected. */
+/** The module and the playbook of a message. A message without a module or playbook is not filtered by it. */
 export interface Routing {
   readonly module?: string | undefined;
   /** Its name or its slug. */

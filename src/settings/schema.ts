@@ -64,7 +64,7 @@ export type ReadSettings<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly InputIssue[] };
 
-/** The application, and its `modules`, `playbooks` or `tls`. */
+/** Levels of objects to copy: the application, then its `modules`, `playbooks` and `tls`. */
 const APPLICATION_LEVELS = 2;
 
 /**
@@ -86,7 +86,7 @@ export function readWith<T>(
   return { ok: false, issues };
 }
 
-/** Functions, so that importing this file creates no schema. */
+/** Schemas are functions in this file, so that importing it creates none. */
 export const applicationSchema = (): SettingsSchema<ApplicationSettings> =>
   withUrlAndSecret(z.strictObject(applicationShape()));
 

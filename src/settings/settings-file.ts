@@ -114,7 +114,9 @@ class WatchedSettings {
   #isSettled = false;
   /** The fault of the text that was read last, which need not be validated again. */
   #unusable: Fault | undefined;
+  /** Key of the fault that the last poll found. If the next poll finds it too, it is reported. */
   #suspectKey: string | undefined;
+  /** Key of the fault that was reported last, until the file is valid again. */
   #reportedKey: string | undefined;
   #checking: Promise<unknown> = Promise.resolve();
 
@@ -238,7 +240,7 @@ class WatchedSettings {
   }
 }
 
-/** Other errors may be the `cause`: they name the file and the reason, but contain nothing of its text. */
+/** Errors of the file system may be the `cause`: they name the file and the reason, but contain nothing of its text. */
 const failureOf = (cause: unknown): SecurityEventError =>
   cause instanceof SecurityEventError
     ? cause

@@ -71,7 +71,7 @@ export type AttemptResult = ConnectionUse &
       }
   );
 
-/** What follows from an attempt for its messages, and for the destination. */
+/** What happens to the messages of an attempt, and to the destination. */
 export type Outcome =
   /** 200-299 */
   | 'delivered'
@@ -88,14 +88,14 @@ export type Outcome =
 
 export interface Judgement {
   readonly outcome: Outcome;
-  /** Maximum attempts of a message that keeps failing like this; `undefined`: no limit. */
+  /** `undefined` if only the schedule limits the attempts. Otherwise `refusedMaxAttempts` does: this is its default. */
   readonly maxAttempts: number | undefined;
 }
 
 interface StatusRow extends Judgement {
   readonly from: number;
   readonly to: number;
-  /** For a body above {@link LARGE_BODY_BYTES} this status is taken to mean "too large". */
+  /** If several messages were sent in a body above `largeBodyBytes`, this status counts as "too large". */
   readonly blamesSize: boolean;
   /** A single message may be the cause: a request that keeps failing so is bisected. */
   readonly blamesContent: boolean;

@@ -1,4 +1,4 @@
-/** The retry policy: when a failed message is sent again. For `sendWebhook` and for queues. */
+/** When a failed message is sent again: by a schedule, jitter and the Retry-After header. */
 import type { Random } from '../runtime/random.ts';
 
 /** When to retry a failed message. */
@@ -72,7 +72,7 @@ export interface Wait {
   readonly now: number;
 }
 
-/** Returns the end of a wait that is not a step of the schedule: a pause, or a halved request. */
+/** Returns when a wait ends, with jitter; or that it exceeds `maxWaitMs` or the horizon. */
 export function nextTime(schedule: RetrySchedule, wait: Wait, random: Random): NextAttempt {
   const { waitMs, acceptedAt, now } = wait;
   const maxWaitMs = schedule.maxWaitMs ?? Number.POSITIVE_INFINITY;

@@ -465,7 +465,7 @@ test('upgradeFormat upgrades once, for the whole organisation', async () => {
 });
 
 describe('the description', () => {
-  test('returns everything except secrets', async () => {
+  test('returns names, URLs and selections, but no secrets', async () => {
     const { configuration, clock } = keep({
       ...withShop({ modules: { waf: true }, playbooks: { Notify: true } }),
       format: 1,

@@ -36,7 +36,7 @@ export interface AttemptParts {
   readonly onEnd: () => void;
 }
 
-/** The part of a response that counts. */
+/** What the result needs of a response: known once its headers have arrived. */
 interface Head {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -46,7 +46,7 @@ interface Head {
 /** Receivers commonly read this many bytes at a time. */
 const COMMON_READ_BYTES = 65_536;
 
-/** A few are legal (103 Early Hints); a flood would burn CPU until the deadline. */
+/** A few 1xx responses are legal (103 Early Hints); an endless stream would use CPU until the deadline. */
 const MAX_INTERIM_RESPONSES = 32;
 
 /**

@@ -38,7 +38,7 @@ export interface Connection {
 /** Shorter than the 5 s of Node and uvicorn, so that we close first and never write into a dead connection. */
 const KEEP_ALIVE_MS = 4000;
 
-/** For a receiver that sends `Keep-Alive: timeout=`; undici stays 2 s below that. */
+/** Maximum if the receiver sends `Keep-Alive: timeout=`: undici closes the connection 2 s before that time. */
 const MAX_KEEP_ALIVE_MS = 60_000;
 
 /**

@@ -66,9 +66,9 @@ const SOCKET_OPTIONS = {
 } as const;
 
 /**
- * The deadline is divided by this to limit the time for one address. Node's default of 250 ms is too
- * short, and Node never tries an address twice: distant receivers were unreachable from machines
- * without IPv6, and near ones after a lost packet, which TCP resends after a second.
+ * Each address but the last gets the deadline divided by this. Node tries each address once, and its
+ * default of 250 ms is too short. Machines without IPv6 could not reach distant receivers, and a lost packet,
+ * which TCP resends after a second, made near ones unreachable.
  */
 const ADDRESSES_TRIED = 3;
 
@@ -197,7 +197,7 @@ interface ConnectLimits {
   readonly ending: AbortSignal | undefined;
 }
 
-/** The signal is aborted only when time is up, never because `work` has settled. */
+/** Aborts the signal when time is up or `ending` is aborted, but not because `work` has settled. */
 async function withDeadline<T>(
   { clock, timeoutMs, ending }: ConnectLimits,
   work: (signal: AbortSignal) => Promise<T>,

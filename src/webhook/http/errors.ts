@@ -2,7 +2,7 @@
 import { SecurityEventError } from '../../errors.ts';
 import type { FailureCode } from '../outcome.ts';
 
-/** A failure before the poster adds how long the attempt took. */
+/** The part of a failed result that is known from its error; the attempt adds the timings. */
 export interface Failure {
   readonly kind: 'failure';
   readonly code: FailureCode;
@@ -112,7 +112,7 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
   },
 };
 
-/** Better advice for causes that are likely with one code. */
+/** More specific advice for system codes with one likely cause. */
 const ADVICE_BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'check that the port of the webhook URL speaks HTTPS'],
   ['ERR_OSSL_PEM_NO_START_LINE', 'pass PEM texts (not paths) as `cert` and `key` of `tls`'],

@@ -54,7 +54,7 @@ interface Pooled {
 
 /** `maxIdle` counts all keys together; the longest idle connection is closed first. */
 export function createConnectionPool(clock: Clock, maxIdle: number): ConnectionPool {
-  /** The longest idle one comes first. Short, so that a search is cheap. */
+  /** The connection that has been idle longest comes first. A search is cheap, since the list is short. */
   const idle: Pooled[] = [];
   const all = new Set<Pooled>();
 

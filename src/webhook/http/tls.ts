@@ -55,7 +55,7 @@ function listOf(pem: Pem | readonly Pem[]): Pem[] {
 /** Rejects with OpenSSL's, Node's or the system's own error. */
 type TlsUpgrade = (target: buildConnector.Options, socket: Socket) => Promise<Socket>;
 
-/** undici passes an ordinary object to `tls.connect`, which would inherit these from a polluted prototype. */
+/** Options that `tls.connect` would otherwise read from a polluted prototype: undici passes it an ordinary object. */
 const NOT_INHERITED = {
   servername: undefined,
   pskCallback: undefined,

@@ -8,7 +8,7 @@ import type { ConnectionTarget } from './own-connections.ts';
 import { createConnectionPool, type Lease, type ResponseHandler } from './pool.ts';
 import type { NetworkPolicy } from './ssrf-guard.ts';
 
-/** How long an attempt may take, each from its start, in ms: 1 to 2147483647. */
+/** Deadlines of one attempt, all counted from its start, in ms: 1 to 2147483647. */
 export interface Deadlines {
   /** Name lookup, TCP and TLS together. Default 5000. */
   readonly connectMs: number;
