@@ -1,5 +1,6 @@
 /** Checks the caller's options against rules, and names the invalid option in the error. */
 
+import { suggestion } from './closest-name.ts';
 import { type InputIssue, SecurityEventError } from './errors.ts';
 import { isObjectLike, ownProperties } from './own-properties.ts';
 
@@ -163,8 +164,11 @@ function faultsOf(copy: object, rules: Rules<string>, { name, path }: Subject): 
   return Object.entries(copy).flatMap(([key, value]) => {
     const place = [...path, key];
     const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
-    const unknown = `unknown key ${JSON.stringify(key)} in ${name}`;
-    if (rule === undefined) return [{ path: place, message: unknown, detail: unknown }];
+    if (rule === undefined) {
+      const near = suggestion(key, Object.keys(rules));
+      const message = `unknown key ${JSON.stringify(key)} in ${name}${near}`;
+      return [{ path: place, message, detail: message }];
+    }
     return value === undefined || rule.isUsable(value) ? [] : [unusable(rule, place)];
   });
 }

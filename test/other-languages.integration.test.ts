@@ -17,6 +17,7 @@ import {
 const SECRET = 'the new secret \u{1f511}';
 const OLD_SECRET = 'the old secret';
 const ENV = { SECURITY_EVENTS_SECRET: SECRET, SECURITY_EVENTS_OLD_SECRET: OLD_SECRET };
+const NO_SECRETS = { SECURITY_EVENTS_SECRET: '', SECURITY_EVENTS_OLD_SECRET: '' };
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 const once = { network: 'allow-private', schedule: { delaysMs: [] } } as const;
@@ -151,5 +152,18 @@ describe.each(LANGUAGES)('the receiver in $language', (language) => {
       expect(receiver.printed).not.toContain('never-seen');
       expect(receiver.printed).not.toContain(SECRET);
     });
+  });
+
+  it.runIf(isAvailable(language))('does not run without a secret', async () => {
+    const outcome = await LanguageReceiver.start(language, NO_SECRETS).then(
+      async (receiver) => {
+        const { status } = await post(receiver.origin, {});
+        await receiver.close();
+        return `answers ${status}`;
+      },
+      () => 'ends',
+    );
+    // PHP runs the program for each request.
+    expect(outcome).toBe(language.language === 'php' ? 'answers 500' : 'ends');
   });
 });

@@ -6,6 +6,7 @@ class SecurityEvents
   JSON_TYPE = %r{\Aapplication/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?\z}i
   SECRETS = ENV.values_at("SECURITY_EVENTS_SECRET", "SECURITY_EVENTS_OLD_SECRET")
                .reject { |secret| secret.to_s.empty? }
+  abort "Set SECURITY_EVENTS_SECRET." if SECRETS.empty?
 
   def call(env)
     return answer(405, "allow" => "POST") unless env["REQUEST_METHOD"] == "POST"

@@ -115,6 +115,9 @@ func receive(w http.ResponseWriter, r *http.Request) {
 }
 
 func main() {
+	if len(secrets()) == 0 {
+		log.Fatal("Set SECURITY_EVENTS_SECRET.")
+	}
 	port := os.Getenv("PORT")
 	if port == "" {
 		port = "8080"

@@ -52,6 +52,10 @@ function handle(array $message): void
     error_log("$kind $id");
 }
 
+if (getenv('SECURITY_EVENTS_SECRET') . getenv('SECURITY_EVENTS_OLD_SECRET') === '') {
+    error_log('Set SECURITY_EVENTS_SECRET.');
+    answer(500);
+}
 if ($_SERVER['REQUEST_METHOD'] !== 'POST') {
     header('Allow: POST');
     answer(405);

@@ -9,6 +9,8 @@ MAX_BODY_BYTES = 2 * 1024 * 1024
 JSON_TYPE = re.compile(r'application/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?', re.IGNORECASE)
 SECRET_NAMES = ("SECURITY_EVENTS_SECRET", "SECURITY_EVENTS_OLD_SECRET")
 SECRETS = [os.environ[name].encode("utf-8") for name in SECRET_NAMES if os.environ.get(name)]
+if not SECRETS:
+    raise SystemExit("Set SECURITY_EVENTS_SECRET.")
 
 
 def is_genuine(body, signature):

@@ -1,14 +1,7 @@
 /** Runs a command line: finds the command, reads its arguments, runs it and reports errors. */
 import { readFile } from 'node:fs/promises';
-import {
-  type Command,
-  closestName,
-  commandHelp,
-  PROGRAM,
-  readArguments,
-  table,
-  wrap,
-} from './command.ts';
+import { closestName } from '../closest-name.ts';
+import { type Command, commandHelp, PROGRAM, readArguments, table, wrap } from './command.ts';
 import {
   type CommandError,
   describeError,

@@ -1,5 +1,7 @@
 /** Defines commands. One table of options parses the arguments and creates the help. */
+
 import { parseArgs } from 'node:util';
+import { closestName } from '../closest-name.ts';
 import { type CommandError, usageError } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -124,20 +126,6 @@ function checkPositionals(positionals: readonly string[], usage: string): void {
   if (missing !== undefined) throw usageError(`${missing.replace('…', '')} is missing`);
   if (usage.includes('…') || positionals.length <= expected.length) return;
   throw usageError(`too many arguments: expected ${usage === '' ? 'none' : usage}`);
-}
-
-/** Returns the known name that the user probably meant: the one with the longest common prefix. */
-export function closestName(given: string, known: readonly string[]): string | undefined {
-  // Without dashes, so that `secretfile` means `secret-file`.
-  const wanted = given.replaceAll('-', '');
-  const common = (other: string): number => {
-    const name = other.replaceAll('-', '');
-    let length = 0;
-    while (length < name.length && name[length] === wanted[length]) length += 1;
-    return length;
-  };
-  const closest = known.toSorted((a, b) => common(b) - common(a))[0] ?? '';
-  return common(closest) >= 2 && common(closest) >= closest.length / 2 ? closest : undefined;
 }
 
 type Row = readonly [term: string, text: string];

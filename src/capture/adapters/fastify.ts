@@ -60,7 +60,9 @@ export const captureRequests: (app: FastifyLike, options?: CaptureOptions) => Pr
 const NOT_CALLED = 'pass `captureRequests` to `app.register` without calling it';
 
 async function addHooks(app: FastifyLike, options?: CaptureOptions): Promise<void> {
-  if (app === undefined) throw invalidOption(NOT_CALLED, ['app']);
+  // Called with nothing, or with the options.
+  const hook: unknown = Reflect.get(Object(app) as object, 'addHook');
+  if (typeof hook !== 'function') throw invalidOption(NOT_CALLED, ['app']);
   const settings = readCaptureOptions(options);
   const scopes = new WeakMap<FastifyRequestLike, RequestScope>();
   const resume = (request: FastifyRequestLike, work: Done): void => {

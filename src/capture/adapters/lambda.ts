@@ -1,5 +1,6 @@
 /** `security-event-delivery/lambda`: captures requests of AWS Lambda functions behind an HTTP API or a function URL. */
 import {
+  A_FUNCTION,
   integer,
   type OptionsOf,
   type OrUndefined,
@@ -7,6 +8,7 @@ import {
   option,
   optional,
   readOptions,
+  unusableOption,
 } from '../../option-rules.ts';
 import { readProperty } from '../../own-properties.ts';
 import { tryCall } from '../../runtime/host-calls.ts';
@@ -73,6 +75,7 @@ export function captureRequests<E extends LambdaEvent, C extends LambdaContext, 
 ): (event: E, context: C) => Promise<R | BlockedResponse> {
   const { flush, flushDeadlineMs, ...capture } = readOptions(options, OPTIONS);
   const settings = readCaptureOptions(capture);
+  if (!A_FUNCTION.isUsable(handler)) throw unusableOption(A_FUNCTION, ['handler']);
   return async (event, context) => {
     let result: R | undefined;
     const handle = async (): Promise<void> => {

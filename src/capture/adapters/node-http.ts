@@ -1,5 +1,6 @@
 /** `security-event-delivery/node-http`: captures requests of node:http, node:https and node:http2. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { A_FUNCTION, unusableOption } from '../../option-rules.ts';
 import { isPromiseLike } from '../../runtime/host-calls.ts';
 import { type CaptureOptions, readCaptureOptions } from '../request/capture-options.ts';
 import type { HttpRequest } from '../request/http-request.ts';
@@ -31,6 +32,7 @@ export function captureRequests<
   S extends NodeResponse = ServerResponse,
 >(listener: RequestListener<Q, S>, options?: CaptureOptions): RequestListener<Q, S> {
   const settings = readCaptureOptions(options);
+  if (!A_FUNCTION.isUsable(listener)) throw unusableOption(A_FUNCTION, ['listener']);
   return (request, response) => {
     const scope = scopeOf(request, settings, { status: statusOf(response) });
     const onError = (error: unknown): void => endBlocked(error, response, scope);

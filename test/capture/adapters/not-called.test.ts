@@ -9,6 +9,7 @@ import { captureRequests as captureExpress } from '../../../src/capture/adapters
 import { captureRequests as captureFastify } from '../../../src/capture/adapters/fastify.ts';
 import { captureRequests as captureHono } from '../../../src/capture/adapters/hono.ts';
 import { captureRequests as captureKoa } from '../../../src/capture/adapters/koa.ts';
+import { captureRequests as captureLambda } from '../../../src/capture/adapters/lambda.ts';
 import { captureRequests as captureNode } from '../../../src/capture/adapters/node-http.ts';
 import { getRequestListener, originOf } from '../../helpers/hosts.ts';
 
@@ -75,11 +76,31 @@ test.each(Object.entries(HOSTS))(
   },
 );
 
-test('Fastify reports that captureRequests was called instead of passed', async () => {
-  const app = fastify();
-  app.register((captureFastify as unknown as () => Promise<never>)());
-  await expect(app.ready()).rejects.toMatchObject({
-    code: 'ERR_INVALID_OPTION',
-    message: expect.stringContaining('pass `captureRequests` to `app.register`'),
-  });
+test.each([
+  ['nothing', []],
+  ['its options', [{ trustedProxies: 'loopback' }]],
+])(
+  'Fastify reports that captureRequests was called instead of passed: with %s',
+  async (_, args) => {
+    const app = fastify();
+    app.register((captureFastify as unknown as (...args: unknown[]) => Promise<never>)(...args));
+    await expect(app.ready()).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      message: expect.stringContaining('pass `captureRequests` to `app.register`'),
+    });
+  },
+);
+
+test.each([
+  ['node:http', captureNode, 'listener'],
+  ['Lambda', captureLambda, 'handler'],
+])('%s refuses options in place of its function', (_host, capture, name) => {
+  const call = capture as unknown as (options: object) => void;
+  expect(() => call({ trustedProxies: 'loopback' })).toThrow(
+    expect.objectContaining({
+      code: 'ERR_INVALID_OPTION',
+      path: [name],
+      message: expect.stringContaining(`expected ${name} to be a function`),
+    }),
+  );
 });
