@@ -10,7 +10,7 @@ export type { MessageQueue } from './queue.ts';
 
 /**
  * Creates a queue whose durability is `'memory'`: its messages are lost when the process ends, and `close`
- * returns those that were not delivered. It has no timers and no handles. The second argument is for tests.
+ * returns those that were not delivered. It does not keep the process alive. The second argument is for tests.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.
  */

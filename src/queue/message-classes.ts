@@ -1,10 +1,10 @@
 /**
- * Messages of a call or a request. They are classes, because they often survive one garbage collection: for
- * each object literal V8 counts how many of its objects survive. Once most do, it allocates all of them in
- * the old generation, where they keep kilobytes of text alive until a full collection. This happened in
- * every second process, and delivery took 50 % longer there. V8 does not count objects of classes.
+ * Messages of a call or a request. They are classes: for each object literal V8 counts how many of its objects
+ * survive a garbage collection, and these often survive one. Once most do, V8 allocates all objects of the
+ * literal in the old generation, where they keep kilobytes of text alive until a full collection. This happened
+ * in every second process, and delivery took 50 % longer there. V8 does not count objects of classes.
  *
- * Literals are fine for objects that only live during a function call, and for queues that wait for I/O.
+ * Literals are fine for objects that only live during a function call, and in queues whose time is spent on I/O.
  *
  * The fields are declared, so that setters on a polluted prototype are not called.
  */

@@ -29,7 +29,7 @@ const PARTS = { clock: systemClock, newId, load: loadPg };
 
 /** Stores incidents for the reporters of all processes. */
 export interface PostgresIncidentStore extends IncidentStore {
-  /** Ends the connections that are its own. Later calls reject with `ERR_QUEUE_CLOSED`. */
+  /** Closes the connections that it has opened. Later calls reject with `ERR_QUEUE_CLOSED`. */
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function createPostgresQueue(options: PostgresQueueOptions): DurableQueue
 
 /**
  * Creates a store for the option `incidents` of `createReporter`, in a database that has the schema of
- * {@link createPostgresSchema}. An incident is known for 30 days after its last report. The first call
+ * {@link createPostgresSchema}. An incident is kept for 30 days after its last report. The first call
  * of the store connects, and rejects like `open` of the queue.
  *
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option.

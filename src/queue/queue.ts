@@ -7,7 +7,7 @@
  *
  * | There | Here |
  * |---|---|
- * | job, queue or tenant | message, application (the destination that takes turns, is paused and is closed) |
+ * | job, queue or tenant | message, application (a destination: takes turns with the others, can be paused or closed) |
  * | fetch a batch of jobs | `claim` |
  * | complete, fail, discard | `settle` with `delivered`, `retry`, `dead` |
  * | attempts | `sends`: how often a message was claimed and not released; `retryCount`: its `sends` before this claim |
@@ -37,8 +37,8 @@
  * Two messages with the same `messageId` stay two messages; `sequence` tells them apart. Durations are
  * relative to the queue's own clock, so processes whose clocks disagree can share a queue.
  *
- * No call claims or settles for several applications: a queue can run simultaneous calls in one transaction,
- * and in memory one call for 16 claims took as much CPU as 16 calls.
+ * Each call claims or settles for one application. Calls for several would save nothing: a queue can run
+ * simultaneous calls in one transaction, and in memory one call for 16 claims took as much CPU as 16 calls.
  */
 
 import type {
@@ -99,18 +99,18 @@ export interface ApplicationUpdate extends ApplicationState {
   readonly pauseMs: number;
 }
 
-/** What a queue held when it was opened, at one moment. */
+/** What a queue holds when it is opened. The numbers are of the same moment. */
 export interface Backlog {
-  /** Number of messages, due or not. */
+  /** Number of messages, due or not, claimed or not. */
   readonly pendingMessages: number;
-  /** Number of those that were due or claimed. */
+  /** Number of those that are due or claimed. */
   readonly dueMessages: number;
-  /** No message of the queue had a higher sequence. 0 in a new queue. */
+  /** The highest sequence that a message got so far; 0 in a new queue. */
   readonly lastSequence: number;
 }
 
 export interface ClaimRequest {
-  /** The claim is for an application with one of these. */
+  /** Only applications whose health is in this list can be claimed from. */
   readonly ofHealth: readonly Exclude<Health, 'closed'>[];
   /** Limits beside the application's own. A claim has at least one message. */
   readonly maxMessages: number;
@@ -138,7 +138,7 @@ export interface Claim {
   readonly format: Format;
   /** The state of the application at the time of the claim. */
   readonly state: ApplicationState;
-  /** The queue's time in milliseconds. Differences hold between processes and over restarts. */
+  /** The queue's time in milliseconds. Use only differences, also between processes or across a restart. */
   readonly nowMs: number;
   /** Oldest due first. */
   readonly messages: readonly ClaimedMessage[];
@@ -194,8 +194,8 @@ export interface QueueClosing {
 }
 
 /**
- * A queue of messages. Every call must resolve or reject, even if its store does not answer: the engine waits for
- * all claims of a round. All methods reject with a SecurityEventError:
+ * A queue of messages. Every call must resolve or reject, even if its store does not answer: the engine makes
+ * several claims at once, and waits for all of them. All methods reject with a SecurityEventError:
  *
  * - `ERR_QUEUE_CLOSED` before `open` and after `close`;
  * - `ERR_QUEUE_FAILED`, with its `cause`, when the store fails; also when `settle` gets another number of
@@ -252,8 +252,8 @@ export interface MessageQueue {
     maxMessages: number,
   ): Promise<readonly DeadLetteredMessage[]>;
   /**
-   * Resets a closed or failing application to its initial state, except its `circuitBreaker`: its messages
-   * are due again. Does not change a healthy one.
+   * Resets an application that is not healthy to its initial state, except its `circuitBreaker`: its messages
+   * can be claimed again.
    */
   reopenApplication(applicationId: string): Promise<void>;
   /** Lists dead letters, oldest first: at most `limit`, after the cursor `after`. */

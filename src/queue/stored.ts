@@ -1,6 +1,6 @@
 /** Types of stored messages, dead letters, the ledger and exported rows: a part of the contract in queue.ts. */
 
-/** The webhook format. 1 is deprecated, and its messages are stored complete. */
+/** The webhook format. 1 is deprecated; its messages are stored as they are sent. */
 export type Format = 1 | 2;
 
 export type Json =
@@ -11,7 +11,7 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** An encoded message: plain data in its own fields, so that any queue can store it. */
+/** An encoded message: all of its fields are plain data, so that any queue can store it. */
 export interface StoredMessage {
   readonly messageId: string;
   readonly format: Format;
@@ -31,9 +31,9 @@ export type Health = 'untried' | 'healthy' | 'failing' | 'closed';
 
 /** Why a message is not attempted again. */
 export type DeadReason =
-  /** The retry schedule is over, or as many attempts as the last status allows. */
+  /** The retry schedule is over, or the last status allows no more attempts. */
   | 'attempts-exhausted'
-  /** The message is older than the horizon, or would be at its next attempt. */
+  /** The message is older than the horizon (the maximum age), or would be at its next attempt. */
   | 'horizon-passed'
   /** The receiver refused it with 413 although it was alone in its request. */
   | 'too-large'
@@ -89,7 +89,7 @@ export interface Ledger {
 export interface QueueStats extends Ledger {
   /** Sum of `sizeBytes` of the pending messages. */
   readonly pendingBytes: number;
-  /** For how long the oldest claimable message has been claimable; 0 without one. */
+  /** Time since the longest-waiting claimable message became claimable; 0 if none is. */
   readonly oldestDueMs: number;
   readonly applications: ReadonlyMap<string, Ledger & { readonly health: Health }>;
 }
@@ -97,8 +97,8 @@ export interface QueueStats extends Ledger {
 export type ItemKind = 'application' | 'message' | 'dead_letter';
 
 /**
- * A row of a queue as JSON, which can be written to a file and read again. The other fields are columns of the
- * SQLite queue, with times in milliseconds since the epoch and `body` in base64.
+ * A row of a queue as JSON, which can be written to a file and read again. Beside the fields below it has columns
+ * of the SQLite queue, with times in milliseconds since the epoch and `body` in base64.
  */
 export interface QueueItem {
   /** Identifies the queue that the item is from. */

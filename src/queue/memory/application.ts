@@ -60,14 +60,14 @@ export class Application {
     this.#pausedUntilMs = pausedUntilMs;
   }
 
-  /** Whether the waiting messages and `more` others fill a claim. */
-  isFullWith(more: number): boolean {
+  /** Returns whether the waiting messages and `more` others fill a claim. */
+  canFillClaimWith(more: number): boolean {
     return this.waiting.size + more >= this.state.maxMessages;
   }
 
   /** Makes delayed messages due if the waiting messages fill a claim. */
-  endDelaysIfFull(nowMs: number): void {
-    if (this.isFullWith(0)) this.waiting.endDelays(nowMs);
+  endDelaysIfClaimFull(nowMs: number): void {
+    if (this.canFillClaimWith(0)) this.waiting.endDelays(nowMs);
   }
 
   /** Claims due messages. At least one must be due. */
@@ -99,7 +99,7 @@ export class Application {
     this.rescueClaim();
   }
 
-  /** Returns when a message can be claimed or the lease ends; `undefined` if no time is known. */
+  /** Returns when a message can be claimed, or the lease ends; `undefined` if it is closed or no message waits. */
   claimableAtMs(): number | undefined {
     if (this.claim !== undefined) return this.claim.endsAtMs;
     const first = this.waiting.first();

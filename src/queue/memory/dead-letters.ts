@@ -12,7 +12,7 @@ import type { Application } from './application.ts';
 import { storedMessages, type WaitingMessage } from './message.ts';
 
 export interface Letter {
-  /** Ascending. The public id is its text. */
+  /** Rises with each dead letter. The public id is its text. */
   readonly id: number;
   readonly application: Application;
   readonly message: WaitingMessage;
@@ -23,10 +23,10 @@ export interface Letter {
   readonly diedAt: number;
 }
 
-/** Dead letters in the order of their deaths, bounded in bytes: the oldest are evicted. */
+/** Dead letters, oldest first, bounded in bytes: the oldest are evicted. */
 export class DeadLetters {
   readonly #letters = new Map<number, Letter>();
-  /** Continues after the last evicted letter: a new iterator would begin with the gaps that evicted ones left. */
+  /** Continues after the last evicted letter: a new iterator would first skip the gaps that evicted letters left. */
   #oldest = this.#letters.values();
   readonly #maxBytes: number;
   #bytes = 0;
@@ -51,6 +51,7 @@ export class DeadLetters {
   #evict(): void {
     const { value } = this.#oldest.next();
     if (value === undefined) {
+      // An iterator that has ended does not return letters that are added later.
       this.#oldest = this.#letters.values();
     } else {
       this.remove(value);

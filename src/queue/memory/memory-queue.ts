@@ -29,7 +29,8 @@ const SLICE_MESSAGES = 100;
 
 /**
  * Every method except `enqueue` and `close` does its work synchronously, so that no call sees half of
- * another. There are no timers: each call first applies what time has changed.
+ * another. There are no timers: each call first ends expired leases, and updates which
+ * applications are ready.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
@@ -122,7 +123,7 @@ export class MemoryQueue implements MessageQueue {
     }
     this.#store.settle(live, results, at);
     application.claim = undefined;
-    this.#afterClaim(application, state, at);
+    this.#finishClaim(application, state, at);
     return 'settled';
   };
 
@@ -131,7 +132,7 @@ export class MemoryQueue implements MessageQueue {
     const live = this.#liveClaim(claim);
     if (live === undefined) return 'lost';
     live.application.releaseClaim();
-    this.#afterClaim(live.application, state, at);
+    this.#finishClaim(live.application, state, at);
     return 'released';
   };
 
@@ -225,12 +226,12 @@ export class MemoryQueue implements MessageQueue {
   }
 
   async close(): Promise<QueueClosing> {
-    this.#closing ??= this.#end();
+    this.#closing ??= this.#close();
     return await this.#closing;
   }
 
   /** Waits for calls of `enqueue` in progress, to return their messages too. */
-  async #end(): Promise<QueueClosing> {
+  async #close(): Promise<QueueClosing> {
     await Promise.allSettled(this.#runningEnqueues);
     this.#listeners.clear();
     const returned: ReturnedMessage[] = [];
@@ -264,7 +265,11 @@ export class MemoryQueue implements MessageQueue {
     return claim?.id === id ? claim : undefined;
   }
 
-  #afterClaim(application: Application, state: ApplicationUpdate | undefined, at: QueueTime): void {
+  #finishClaim(
+    application: Application,
+    state: ApplicationUpdate | undefined,
+    at: QueueTime,
+  ): void {
     if (state !== undefined) application.setState(state, at.after(state.pauseMs));
     this.#store.reschedule(application, at.nowMs);
     this.#notify();

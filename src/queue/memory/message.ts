@@ -11,7 +11,7 @@ import type {
 
 /** Messages that share a buffer keep all of it alive, so it is bounded. */
 const MAX_SHARED_BYTES = 100_000;
-/** Below this number, messages take less memory as strings. */
+/** Fewer messages take less memory as strings than in a shared buffer. */
 const MIN_SHARING = 4;
 
 /**
@@ -26,7 +26,7 @@ export class WaitingMessage {
   readonly countAt: number;
   readonly sizeBytes: number;
   sequence = 0;
-  /** When it was accepted or replayed. Like `dueMs` in the queue's own time. */
+  /** When it was accepted or replayed. In the queue's own time, like `dueMs`. */
   acceptedMs = 0;
   dueMs = 0;
   /** Raised by a claim, lowered by its release. */
@@ -57,7 +57,7 @@ export class WaitingMessage {
     this.retryState = null;
   }
 
-  /** Writes a `retry` result. */
+  /** Applies a `retry` result. */
   postpone(result: Extract<MessageResult, { readonly kind: 'retry' }>, dueMs: number): void {
     this.dueMs = dueMs;
     this.maxMessages = result.maxMessages;

@@ -13,8 +13,9 @@ const heapByKey = (): Heap<Application> =>
   );
 
 /**
- * Gives applications their turns. An application is ready, and has the number of its turn; or it waits until
- * a known time; or it is in no heap. A change takes O(log n) steps for n applications.
+ * Gives applications their turns. A ready application is in a heap by the number of its turn. One that becomes
+ * ready at a known time is in a heap by that time. Any other is in no heap. A change takes O(log n)
+ * steps for n applications.
  */
 export class Schedule {
   readonly #ready: Record<OpenHealth, Heap<Application>> = {
@@ -58,7 +59,7 @@ export class Schedule {
     return firstOf(ofHealth.map((health) => this.#later[health]))?.place.key;
   }
 
-  /** Returns the application whose time came first, if one came. Call `update` for it. */
+  /** Returns the application that has been due for longest, if one is. Returns it again until `update` is called. */
   due(nowMs: number): Application | undefined {
     const first = firstOf(Object.values(this.#later));
     return first !== undefined && first.place.key <= nowMs ? first : undefined;

@@ -23,7 +23,7 @@ export interface QueueTime {
   readonly nowMs: number;
   /** The wall clock, for what people see. No decision uses it. */
   readonly epochMs: number;
-  /** Returns the time in `ms` milliseconds, rounded up: nothing is due too early. */
+  /** Returns the time `ms` milliseconds from now, rounded up, so that nothing is due too early. */
   after(ms: number): number;
 }
 
@@ -32,15 +32,16 @@ const MAX = Number.MAX_SAFE_INTEGER;
 
 export const MEMORY_OPTIONS = {
   /**
-   * Limits the bytes that wait, counted as they are sent. `enqueue` rejects with `ERR_QUEUE_FULL` above it.
-   * The heap needs about 250 bytes more for each message. From 1; default 67108864 (64 MiB).
+   * Maximum size of the waiting messages, in bytes of their request bodies. `enqueue` rejects more with
+   * `ERR_QUEUE_FULL`.
+   * The heap needs about 250 bytes more for each message. A positive integer; default 67108864 (64 MiB).
    */
   maxPendingBytes: option(integer(1, MAX), 64 * MIB),
-  /** Limits the number of messages that wait. From 1; default 100000. */
+  /** Maximum number of waiting messages. A positive integer; default 100000. */
   maxPendingMessages: option(integer(1, MAX), 100_000),
   /**
-   * Limits the bytes of dead letters. Above it the oldest are discarded as `evicted`. From 0, which keeps
-   * none; default 16777216 (16 MiB).
+   * Maximum size of the dead letters, in bytes of their request bodies. The oldest are discarded as `evicted`.
+   * An integer from 0, which keeps none; default 16777216 (16 MiB).
    */
   maxDeadBytes: option(integer(0, MAX), 16 * MIB),
 };
@@ -95,7 +96,7 @@ export class MemoryStore {
   }
 
   /**
-   * Counts the entries of open applications as pending, and returns them. If they would pass a bound, throws
+   * Counts the entries of open applications as pending, and returns them. If they exceed a bound, throws
    * ERR_QUEUE_FULL and counts none.
    */
   reserve(entries: readonly QueueEntry[]) {
@@ -138,7 +139,7 @@ export class MemoryStore {
       const start = sequences.length;
       const application = this.ensure((entries[start] as QueueEntry).applicationId, initialState);
       const messages = copyMessages(entries, start);
-      const dueMs = application.isFullWith(messages.length) ? at.nowMs : at.after(delayMs);
+      const dueMs = application.canFillClaimWith(messages.length) ? at.nowMs : at.after(delayMs);
       for (const message of messages) {
         sequences.push(this.#addWaiting({ application, message }, at.nowMs, dueMs));
       }
@@ -161,14 +162,14 @@ export class MemoryStore {
    * called after each change to its messages, state or claim.
    */
   reschedule(application: Application, nowMs: number): void {
-    application.endDelaysIfFull(nowMs);
+    application.endDelaysIfClaimFull(nowMs);
     this.schedule.update(application, nowMs);
   }
 
   /** Applies one result to each message of a claim. */
   settle(claim: LiveClaim, results: readonly MessageResult[], at: QueueTime): void {
     const { application, messages, sizeBytes } = claim;
-    // `findIndex` also visits holes of an array, which `every` would take for delivered.
+    // `findIndex` also visits holes of an array. `every` skips them, so they would count as delivered.
     if (results.findIndex((result) => result.kind !== 'delivered') === -1) {
       this.#addPending(-messages.length, -sizeBytes);
       application.counts.delivered += messages.length;
@@ -241,7 +242,7 @@ export class MemoryStore {
       if (application.claim !== undefined) {
         const { endsAtMs } = application.claim;
         application.rescueClaim();
-        application.endDelaysIfFull(endsAtMs);
+        application.endDelaysIfClaimFull(endsAtMs);
       }
       this.reschedule(application, nowMs);
     }

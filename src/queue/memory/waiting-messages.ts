@@ -3,7 +3,7 @@ import { Heap } from '../../runtime/heap.ts';
 import type { ApplicationState } from '../queue.ts';
 import type { WaitingMessage } from './message.ts';
 
-/** The list is copied only to close a gap of at least this many messages at its front. */
+/** The list is shortened after at least this many messages were taken from its front, since that copies the rest. */
 const MIN_GAP = 32;
 
 /** Bounds of one claim. */

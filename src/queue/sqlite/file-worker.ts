@@ -73,7 +73,7 @@ export class FileWorker {
     return this.#isClosed;
   }
 
-  /** Rejects with a SecurityEventError. Keeps the process alive until it is answered. */
+  /** Runs an operation in the worker. Keeps the process alive until the answer. Rejects with a SecurityEventError. */
   call<Name extends Operation>(
     operation: Name,
     args: Operations[Name][0],

@@ -65,6 +65,7 @@ export interface WorkerData {
   readonly gate: SharedArrayBuffer;
 }
 
-/** Indexes of the gate's numbers: 1 while the worker is inside SQLite, and 1 once it may no longer enter. */
+/** Index of a number of the gate: 1 while the worker is inside SQLite. */
 export const GATE_BUSY = 0;
+/** Index of another: 1 once the worker may no longer enter SQLite. */
 export const GATE_STOP = 1;

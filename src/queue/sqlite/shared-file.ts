@@ -93,7 +93,7 @@ export class SharedFile {
 
   async #close(): Promise<void> {
     await this.#closing;
-    // `stop` still finds it, so that the end of the process waits until it has closed.
+    // The field keeps the worker: if the process ends now, `stop` waits until the worker is outside SQLite.
     if (this.#worker?.isClosed === false) await this.#worker.close();
   }
 

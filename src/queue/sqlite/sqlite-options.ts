@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 const MAX = Number.MAX_SAFE_INTEGER;
 const A_PATH = usable('a path', (value) => typeof value === 'string' && value !== '');
 
-/** Damage that the queue found in its file. It has counts and ids of applications, no content. */
+/** Damage that the queue found in its file. Contains counts and ids of applications, but no content. */
 export interface SqliteQueueDamage {
   /** The file's real path. */
   readonly file: string;

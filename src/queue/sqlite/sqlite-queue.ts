@@ -32,7 +32,7 @@ export class SqliteQueue implements DurableQueue {
   readonly #options: SqliteSettings;
   readonly #listeners = new Set<() => void>();
   readonly #handle: FileHandle;
-  /** Claims that were not sent: `close` releases them. */
+  /** Ids of claims for which `settle` was not called: `close` releases them. */
   readonly #unsent = new Set<string>();
   /** Calls of `open` and `claim` in progress: `close` waits for them, and releases their claims. */
   readonly #running = new Set<Promise<unknown>>();
@@ -96,7 +96,7 @@ export class SqliteQueue implements DurableQueue {
   };
 
   readonly settle: MessageQueue['settle'] = async ({ id }, results, update) => {
-    // `findIndex` also visits holes of an array, which `every` would take for delivered.
+    // `findIndex` also visits holes of an array. `every` skips them, so they would count as delivered.
     const areDelivered = results.findIndex(({ kind }) => kind !== 'delivered') === -1;
     const settlement = { results: areDelivered ? null : results, count: results.length, update };
     // The messages were sent, even if this call fails (law 8).

@@ -413,7 +413,7 @@ var APPLICATION = {
   claimed: COUNT,
   /** The first due time of its unclaimed messages. Not updated while there is a claim. */
   first_due: "integer",
-  /** After this time no message waits for the end of a delay of \`enqueue\`. */
+  /** The latest end of the delays of \`enqueue\`. */
   delayed_until: COUNT,
   /** When it can be claimed, or its lease ends; null when it is closed or empty. */
   ready_at: "integer",
@@ -600,10 +600,10 @@ function writeProgress({ database }, row) {
 }
 var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
 function reschedule(context, application) {
-  endDelaysIfFull(context, application, context.nowMs);
+  endDelaysIfClaimFull(context, application, context.nowMs);
   context.store.updateReadyAt(application);
 }
-function endDelaysIfFull(context, application, nowMs) {
+function endDelaysIfClaimFull(context, application, nowMs) {
   const waiting = application.pending - application.claimed;
   if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
   const delayed = context.database.all(
@@ -862,7 +862,7 @@ function rescueExpiredLeases(context) {
       if (row !== void 0) writeProgress(context, { ...row, sends: row.sends + 1 });
     }
     endClaim(context, application, leaseEnd);
-    endDelaysIfFull(context, application, leaseEnd);
+    endDelaysIfClaimFull(context, application, leaseEnd);
     reschedule(context, application);
     store.announceDue();
   }
@@ -1034,7 +1034,7 @@ var HEALTH_VALUES = [
   "closed"
 ];
 var MAX_PAUSE_MS = 366 * 864e5;
-function audit(context) {
+function repairTimes(context) {
   const { store, nowMs } = context;
   for (const { number } of context.database.all("select number from application")) {
     const application = store.byNumber(number);
@@ -1115,7 +1115,7 @@ var DiskSpace = class {
     if (log - checkpointed >= CHECKPOINT_PAGES) this.#checkpoint();
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
-  /** Does one step of the cleaning that can wait until there are no calls. */
+  /** Gives back some free pages, or shortens the WAL. Called when there are no calls. */
   tidy() {
     if (!this.#hasWritten) return;
     if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
@@ -1880,6 +1880,7 @@ var Store = class {
     state.last_time = Math.max(state.last_time, time);
     return state.last_time;
   }
+  /** Returns a new number for a turn, a claim or a dead letter. */
   nextNumber() {
     this.state.last_number += 1;
     return this.state.last_number;
@@ -2000,7 +2001,7 @@ var Context = class {
     this.bytes = call.bytes;
     this.#transfer = call.transfer;
   }
-  /** Returns the time in \`ms\` milliseconds, rounded up: nothing is due too early. */
+  /** Returns the time \`ms\` milliseconds from now, rounded up, so that nothing is due too early. */
   after(ms) {
     return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
   }
@@ -2127,7 +2128,7 @@ var QueueFile = class {
       const missingSequences = store.transaction(() => {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
         store.state.last_sequence += behind;
-        audit(new Group(store, true).beginCall(nowMs, NO_SETTINGS));
+        repairTimes(new Group(store, true).beginCall(nowMs, NO_SETTINGS));
         return behind;
       });
       if (missingSequences > 0)

@@ -29,8 +29,8 @@ export function deadLetterOlderThan(
   const before = context.nowMs - olderThanMs;
   const isClaimed = claimedBy(context);
   const found: WaitingRow[] = [];
-  // Only imports break the order: after the last imported sequence, the first message that is young enough
-  // ends the search.
+  // Messages are in the order of acceptance, except up to the last imported sequence. After it, the search ends
+  // at the first page with a message that is young enough.
   for (let isMore = true, after = 0; isMore && found.length < limit; ) {
     const page = context.database.all<WaitingRow>(
       'select sequence, application, accepted from message where sequence > ? order by sequence limit ?',
@@ -47,7 +47,7 @@ export function deadLetterOlderThan(
   return moveAll(context, found.slice(0, limit), death);
 }
 
-/** Returns a function that says whether a message is claimed. It reads each claim once. */
+/** Returns a function that returns whether a message is claimed. Reads each claim once. */
 function claimedBy(context: Context): (row: WaitingRow) => boolean {
   const claims = new Map<number, ReadonlySet<number>>();
   return ({ application: number, sequence }) => {
@@ -139,7 +139,7 @@ const MAX_PAUSE_MS = 366 * 86_400_000;
  * Repairs damaged times of applications: otherwise an application might never become ready. Called when the
  * file is opened. Reads one message of each application.
  */
-export function audit(context: Context): void {
+export function repairTimes(context: Context): void {
   const { store, nowMs } = context;
   for (const { number } of context.database.all<Application>('select number from application')) {
     const application = store.byNumber(number) as Application;

@@ -20,7 +20,7 @@ export type ClaimAnswer = Omit<Claim, 'messages'> & {
 
 /** Number of messages in the first page, when the size of their bodies is not known yet. */
 const FIRST_PAGE = 16;
-/** Size of the later pages, judged by the bodies before. */
+/** Approximate size of each later page, estimated from the bodies of the page before. */
 const PAGE_BYTES = 4_000_000;
 
 /** Leases the due messages of the application that has been ready for longest. */

@@ -15,7 +15,7 @@ import type { Context } from './store.ts';
 const PAGE = 500;
 const MAX_EVICTED = 5000;
 
-/** The columns that are needed to count a dead letter. */
+/** The columns that are needed to remove or replay a dead letter. */
 type DeadRow = Pick<DeadLetterRow, 'id' | 'application' | 'size_bytes' | 'sends'>;
 
 /** Discards the oldest dead letters until the others fit into `maxDeadBytes`. */

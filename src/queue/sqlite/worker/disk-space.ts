@@ -13,15 +13,16 @@ import { systemClock } from '../../../runtime/clock.ts';
 import { type Database, Stopped } from './database.ts';
 import { isDiskFull } from './failure.ts';
 
-/** Pages of 4 KiB in the WAL at which a checkpoint moves it into the database. */
+/** A checkpoint copies the WAL into the database when it has this many pages (of 4 KiB). */
 const CHECKPOINT_PAGES = 2000;
 /** Readers can keep a checkpoint from resetting the WAL. Above this many pages, calls wait for them. */
 const MAX_WAL_PAGES = 16_000;
 const RESET_WAIT_MS = 200;
 /** Minimum time between two checks of the WAL's size. */
 const WAL_CHECK_INTERVAL_MS = 10;
-/** Number of free pages that are kept for new messages. Others are given back, so many at a time. */
+/** Number of free pages that are kept for new messages. */
 const FREE_PAGES = 2000;
+/** Number of other free pages that `tidy` gives back to the disk at a time. */
 const VACUUM_PAGES = 500;
 
 interface WalState {
@@ -84,7 +85,7 @@ export class DiskSpace {
     if (log >= MAX_WAL_PAGES) this.#reset();
   }
 
-  /** Does one step of the cleaning that can wait until there are no calls. */
+  /** Gives back some free pages, or shortens the WAL. Called when there are no calls. */
   tidy(): void {
     if (!this.#hasWritten) return;
     if (this.#freePages() > FREE_PAGES && this.#vacuum(VACUUM_PAGES)) {
@@ -143,7 +144,7 @@ export class DiskSpace {
   }
 }
 
-/** Twice the size of a usual checkpoint. After that, settling reuses the space of the WAL. */
+/** Twice the size of a usual checkpoint. After a checkpoint, settling reuses the space of the WAL. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
 const NOTE_BYTES = 64;
 

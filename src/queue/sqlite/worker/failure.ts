@@ -1,4 +1,4 @@
-/** Converts errors to answers. Their texts contain no values of rows, which can be payload. */
+/** Converts errors to answers. Their texts contain no values of rows, since these can be confidential. */
 import type { FailureAnswer } from '../protocol.ts';
 
 /** A call that is refused before it has changed anything. */

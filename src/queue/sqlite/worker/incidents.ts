@@ -8,8 +8,9 @@ import {
 import type { IncidentRow } from './schema.ts';
 import type { Context } from './store.ts';
 
-/** Maximum number of rows that a transaction deletes, since other processes wait for it. */
+/** A call deletes at most this many incidents, with all their names, since other processes wait for it. */
 const FORGOTTEN_INCIDENTS = 10;
+/** Maximum number of names that a call deletes of an incident that is kept. */
 const FORGOTTEN_NAMES = 1000;
 
 const keyOf = ({ applicationId, incidentId }: IncidentReport): Uint8Array =>

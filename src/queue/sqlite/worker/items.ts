@@ -22,7 +22,7 @@ type Imported = Pick<QueueItem, 'source' | 'kind' | 'id'> &
 /** Columns that dead letters do not have. */
 type WaitingColumns = Pick<MessageRow, 'due' | 'max_messages' | 'retry_state'>;
 
-/** Sets damaged rows aside. */
+/** Returns the next items of the kind after an id. Sets damaged rows aside instead. */
 export function exportItems(context: Context, kind: ItemKind, after: number): QueueItem[] {
   refuseClaims(context);
   const key = KEY[kind];

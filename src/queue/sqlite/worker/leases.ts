@@ -5,7 +5,7 @@ import { toWhole } from '../../stored-values.ts';
 import { evict } from './dead-letters.ts';
 import { Rejection } from './failure.ts';
 import {
-  endDelaysIfFull,
+  endDelaysIfClaimFull,
   moveToDeadLetters,
   readProgress,
   refreshFirstDue,
@@ -109,7 +109,7 @@ export function rescueExpiredLeases(context: Context): void {
       if (row !== undefined) writeProgress(context, { ...row, sends: row.sends + 1 });
     }
     endClaim(context, application, leaseEnd);
-    endDelaysIfFull(context, application, leaseEnd);
+    endDelaysIfClaimFull(context, application, leaseEnd);
     reschedule(context, application);
     store.announceDue();
   }
@@ -189,7 +189,7 @@ function endAndUpdate(
   context.store.announceDue();
 }
 
-/** Deletes all messages of a claim, range by range. */
+/** Deletes all messages of a claim, range by range, and counts them as delivered. */
 function deliverAll(
   { store, database }: Context,
   application: Application,

@@ -13,7 +13,9 @@ import type { Post, WorkerData, WorkerPost } from '../protocol.ts';
 import { Stopped } from './database.ts';
 import { QueueFile, type WaitingCall } from './queue-file.ts';
 
+/** Time between two checks for messages that other processes have made due. */
 const POLL_MS = 20;
+/** Time after the last call from which the worker tidies up. */
 const IDLE_MS = 250;
 
 const EMPTY_POST: WorkerPost = { answers: [], due: false, damage: null };
@@ -45,7 +47,7 @@ export class FileThread {
     try {
       this.#work(waiting);
     } catch (error) {
-      // Any other error ends the worker, which rejects all calls: none waits for an answer without end.
+      // Any other error ends the worker, which rejects all calls, so that none waits forever.
       if (!(error instanceof Stopped)) throw error;
     }
   }

@@ -13,7 +13,7 @@ import {
 import type { SqlValue } from './sqlite-library.ts';
 import type { Context, Store } from './store.ts';
 
-/** The columns under `progress_checksum`. A retry or an expired lease changes some of them. */
+/** The columns that `progress_checksum` covers. A retry or an expired lease changes some of them. */
 export type Progress = Pick<
   MessageRow,
   'sequence' | 'due' | 'accepted' | 'sends' | 'max_messages' | 'retry_state'
@@ -126,12 +126,16 @@ export const readProgress = (
  * called after each change to its messages, state or claim.
  */
 export function reschedule(context: Context, application: Application): void {
-  endDelaysIfFull(context, application, context.nowMs);
+  endDelaysIfClaimFull(context, application, context.nowMs);
   context.store.updateReadyAt(application);
 }
 
 /** Makes delayed messages due if the waiting messages fill a claim. */
-export function endDelaysIfFull(context: Context, application: Application, nowMs: number): void {
+export function endDelaysIfClaimFull(
+  context: Context,
+  application: Application,
+  nowMs: number,
+): void {
   const waiting = application.pending - application.claimed;
   if (application.delayed_until <= nowMs || waiting < application.max_messages) return;
   // Messages that wait for another attempt were sent before, and keep their time.

@@ -1,7 +1,7 @@
 /** The open file, and the groups of calls that share a transaction. */
 import { systemClock } from '../../../runtime/clock.ts';
 import type { Answer, HandleSettings, PostedCall, WorkerData, WorkerPost } from '../protocol.ts';
-import { audit } from './applications.ts';
+import { repairTimes } from './applications.ts';
 import { type Database, Gate, Stopped } from './database.ts';
 import { DiskSpace } from './disk-space.ts';
 import { failureAnswer, isBroken, isDiskFull, Rejection } from './failure.ts';
@@ -35,7 +35,7 @@ interface Storage {
   readonly space: DiskSpace;
 }
 
-/** Settings for the audit and for calls of an incident store, which come from no queue. */
+/** Settings for `repairTimes` and for calls of an incident store, which come from no queue. */
 const NO_SETTINGS: HandleSettings = {
   sync: false,
   initialState: { health: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null },
@@ -163,7 +163,7 @@ export class QueueFile {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
         // The lost sequences must not be given to new messages.
         store.state.last_sequence += behind;
-        audit(new Group(store, true).beginCall(nowMs, NO_SETTINGS));
+        repairTimes(new Group(store, true).beginCall(nowMs, NO_SETTINGS));
         return behind;
       });
       if (missingSequences > 0)

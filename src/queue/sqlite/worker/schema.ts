@@ -56,7 +56,7 @@ const APPLICATION = {
   claimed: COUNT,
   /** The first due time of its unclaimed messages. Not updated while there is a claim. */
   first_due: 'integer',
-  /** After this time no message waits for the end of a delay of `enqueue`. */
+  /** The latest end of the delays of `enqueue`. */
   delayed_until: COUNT,
   /** When it can be claimed, or its lease ends; null when it is closed or empty. */
   ready_at: 'integer',
@@ -125,7 +125,7 @@ const DAMAGED_MESSAGE = {
   body: 'any',
 } as const;
 
-/** Keys and names are digests: they may be of any length. */
+/** Stores digests of keys and names, which may have any length. */
 const INCIDENT = {
   number: KEY,
   key: 'blob not null unique',

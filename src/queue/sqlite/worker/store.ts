@@ -96,6 +96,7 @@ export class Store {
     return state.last_time;
   }
 
+  /** Returns a new number for a turn, a claim or a dead letter. */
   nextNumber(): number {
     this.state.last_number += 1;
     return this.state.last_number;
@@ -243,7 +244,7 @@ export class Context {
     this.#transfer = call.transfer;
   }
 
-  /** Returns the time in `ms` milliseconds, rounded up: nothing is due too early. */
+  /** Returns the time `ms` milliseconds from now, rounded up, so that nothing is due too early. */
   after(ms: number): number {
     return ms > 0 ? Math.ceil(Math.min(this.nowMs + ms, Number.MAX_SAFE_INTEGER)) : this.nowMs;
   }
