@@ -53,6 +53,8 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #calls: ClaimCalls;
   readonly #rateLimits = new RateLimits();
+  /** Claims that wait for settings or a rate limit, by application. */
+  readonly #waiting = new Map<string, Claim>();
   #attempts = 0;
 
   constructor(parts: DeliveryParts) {
@@ -67,17 +69,20 @@ export class Delivery {
 
   /** Rejects only if the claim cannot be read. */
   deliver(held: HeldClaim): Promise<void> {
+    const { applicationId } = held.claim;
     this.#calls.claimed(held.claim);
-    const found = this.#parts.destinations.resolve(held.claim.applicationId);
+    // A queue makes one claim at a time (law 2 in queue/queue.ts): an older one has lost its lease.
+    this.#waiting.delete(applicationId);
+    const found = this.#parts.destinations.resolve(applicationId);
     return isPromiseLike(found)
-      ? this.#inSlot(held.slot, found).then((destination) => this.#deliverTo(destination, held))
+      ? this.#afterWait(held, found, (destination) => this.#deliverTo(destination, held))
       : this.#deliverTo(found, held);
   }
 
   /** Not async, like `deliver`: each promise costs time and memory, and there are many attempts. */
   #deliverTo(destination: Destination | Unresolved, held: HeldClaim): Promise<void> {
     const { clock, signal, policy } = this.#parts;
-    const { claim, slot } = held;
+    const { claim } = held;
     if (signal.aborted) return this.#calls.release(claim);
     if (isUnresolved(destination)) return this.#releaseMissing(claim, destination);
     if (destination.isRefused) return this.#releaseMissing(claim, { because: 'refused' });
@@ -92,8 +97,8 @@ export class Delivery {
       return this.#calls.release(claim, { ...claim.state, pauseMs: waitMs - MAX_LEAD_MS });
     }
     // Compared again after the wait: a timer may fire a fraction early.
-    const waited = this.#inSlot(slot, clock.sleepUnref(waitMs, signal));
-    return waited.then(() => this.#deliverTo(destination, held));
+    const waited = clock.sleepUnref(waitMs, signal);
+    return this.#afterWait(held, waited, () => this.#deliverTo(destination, held));
   }
 
   #attempt(input: AttemptInput): Promise<void> {
@@ -186,6 +191,19 @@ export class Delivery {
   /** Returns the queue's time. It may be early by the round trip of the claim, never late. */
   #queueTime({ claim, answeredAt }: HeldClaim): number {
     return claim.nowMs + (this.#parts.clock.monotonicMs() - answeredAt);
+  }
+
+  /** Awaits `work`, then calls `deliver`, unless this process got a newer claim of the application meanwhile. */
+  async #afterWait<T>(
+    { claim, slot }: HeldClaim,
+    work: Promise<T>,
+    deliver: (result: T) => Promise<void>,
+  ): Promise<void> {
+    this.#waiting.set(claim.applicationId, claim);
+    const result = await this.#inSlot(slot, work);
+    if (this.#waiting.get(claim.applicationId) !== claim) return;
+    this.#waiting.delete(claim.applicationId);
+    await deliver(result);
   }
 
   /** Awaits `work`. Gives up the active slot if that takes long, and takes one again afterwards. */

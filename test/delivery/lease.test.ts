@@ -1,9 +1,10 @@
 /** What asking for the settings takes is taken of the lease: an attempt must fit into what is left. */
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type { Claim, MessageQueue } from '../../src/queue/queue.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import type { Poster } from '../../src/webhook/http/client.ts';
-import { openEngine } from '../helpers/fake-engine.ts';
+import { ENGINE_SECRET, ENGINE_URL, openEngine, startEngine } from '../helpers/fake-engine.ts';
 import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
 import { messages, NONE, SECRET } from '../helpers/sender.ts';
 
@@ -82,3 +83,48 @@ test('an extended lease counts from its extension: a lost answer of the queue is
   expect(flushed).toEqual({ ...NONE, delivered: 1 });
   expect(posts).toHaveLength(1);
 });
+
+const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
+
+test.each([
+  ['a rate limit', { maxRequestsPerSecond: 50 }, 0],
+  ['its settings', {}, 100],
+])(
+  'a claim whose lease ends while it waits for %s is not sent if the same process claims again',
+  async (_, limit, settingsMs) => {
+    const clock = createFakeClock();
+    const claims: Claim[] = [];
+    let settles = 0;
+    const { sender, poster } = startEngine({
+      clock,
+      destination: {
+        settings: async () => {
+          if (claims.length > 1) await clock.sleep(settingsMs);
+          return { ...shop, ...limit };
+        },
+      },
+      options: () => {
+        const queue = createMemoryQueue({}, clock);
+        const claim: MessageQueue['claim'] = async (request) => {
+          const answer = await queue.claim(request);
+          if ('id' in answer) claims.push(answer);
+          return answer;
+        };
+        const settle: MessageQueue['settle'] = (...given) => {
+          settles += 1;
+          return queue.settle(...given);
+        };
+        // Ends the lease of the second claim, as a jump of the queue's clock does.
+        void clock.sleep(15).then(() => queue.release(claims[1] as Claim));
+        return { queue: wrapQueue(queue, { claim, settle }), maxMessages: 1 };
+      },
+    });
+    await sender.send(messages(2));
+    expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 2 });
+    await clock.advance(1000);
+    expect(claims).toHaveLength(3);
+    expect(settles).toBe(2);
+    const sent = poster.posts.map((post) => post.messages.map((one) => one['message_id']));
+    expect(sent).toEqual([['m-0'], ['m-1']]);
+  },
+);
