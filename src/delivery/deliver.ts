@@ -1,6 +1,7 @@
 /** Delivers a claim: finds its destination, makes one attempt, and settles the claim. */
 import type { ApplicationUpdate, Claim } from '../queue/queue.ts';
 import { isPromiseLike } from '../runtime/host-calls.ts';
+import { withTimeout } from '../runtime/timers.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
 import { encodeAndSign, retryAfterOf, type Sending } from './attempt.ts';
 import {
@@ -43,6 +44,12 @@ export interface DeliveryParts extends Sending, ReportParts, ClaimCallParts {
   /** Called when there may be a free slot or place to wait. */
   readonly onSlotFree: () => void;
 }
+
+/**
+ * Maximum time to ask for the state of a failing destination, in ms. Below the 10 s for which `close` waits: a claim that
+ * is not settled by then is released as unsent.
+ */
+const STATE_MS = 5000;
 
 interface AttemptInput extends HeldClaim {
   readonly destination: Destination;
@@ -181,10 +188,17 @@ export class Delivery {
     applicationId: string,
     attempted: FinishedAttempt,
   ): Promise<FinishedAttempt> {
-    const { queue, policy } = this.#parts;
+    const { queue, policy, clock } = this.#parts;
     const { breaker } = attempted;
-    const state = await queue.applicationState(applicationId).catch(() => undefined);
-    if (state?.health !== 'untried') return attempted;
+    // `close` must not end the wait: the breaker of an aborted request is written too.
+    const { signal } = new AbortController();
+    const asked = withTimeout(queue.applicationState(applicationId), {
+      clock,
+      signal,
+      ms: STATE_MS,
+    });
+    const answer = await asked.catch(() => undefined);
+    if (answer?.value?.health !== 'untried') return attempted;
     return { ...attempted, breaker: newCircuitBreaker(breaker.urlHash, policy) };
   }
 

@@ -182,4 +182,21 @@ describe('close', () => {
     // Far below what an answer is waited for otherwise.
     expect(performance.now() - startedAt).toBeLessThan(8000);
   });
+
+  // The queue says whether a failing destination was reopened during the request.
+  test('counts a request as sent while the queue does not answer', async () => {
+    const never = new Promise<never>(() => {});
+    const { sender, clock, poster } = startEngine({
+      steps: [500],
+      options: (time) => {
+        const queue = wrapQueue(createMemoryQueue({}, time), { applicationState: () => never });
+        return { queue, schedule: { delaysMs: [10, 600_000] } };
+      },
+    });
+    await sender.send(messages(1));
+    await clock.advance(100);
+    expect(poster.posts).toHaveLength(2);
+    const { returned } = await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));
+    expect(returned.map(({ sends }) => sends)).toEqual([2]);
+  });
 });
