@@ -1,4 +1,5 @@
 /** Messages with a simulation key, which can be read back from either wire format. */
+import type { QueueEntry } from '../../src/queue/queue.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { requestBytes, storeV2 } from '../../src/webhook/encoder.ts';
 import type { MessagePlan, Policy } from './scenario.ts';
@@ -96,6 +97,14 @@ const contentOf = (element: WireElement): WireContent =>
 export function keyOf(element: WireElement): string {
   const { event_id, playbook, incident_thread, id } = contentOf(element);
   return event_id ?? playbook?.id ?? incident_thread ?? id ?? '';
+}
+
+/** Reads the key from the stored bytes, which lack the date and retry count of format 2. */
+export function keyOfEntry({ stored }: QueueEntry): string {
+  const { bytes, format, countAt } = stored;
+  if (format === 1) return keyOf(JSON.parse(bytes.toString()) as object);
+  const text = `${bytes.subarray(0, countAt).toString()}0${bytes.subarray(countAt).toString()}`;
+  return keyOf(JSON.parse(text) as object);
 }
 
 export function applicationIdOf(element: WireElement): string {

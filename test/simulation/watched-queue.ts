@@ -10,7 +10,7 @@ import type {
 import { checkClaim, checkRelease } from './check-claim.ts';
 import { checkTurn } from './check-ready.ts';
 import { checkSettling } from './check-settling.ts';
-import { keyOf } from './messages.ts';
+import { keyOfEntry } from './messages.ts';
 import type { Handle } from './queue-backend.ts';
 import { QueueConnection } from './queue-connection.ts';
 import type { SenderProcess } from './sender-process.ts';
@@ -25,7 +25,7 @@ export class WatchedQueue implements MessageQueue {
   readonly #handle: Handle;
   /** Whether `open` has succeeded. */
   isOpened = false;
-  #stopListening: (() => void)[] = [];
+  #stopListening = (): void => {};
 
   constructor(world: World, process: SenderProcess) {
     this.#world = world;
@@ -209,11 +209,10 @@ export class WatchedQueue implements MessageQueue {
     this.#connection.run(() => this.#handle.queue.stats());
 
   readonly onDue: MessageQueue['onDue'] = (listener) => {
-    const stop = this.#handle.queue.onDue(() => {
+    this.#stopListening = this.#handle.queue.onDue(() => {
       if (this.#process.isAlive) listener();
     });
-    this.#stopListening.push(stop);
-    return stop;
+    return this.#stopListening;
   };
 
   /** A durable queue outlives its process. A memory queue returns its messages (D79). */
@@ -221,7 +220,7 @@ export class WatchedQueue implements MessageQueue {
     return this.#connection.run(async () => {
       const { backend, expected, scenario } = this.#world;
       const { queue } = this.#handle;
-      this.#unsubscribe();
+      this.#stopListening();
       this.#connection.isClosed = true;
       if (backend.untilIdle !== undefined) return await this.#closeDurable();
       if (scenario.isDurable) return { returned: [], remaining: (await queue.stats()).pending };
@@ -241,13 +240,8 @@ export class WatchedQueue implements MessageQueue {
 
   /** Called when the process crashes. */
   drop(): void {
-    this.#unsubscribe();
+    this.#stopListening();
     this.#handle.drop();
-  }
-
-  #unsubscribe(): void {
-    for (const stop of this.#stopListening) stop();
-    this.#stopListening = [];
   }
 
   #expireWith(
@@ -269,11 +263,11 @@ export class WatchedQueue implements MessageQueue {
     });
   }
 
-  async #removeDeadLetters(
+  #removeDeadLetters(
     work: () => Promise<number>,
     leave: (messageId: string) => void,
   ): Promise<number> {
-    return await this.#connection.run(async () => {
+    return this.#connection.run(async () => {
       const before = await this.#deadIds();
       const count = await work();
       const after = new Set(await this.#deadIds());
@@ -295,11 +289,3 @@ interface Ending {
 
 /** Not for `enqueue`: its caller must learn whether messages were accepted (law 1). */
 const CAN_LOSE_RESULT = { canLoseResult: true };
-
-/** Reads the key from the stored bytes, which lack the date and retry count of format 2. */
-function keyOfEntry({ stored }: QueueEntry): string {
-  const { bytes, format, countAt } = stored;
-  if (format === 1) return keyOf(JSON.parse(bytes.toString()) as object);
-  const text = `${bytes.subarray(0, countAt).toString()}0${bytes.subarray(countAt).toString()}`;
-  return keyOf(JSON.parse(text) as object);
-}
