@@ -23,7 +23,7 @@ export interface AddressMetadata {
 /** How an IPv6 address carries an IPv4 address. */
 export type Carrier = 'v4-mapped' | 'nat64' | '6to4' | 'teredo';
 
-export interface AddressFacts {
+export interface AddressClassification {
   /** For `v4-mapped` and `nat64` the kind of the embedded IPv4 address. */
   readonly kind: AddressKind;
   /** The block that determines the kind. */
@@ -49,7 +49,7 @@ const CARRIERS: Readonly<
 };
 
 /** Classifies an address by the IANA registries alone, without a look-up. */
-export function classifyAddress(address: Address): AddressFacts {
+export function classifyAddress(address: Address): AddressClassification {
   const outerBlock = blockOf(address);
   const embedded = embeddedAddress(address, outerBlock.kind);
   const usesEmbedded = embedded !== undefined && CARRIERS[embedded.carrier].embeddedDecides;
@@ -57,7 +57,7 @@ export function classifyAddress(address: Address): AddressFacts {
   return { kind: block.kind, block, embedded, metadata: metadataOf(address, block) };
 }
 
-function embeddedAddress(address: Address, kind: AddressKind): AddressFacts['embedded'] {
+function embeddedAddress(address: Address, kind: AddressKind): AddressClassification['embedded'] {
   // 192.88.99.0/24 also belongs to 6to4, but embeds no address.
   if (!isCarrier(kind) || address instanceof ipaddr.IPv4) return undefined;
   const { firstByte, inverted } = CARRIERS[kind];

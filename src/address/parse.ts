@@ -19,6 +19,6 @@ const ZONE = /%.+/;
 
 /**
  * Matches the start of an IPv4-compatible address such as `::192.0.2.1`, as resolvers print it. ipaddr.js reads
- * it as `::ffff:192.0.2.1`, so that `::0.0.0.1` would not be `::1`. It is correct for the form with `0::`.
+ * it as `::ffff:192.0.2.1`, so that `::0.0.0.1` would not be `::1`. It reads `0::192.0.2.1` correctly.
  */
 const DOTTED_COMPATIBLE = /^::(?=\d+\.)/;

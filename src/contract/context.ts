@@ -1,4 +1,4 @@
-/** The context of a log record: who (actor), how (http), where (service). Contract section A. */
+/** The context of a log record: who (actor), how (http), where (service). */
 import * as z from 'zod';
 import {
   type Dialect,

@@ -8,7 +8,7 @@ import { type LogRecordSchema, logRecord } from './log-record.ts';
 import { type MessageV1Schema, webhookMessageV1 } from './webhook-v1.ts';
 import { body, type MessageV2Schema, webhookMessageV2 } from './webhook-v2.ts';
 
-/** The schemas of one dialect and reading, under the names of the bare exports. */
+/** The schemas of one dialect and reading, under the names that `contract/index.ts` exports. */
 export interface Contract<D extends Dialect = 'strict', R extends Reading = 'emitted'> {
   readonly LogRecord: z.ZodLazy<LogRecordSchema<D, R>>;
   readonly LogLine: z.ZodLazy<LogLineSchema<D, R>>;

@@ -1,8 +1,8 @@
 /**
  * Messages of validation errors: what was expected and what was found, in one clause.
  *
- * A found value is shown only if a closed vocabulary or a number was expected and the value is a short word or
- * a number; otherwise only its kind, since messages must never contain a payload.
+ * Shows the value only if a closed vocabulary or a number was expected and the value is a short word, a number
+ * or a boolean; otherwise only its kind, since messages must never contain a payload.
  */
 import type * as z from 'zod';
 

@@ -17,7 +17,7 @@ const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
     const parseArray = inst._zod.parse.bind(inst._zod);
     inst._zod.parse = (payload, ctx) => {
       const input: unknown = payload.value;
-      // zod handles async parsing, and values that are no array.
+      // zod handles async parsing, and values that are not an array.
       if (!Array.isArray(input) || ctx.async === true) return parseArray(payload, ctx);
       const { issues } = payload;
       const values: unknown[] = [];

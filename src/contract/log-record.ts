@@ -1,4 +1,4 @@
-/** The log record of channel A: envelope, context and the seven payloads. Contract section A. */
+/** The log record of channel A: envelope, context and the seven payloads. */
 import * as z from 'zod';
 import { context } from './context.ts';
 import {
@@ -70,13 +70,13 @@ const customEvent = <R extends Reading>(mode: Mode<Dialect, R>) => {
 };
 
 /** An exploit's name may end in its protection (D1). Runs only if both fields have the right type. */
-const suffixIsProtection = (issueContext: z.core.ParsePayload): void => {
-  const { event_name, payload } = issueContext.value as {
+const suffixIsProtection = (parsed: z.core.ParsePayload): void => {
+  const { event_name, payload } = parsed.value as {
     event_name: string;
     payload: { protection: string };
   };
   if (event_name.slice(SUFFIX_AT) === payload.protection) return;
-  issueContext.issues.push({
+  parsed.issues.push({
     code: 'custom',
     message: 'expected the suffix of event_name, found another string',
     input: payload.protection,
@@ -105,14 +105,14 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
   attributes: A,
 ) => {
   // Built once for all branches; the keys stay in the order in which they are written.
-  const shared = { event_version: semver() };
-  const inContext = { context: context(mode) };
+  const versionField = { event_version: semver() };
+  const contextField = { context: context(mode) };
   const record = <N extends z.ZodType, P extends z.ZodType>(event_name: N, payload: P) =>
     fields(mode, {
-      ...inContext,
+      ...contextField,
       detected_at: timestamp(),
       event_name,
-      ...shared,
+      ...versionField,
       payload,
       ...attributes,
     });
@@ -121,11 +121,11 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
     record(z.literal(attackName), attack(mode)),
     record(z.literal(exploitName), fields(mode, { protection: z.string() })),
     fields(mode, {
-      ...inContext,
+      ...contextField,
       // Only an incident may lack a time of detection (D2).
       detected_at: timestamp().nullable(),
       event_name: z.literal(incidentName),
-      ...shared,
+      ...versionField,
       payload: incident(mode),
       ...attributes,
     }),

@@ -16,6 +16,7 @@ const emitted = <D extends Dialect>(dialect: D): Mode<D, 'emitted'> => ({
   reading: 'emitted',
 });
 
+/** The dialect does not matter here: it is in `type` and `message`. */
 const withoutEnvelope = <T extends z.ZodType<string, string>, M extends z.ZodType>({
   type,
   message,
@@ -73,7 +74,7 @@ export const messageToSend = <D extends Dialect>(dialect: D): MessageToSendSchem
   MESSAGE_TO_SEND[dialect];
 
 /**
- * Allows any list for an array or a tuple: TypeScript infers `number[]` for `[4.84, 45.76]`, which is no tuple,
+ * Allows any list for an array or a tuple: TypeScript infers `number[]` for `[4.84, 45.76]`, which is not a tuple,
  * and `as const` makes lists readonly. The number of elements is validated when sending.
  */
 type ListsOf<T> = T extends readonly (infer Element)[]

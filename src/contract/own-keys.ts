@@ -14,8 +14,8 @@ export function inheritedKey(): string | undefined {
 }
 
 /**
- * Nesting of the contract's own objects: a record, `context`, `actor`, `ip`, `metadata`, `datacenter`. Only own
- * keys of free-form JSON are read anyway.
+ * Nesting of the contract's own objects: a record, `context`, `actor`, `ip`, `metadata`, `datacenter`. Free-form
+ * JSON needs no copy: only its own keys are read.
  */
 const LEVELS = 6;
 

@@ -22,16 +22,16 @@ export const serializeLogRecord = (record: unknown, dialect: Dialect): Fragment 
 export const serializeContext = (context: unknown, dialect: Dialect): Fragment =>
   SERIALIZERS[dialect].context(withOwnKeys(context));
 
-export interface RecordAroundContext {
+export interface RecordWithoutContext {
   readonly detected_at: unknown;
   readonly event_name: EventName;
   readonly payload: unknown;
 }
 
-/** Serialises a record whose context is JSON already: see {@link serializeContext}. */
-export function serializeAroundContext(
+/** Serialises a record around the JSON of its context: see {@link serializeContext}. */
+export function serializeWithContextJson(
   contextText: string,
-  { detected_at, event_name, payload }: RecordAroundContext,
+  { detected_at, event_name, payload }: RecordWithoutContext,
   dialect: Dialect,
 ): Fragment {
   const { detectedAt, payloads } = SERIALIZERS[dialect];

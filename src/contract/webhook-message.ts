@@ -75,7 +75,7 @@ const compromisedAccount = <R extends Reading>(mode: Mode<Dialect, R>) =>
     ip_address: z.string(),
   });
 
-/** A security event's fields without its date, which may be misspelt (D27). */
+/** A security event's fields without its date, which may be misspelled (D27). */
 const eventFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   application_id: z.string(),
   application_name: z.string(),
@@ -109,14 +109,14 @@ export const securityEvent = <
     ...rest,
     ...after,
   });
-  const misspelt = fields(mode, {
+  const misspelled = fields(mode, {
     ...before,
     ...shape,
     ...without(['date_occurred']),
     date_occured: timestamp(),
     ...after,
   });
-  return renamed(canonical, misspelt, { from: 'date_occured', to: 'date_occurred' });
+  return renamed(canonical, misspelled, { from: 'date_occured', to: 'date_occurred' });
 };
 
 /** Real messages have a risk; the library only sends it if the caller sets it (D81). */
@@ -179,7 +179,7 @@ export const accounts = <R extends Reading>(mode: Mode<Dialect, R>) => ({
 type Accounts<R extends Reading> = ReturnType<typeof accounts<R>>;
 
 /** When emitted, only account takeovers have accounts; a received incident of any type may have them (D29). */
-export const otherAccounts = <R extends Reading>(mode: Mode<Dialect, R>) =>
+export const accountsOfOtherIncidents = <R extends Reading>(mode: Mode<Dialect, R>) =>
   (mode.reading === 'emitted' ? {} : accounts(mode)) as R extends 'emitted'
     ? Record<never, never>
     : Accounts<R>;

@@ -1,4 +1,4 @@
-/** The webhook element of the deprecated format v1: a v2 message flattened beside `svc_payload_type` (D41 to D45). */
+/** The webhook element of the deprecated format v1: `svc_payload_type`, then content without envelope (D41 to D45). */
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, type Reading, tolerated, word } from './dialect.ts';
 import { type Choice, dispatch, hasAny, isObject } from './dispatch.ts';

@@ -14,8 +14,8 @@ import {
 } from './vocabulary.ts';
 import {
   accounts,
+  accountsOfOtherIncidents,
   incident,
-  otherAccounts,
   responseFields,
   riskCoefficient,
   securityEvent,
@@ -31,7 +31,7 @@ const IS_INJECTION = new RegExp(INJECTION_PATTERN);
 
 /** Every message type with the schema of its message. */
 export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
-  const plainIncident = incident(mode, otherAccounts(mode));
+  const plainIncident = incident(mode, accountsOfOtherIncidents(mode));
   return {
     event: {
       type: z.literal('security_event'),
@@ -50,7 +50,7 @@ export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
       type: z.templateLiteral([INJECTION, z.string().regex(/^\S+$/)]),
       message: plainIncident,
     },
-    // An unknown type: when received its message is any object, in the open dialect an incident (D25).
+    // An unknown type. Its message is any object when received, and an incident when emitted (open only; D25).
     unknown: {
       type: nonEmpty().meta({
         not: { anyOf: [{ enum: [...KNOWN_TYPES] }, { pattern: INJECTION_PATTERN }] },

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
 import { maxOpenFiles } from '../runtime/open-files.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
-import { shareAbortListener, withAnswerTimeout } from '../runtime/timers.ts';
+import { shareAbortListener, withSettingsTimeout } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
 import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { createSettings } from '../settings/source.ts';
@@ -95,7 +95,7 @@ function makeMethods(options: unknown, system: SenderSystem): SenderMethods {
   const test = { ...intake, ...core.http, destinations: core.destinations };
   const enqueuer = new Enqueuer({
     ...core,
-    find: settings.isSettingsFunction ? withAnswerTimeout(core.find, core.timeLimit) : core.find,
+    find: settings.isSettingsFunction ? withSettingsTimeout(core.find, core.timeLimit) : core.find,
     intake,
     delayMs: settings.lingerMs,
     reopenIfMoved: dispatch.reopenIfMoved,

@@ -118,7 +118,7 @@ export class SenderMethods implements WebhookSender, InternalSender {
   }
 
   async purge(selection: unknown = {}): Promise<number> {
-    // `readMethodOptions` refuses unknown options: a misspelt filter must not delete everything.
+    // `readMethodOptions` refuses unknown options: a misspelled filter must not delete everything.
     const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
     const count = await this.#changing((queue) => queue.purgeDeadLetters(filter));
     if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));

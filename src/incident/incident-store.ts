@@ -21,7 +21,7 @@ export interface IncidentReport {
 }
 
 export interface IncidentChanges {
-  /** The report creates the incident on its channel: `create` (A), `created` (B). */
+  /** Whether the report creates the incident on its channel. */
   readonly isFirst: boolean;
   /** The `at` of its first report on any channel. */
   readonly startedAt: number;

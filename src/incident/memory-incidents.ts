@@ -14,7 +14,7 @@ import {
 export interface MemoryIncidentsOptions extends OptionsOf<typeof INCIDENT_LIMITS> {}
 
 /** The reports of an incident on one channel. */
-interface Reported {
+interface ChannelReports {
   isCreated: boolean;
   readonly keys: Set<string>;
 }
@@ -23,7 +23,7 @@ interface KnownIncident {
   readonly startedAt: number;
   /** Time of the latest report, by the monotonic clock. */
   seenAtMs: number;
-  readonly channels: { readonly [C in IncidentChannel]: Reported };
+  readonly channels: { readonly [C in IncidentChannel]: ChannelReports };
 }
 
 /**
@@ -96,7 +96,7 @@ class MemoryIncidents implements IncidentStore {
     }
   }
 
-  #addNew({ keys }: Reported, kind: string, names: readonly string[]): string[] {
+  #addNew({ keys }: ChannelReports, kind: string, names: readonly string[]): string[] {
     const added: string[] = [];
     for (const name of names) {
       const { size } = keys;
@@ -107,7 +107,7 @@ class MemoryIncidents implements IncidentStore {
     return added;
   }
 
-  #remove({ keys }: Reported, kind: string, names: readonly string[]): void {
+  #remove({ keys }: ChannelReports, kind: string, names: readonly string[]): void {
     for (const name of names) {
       if (keys.delete(compactKey([kind, name]))) this.#keyCount -= 1;
     }

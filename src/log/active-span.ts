@@ -31,12 +31,12 @@ const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
 const HEX_DIGITS_OF_64_BITS = 16;
 
 /**
- * Returns the active span: of the host's function if there is one, else of OpenTelemetry or dd-trace.
+ * Returns the active span: from `read` if the host has passed it, otherwise from OpenTelemetry or dd-trace.
  * Never throws: if a tracer fails, the event has no ids.
  */
 export function activeSpan(read?: SpanReader): ActiveSpan | undefined {
   if (read === undefined) return tryCall(otelSpan) ?? tryCall(datadogSpan);
-  // Not by `tryCall`, which would add a frame to stack traces.
+  // Not by `tryCall`: its frame would take one of the ten that V8 keeps of the host's stack.
   try {
     return spanFrom('function', read());
   } catch {

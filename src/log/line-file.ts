@@ -7,7 +7,7 @@ const sync = promisify(fsync);
 
 // Without O_NONBLOCK, opening a FIFO without a reader would hang the host; with it the open fails at
 // once (ENXIO). It has no effect on regular files. Windows has no such flag.
-const NON_BLOCKING = constants.O_WRONLY | constants.O_APPEND | (constants.O_NONBLOCK ?? 0);
+const APPEND_NON_BLOCKING = constants.O_WRONLY | constants.O_APPEND | (constants.O_NONBLOCK ?? 0);
 
 export const LINE_FEED = 0x0a;
 
@@ -41,7 +41,7 @@ function endsTorn(path: string, size: number): boolean {
  */
 function withoutBlocking(fd: number): number {
   try {
-    return openSync(`/proc/self/fd/${fd}`, NON_BLOCKING | constants.O_NOCTTY);
+    return openSync(`/proc/self/fd/${fd}`, APPEND_NON_BLOCKING | constants.O_NOCTTY);
   } catch {
     if (fd === 1) void process.stdout;
     if (fd === 2) void process.stderr;
@@ -49,7 +49,10 @@ function withoutBlocking(fd: number): number {
   }
 }
 
-/** A path, opened for append and created if it is missing; or an open descriptor. */
+/**
+ * A path, opened for append and created if it is missing; or an open descriptor. `mayBlock`: a write may
+ * block the thread while the reader is slow.
+ */
 export type LineTarget = string | { readonly fd: number; readonly mayBlock: boolean };
 
 export class LineFile {
@@ -74,7 +77,7 @@ export class LineFile {
   }
 
   #open(path: string): number {
-    const fd = openSync(path, NON_BLOCKING | constants.O_CREAT, 0o666);
+    const fd = openSync(path, APPEND_NON_BLOCKING | constants.O_CREAT, 0o666);
     const stats = fstatSync(fd);
     this.#fd = fd;
     this.#isOurs = true;

@@ -51,7 +51,7 @@ export function createPinoLine(): (json: string) => string {
       hooks: {
         __proto__: null,
         // Puts the record into the line of the empty object that is logged.
-        streamWrite: (made: string) => withTracerKeys(recordJson, made),
+        streamWrite: (pinoLine: string) => withTracerKeys(recordJson, pinoLine),
       } as object,
       ...UNSET_OPTIONS,
     },
@@ -70,10 +70,10 @@ export function createPinoLine(): (json: string) => string {
     recordJson = json;
     // If a tracer throws, the line lacks only its keys.
     tryCall(log);
-    const made = line === '' ? `${json}\n` : line;
+    const result = line === '' ? `${json}\n` : line;
     // Restores the outer call's texts. Without one, this frees texts that may be large.
     ({ line, recordJson } = outer);
-    return made;
+    return result;
   };
 }
 
@@ -81,9 +81,9 @@ export function createPinoLine(): (json: string) => string {
 const withoutFirstComma = (line: string): string =>
   line.startsWith('{,') ? `{${line.slice(2)}` : line;
 
-/** `made` is pino's line: it has only the keys that a tracer adds to every logger. */
-function withTracerKeys(json: string, made: string): string {
-  if (made === EMPTY_LINE) return `${json}\n`;
-  const added = JSON.parse(withoutFirstComma(made)) as JsonObject;
+/** Merges the record with pino's line, which has only the keys that a tracer adds to every logger. */
+function withTracerKeys(json: string, pinoLine: string): string {
+  if (pinoLine === EMPTY_LINE) return `${json}\n`;
+  const added = JSON.parse(withoutFirstComma(pinoLine)) as JsonObject;
   return `${serializeChecked({ ...added, ...(JSON.parse(json) as JsonObject) })}\n`;
 }

@@ -102,16 +102,16 @@ const PRESETS: Readonly<Record<Exclude<PlatformName, 'auto'>, Preset>> = {
 };
 
 /**
- * Reads the attributes of a named platform. `auto` chooses Datadog if dd-trace runs, unless the span was
- * read from OpenTelemetry's globals; else OpenTelemetry, which without a span has no attributes.
+ * Creates a reader of a named platform's attributes. `auto` chooses OpenTelemetry if the active span comes
+ * from its globals, or if dd-trace does not run; otherwise Datadog. OpenTelemetry needs an active span.
  */
 export function platformPreset(name: PlatformName, read?: SpanReader): ReadAttributes {
   return (record) => {
     const span = activeSpan(read);
-    const preset = name === 'auto' ? presetOf(span) : PRESETS[name];
+    const preset = name === 'auto' ? automaticPreset(span) : PRESETS[name];
     return { attributes: preset(record, span) as JsonObject };
   };
 }
 
-const presetOf = (span: ActiveSpan | undefined): Preset =>
+const automaticPreset = (span: ActiveSpan | undefined): Preset =>
   span?.tracer !== 'otel' && hasDatadogTracer() ? PRESETS.datadog : PRESETS.otel;

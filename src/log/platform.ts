@@ -1,4 +1,4 @@
-/** Calls platform functions for attributes. A failure costs attributes, never the record. */
+/** Calls the host's function that returns attributes for its log platform. If it fails, only attributes are missing. */
 import { isObject } from '../contract/dispatch.ts';
 import { deepFreeze } from '../contract/frozen.ts';
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
@@ -16,21 +16,23 @@ export interface PlatformOutcome {
 /** Returns the attributes of a record. `record` returns a copy, which the reader may freeze. Never throws. */
 export type ReadAttributes = (record: () => JsonObject) => PlatformOutcome;
 
-/** The writer compares with this object, and then need not serialise. */
+/** The writer recognises this object, and skips serialising it. */
 export const NO_ATTRIBUTES: JsonObject = Object.freeze({});
 
 // Some consumers cannot read keys that JSON must escape.
 const INVALID_KEY = /["\\\p{Cc}\p{Cs}]|^$|^__proto__$/u;
 
 /** Returns a reader that calls the host's function. */
-export function attributesOf(platform: false | PlatformFunction<JsonObject>): ReadAttributes {
+export function createAttributeReader(
+  platform: false | PlatformFunction<JsonObject>,
+): ReadAttributes {
   if (platform === false) return () => ({ attributes: NO_ATTRIBUTES });
   return (record) => {
     // Frozen, so that the function cannot change a validated record.
     const frozenRecord = deepFreeze(record());
     try {
       const returned: unknown = platform(frozenRecord);
-      if (isObject(returned) && isPlain(returned)) return readAttributesOf(returned, frozenRecord);
+      if (isObject(returned) && isPlain(returned)) return copyAttributes(returned, frozenRecord);
       ignoreRejection(returned);
       return noAttributes(new Error('expected a plain object of attributes'));
     } catch (cause) {
@@ -41,21 +43,21 @@ export function attributesOf(platform: false | PlatformFunction<JsonObject>): Re
 
 const noAttributes = (fault: Error): PlatformOutcome => ({ attributes: NO_ATTRIBUTES, fault });
 
-function readAttributesOf(
+function copyAttributes(
   returned: Readonly<Record<string, unknown>>,
   record: object,
 ): PlatformOutcome {
   const attributes: JsonObject = {};
   let fault: Error | undefined;
   for (const key of Object.keys(returned)) {
-    const value = readAttribute(returned, key, record);
+    const value = copyAttribute(returned, key, record);
     if (value instanceof Error) fault ??= value;
     else if (value !== undefined) attributes[key] = value;
   }
   return { attributes, fault };
 }
 
-function readAttribute(
+function copyAttribute(
   returned: Readonly<Record<string, unknown>>,
   key: string,
   record: object,

@@ -3,10 +3,10 @@ import { type Contract, contract, type Dialect, type JsonObject } from '../contr
 import type { Fragment } from '../contract/json-fragments.ts';
 import { inputIssues } from '../contract/parse-log-line.ts';
 import {
-  type RecordAroundContext,
-  serializeAroundContext,
+  type RecordWithoutContext,
   serializeChecked,
   serializeLogRecord,
+  serializeWithContextJson,
 } from '../contract/serialize.ts';
 import { SecurityEventError } from '../errors.ts';
 
@@ -58,7 +58,7 @@ export class RecordValidator {
       const json =
         contextJson === undefined
           ? serializeLogRecord(record, dialect)
-          : serializeAround(contextJson[dialect], record as RecordAroundContext, dialect);
+          : serializeWithContext(contextJson[dialect], record as RecordWithoutContext, dialect);
       if (json !== undefined) {
         return { json, record: record as JsonObject, isOutsideStrict: dialect === 'open' };
       }
@@ -81,9 +81,9 @@ export class RecordValidator {
   }
 }
 
-const serializeAround = (
+const serializeWithContext = (
   contextJson: Fragment,
-  record: RecordAroundContext,
+  record: RecordWithoutContext,
   dialect: Dialect,
 ): Fragment =>
-  contextJson === undefined ? undefined : serializeAroundContext(contextJson, record, dialect);
+  contextJson === undefined ? undefined : serializeWithContextJson(contextJson, record, dialect);

@@ -66,8 +66,9 @@ export class WriteCounters implements LateOutcomes {
     lastPlatformError: undefined,
   };
 
-  /** What the next report contains: the number of lost records, and the latest cause. */
+  /** Number of lost records since the last report. */
   #unreportedLosses = 0;
+  /** The latest cause since the last report. */
   #unreportedFault: { readonly cause: unknown } | undefined;
 
   count(outcome: 'written' | 'pending' | 'refused' | 'dropped', record?: unknown): void {

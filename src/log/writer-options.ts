@@ -13,7 +13,7 @@ import {
 } from '../option-rules.ts';
 import type { SpanReader } from './active-span.ts';
 import type { LogDestination } from './open-sink.ts';
-import { attributesOf, type PlatformFunction, type ReadAttributes } from './platform.ts';
+import { createAttributeReader, type PlatformFunction, type ReadAttributes } from './platform.ts';
 import { PLATFORMS, type PlatformName, platformPreset } from './platform-presets.ts';
 import type { WrittenRecord } from './validate-record.ts';
 
@@ -29,7 +29,7 @@ export const LOG_WRITER_OPTIONS = {
     1,
     '`1`, standard output',
   ),
-  /** The contract's dialect. `'open'` accepts words and IPv6 addresses outside the contract. Default `'strict'`. */
+  /** The contract's dialect. `'open'` also accepts unknown words of vocabularies, and IPv6. Default `'strict'`. */
   dialect: option<Dialect>(oneOf('strict', 'open'), 'strict'),
   /**
    * Attributes of the log platform in each line: of a named platform, of the active tracer (`'auto'`), or from a
@@ -77,6 +77,6 @@ export function readWriterOptions<D extends Dialect>(options: LogWriterOptions<D
   const { platform, activeSpan, ...settings } = readOptions(options, LOG_WRITER_OPTIONS);
   const readAttributes = isPlatformName(platform)
     ? platformPreset(platform, activeSpan)
-    : attributesOf(platform as false | PlatformFunction<JsonObject>);
+    : createAttributeReader(platform as false | PlatformFunction<JsonObject>);
   return { ...settings, readAttributes };
 }

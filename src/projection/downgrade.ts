@@ -77,7 +77,7 @@ function riskOf(coefficient: number | undefined, v1Aliases: boolean): { readonly
   return v1Aliases ? { risk: UNRATED_RISK } : {};
 }
 
-/** Returns the message's fields after the payload type. `risk_coefficient` becomes `risk`; aliases are added (D41). */
+/** Puts the payload type before the message's fields. `risk_coefficient` becomes `risk`; aliases are added (D41). */
 function securityEvent(
   { risk_coefficient, ...message }: Content<'security_event'>,
   { v1Aliases }: DowngradeContext,

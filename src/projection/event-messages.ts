@@ -16,13 +16,13 @@ export interface Service {
   readonly env: string;
 }
 
-/** An event as its record has it, not validated. */
+/** The data of a record from which a message is built. It may be invalid. */
 export interface EventData {
   readonly service: Service;
   readonly payload: Readonly<Record<string, unknown>>;
   /** The actor, if the address is known. */
   readonly actor: LogActor | undefined;
-  /** In channel B's format. */
+  /** In channel B's format, such as `2025-01-31T12:00:00.000+00:00`. */
   readonly occurredAt: string;
 }
 
@@ -77,7 +77,7 @@ export function securityResponse(event: EventData): SecurityResponse {
     id: requiredText(event, 'playbook_slug'),
   };
   const { identifiers } = actor ?? { identifiers: null };
-  // Validation of the record reports identifiers that are no object.
+  // Validation of the record reports identifiers that are not an object.
   const isKnown =
     typeof identifiers === 'object' && identifiers !== null && !Array.isArray(identifiers);
   return {
@@ -96,7 +96,7 @@ export type CompromisedAccount = NonNullable<Incident['new_compromised_accounts'
 export interface IncidentFields {
   readonly messageType: string;
   readonly isCreated: boolean;
-  /** In channel B's format. */
+  /** In the same format as `occurredAt`. */
   readonly startedAt: string;
   /** Addresses and accounts that no earlier message of this incident carried. */
   readonly newIps: readonly LogActor['ip'][];

@@ -1,4 +1,4 @@
-/** Converts an incident to a pulse of format v1: the caller's hints, and the rest derived. */
+/** Converts an incident to a pulse of format v1. The caller's hints override the derived fields. */
 import {
   type Contract,
   contract,
@@ -11,7 +11,7 @@ import { definedProperties, ownProperties } from '../own-properties.ts';
 
 type Genre = (typeof PULSE_GENRES)[number];
 
-/** The message of an account takeover, the only incident that may list accounts. */
+/** An incident of any type. The type is that of an account takeover, the only one that may list accounts. */
 export type Incident = Extract<WebhookMessageV2, { message_type: 'account_takeover' }>['message'];
 
 type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];
@@ -107,11 +107,13 @@ export function pulse(
     ip_addresses_count: ips.length,
     accounts_count: accounts.length,
   };
-  return Object.keys(hints).length === 0 ? derived : checked({ ...derived, ...hints }, dialect);
+  return Object.keys(hints).length === 0
+    ? derived
+    : validatePulse({ ...derived, ...hints }, dialect);
 }
 
 /** Only a hint can make a pulse invalid. */
-function checked(element: Pulse, dialect: Dialect): Pulse {
+function validatePulse(element: Pulse, dialect: Dialect): Pulse {
   const result = contract({ dialect }).WebhookMessageV1.safeParse(element);
   if (result.success) return element;
   const issues = result.error.issues.map(({ path, message }) => ({
@@ -125,10 +127,11 @@ type Ips = Incident['new_related_ips'];
 type Accounts = NonNullable<Incident['new_compromised_accounts']>;
 
 /** `SQL injection from 203.0.113.9`, `Account takeover on 2 accounts from 3 IP addresses`. */
-function title(genre: string, ips: Ips, accounts: number): string {
+function title(genre: string, ips: Ips, accountCount: number): string {
   // The open dialect allows other genres, which have no title.
   const what = TITLE_BY_GENRE.get(genre) ?? genre.replaceAll('_', ' ');
-  const on = accounts === 0 ? '' : ` on ${accounts} account${accounts === 1 ? '' : 's'}`;
+  const on =
+    accountCount === 0 ? '' : ` on ${accountCount} account${accountCount === 1 ? '' : 's'}`;
   const [first, second] = ips;
   if (first === undefined) return `${what}${on}`;
   return `${what}${on} from ${second === undefined ? first.address : `${ips.length} IP addresses`}`;

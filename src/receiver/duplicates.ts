@@ -98,8 +98,9 @@ export class Deduplicator {
     // Synchronously after the check, so that no other call can begin with the same ids.
     return await this.#mark(ids, async () => {
       const known = await this.#store.has(ids);
-      const isNew = new Set(ids.filter((id) => !known.has(id)));
-      const fresh = messages.filter(({ id }) => id === null || isNew.delete(id));
+      const newIds = new Set(ids.filter((id) => !known.has(id)));
+      // `delete` returns true once for each id: a repeated id in the same request is a duplicate.
+      const fresh = messages.filter(({ id }) => id === null || newIds.delete(id));
       if (fresh.length > 0) {
         await handle(fresh);
         await this.#store.add(fresh.flatMap(({ id }) => id ?? []));

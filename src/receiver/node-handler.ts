@@ -100,7 +100,7 @@ function headerOf(headers: NodeRequestLike['headers'], name: string): string | u
   return typeof value === 'string' ? value : value?.join(', ');
 }
 
-/** `stream`: the body; `raw`: its bytes, if they were read already and kept. */
+/** Adapts a request. `stream` is its body; `raw` has the bytes, if they were already read and kept. */
 export function nodeRequest(
   request: NodeRequestLike,
   stream: BodyStream,
@@ -121,8 +121,8 @@ export function nodeRequest(
   };
 }
 
-/** An unread body of unknown length: Node would read all of it to keep the connection. */
-const isUnannounced = (request: NodeRequestLike): boolean =>
+/** Such a body has no known length, and Node would read all of it to keep the connection. */
+const hasUnreadChunkedBody = (request: NodeRequestLike): boolean =>
   readProperty(request, 'readableDidRead') !== true &&
   headerOf(request.headers, 'transfer-encoding') !== undefined;
 
@@ -149,7 +149,7 @@ export function writeAnswer(
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // Closes the connection instead of reading the rest of the body. HTTP/2 has no such header.
-  const mayHaveUnreadBody = status === 413 || status === 408 || isUnannounced(request);
+  const mayHaveUnreadBody = status === 413 || status === 408 || hasUnreadChunkedBody(request);
   if (mayHaveUnreadBody && !isHttp2(request)) response.setHeader('connection', 'close');
   response.end(text);
 }

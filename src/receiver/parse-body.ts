@@ -38,7 +38,7 @@ interface Common {
    * response. `null` if it has none.
    */
   readonly id: string | null;
-  /** Fields whose values were added to the contract later. Skip messages that you cannot handle. */
+  /** Fields whose values this version does not know. Skip messages that you cannot handle. */
   readonly unknown: readonly UnknownField[];
 }
 
@@ -64,7 +64,7 @@ export interface ParsedBody {
 /**
  * Parses the body of a request: a JSON array of 1 to 1000 messages of format v2 or v1, recognised by the
  * elements. Invalid elements are in `refused`, so that the others can be handled; fields with unknown
- * values are listed in `unknown`, and are no error.
+ * values are listed in `unknown`, and are not an error.
  *
  * Call it only after `verify` has returned true.
  *

@@ -122,7 +122,7 @@ export function readReceiverOptions(given: ReceiverOptions) {
   return { ...options, secret, maxUnverifiedBytes, duplicates };
 }
 
-/** Returns a promise only for a function: the body's listeners must be added in the turn of the request's arrival. */
+/** Returns a promise only if `secret` is a function: listeners on the body must be added before the next turn. */
 function secretsOf(secret: SecretOption): () => readonly string[] | Promise<readonly string[]> {
   if (typeof secret === 'function') return async () => listOf(await secret());
   const secrets = listOf(secret);

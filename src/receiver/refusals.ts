@@ -13,7 +13,7 @@ const refusal = (status: number, headers: Readonly<Record<string, string>> = {})
 export const REFUSALS = {
   /** The method is not POST. */
   method: refusal(405, { allow: 'POST' }),
-  /** Not `application/json` in UTF-8, or a content coding. */
+  /** The type is not `application/json` in UTF-8, or the body is compressed. */
   'content-type': refusal(415),
   'body-too-large': refusal(413),
   'signature-missing': refusal(401),

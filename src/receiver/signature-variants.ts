@@ -9,7 +9,7 @@ export interface Variant {
   readonly faults: readonly SignatureFault[];
 }
 
-/** A fault, and a function that reverts it; undefined if it cannot have happened. */
+/** A fault, and a function that reverts it. The function returns undefined if the fault cannot have happened. */
 export type Mistake = readonly [
   SignatureFault,
   (bytes: Buffer) => Buffer | readonly Buffer[] | undefined,
@@ -67,6 +67,7 @@ export const BODY_MISTAKES: readonly Mistake[] = [
 
 const recoded = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1'));
 
+/** `[` (0x5b) starts a JSON body: most bodies need no decoding here. */
 const isBase64 = (bytes: Buffer): boolean =>
   bytes.length > 0 && bytes[0] !== 0x5b && BASE64.test(bytes.toString('latin1'));
 

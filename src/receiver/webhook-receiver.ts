@@ -127,7 +127,7 @@ class Receiver implements WebhookReceiver {
       const body = await request.readBody(maxBodyBytes, reading);
       return body ?? reading.refusal ?? 'body-too-large';
     } catch (error) {
-      // The sender went away, which is no error of the host.
+      // The sender went away, which is not an error of the host.
       if (!(error instanceof SecurityEventError)) return 'incomplete';
       this.#reportError(error, []);
       throw error;

@@ -17,10 +17,10 @@ import {
 } from '../projection/vocabulary-map.ts';
 import { formatTimestamp } from '../webhook/encoder.ts';
 import type { ReportedEvent } from './build-record.ts';
-import { knownActor } from './event-context.ts';
+import { actorForMessage } from './event-context.ts';
 import type { EventKind, MessageOverride } from './event-input.ts';
 
-/** The same for all events of a reporter. */
+/** What every message of a reporter is built with. */
 export interface MessageRules {
   readonly service: Service;
   readonly eventVocabulary: EventVocabulary;
@@ -89,9 +89,9 @@ export function eventData({ draft, shared }: ReportedEvent, service: Service): E
   const { payload, context, detected_at } = draft;
   return {
     service,
-    // Validation of the record reports a payload that is no object.
+    // Validation of the record reports a payload that is not an object.
     payload: isObject(payload) ? payload : {},
-    actor: shared === undefined ? knownActor(context) : shared.actor,
+    actor: shared === undefined ? actorForMessage(context) : shared.actor,
     occurredAt: messageTime(detected_at),
   };
 }
@@ -99,7 +99,7 @@ export function eventData({ draft, shared }: ReportedEvent, service: Service): E
 /** The result of Date.prototype.toISOString for a year with four digits. */
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Converts to channel B's format. Validation reports a text that is no time. */
+/** Converts to channel B's format. Validation reports text that is not a time. */
 function messageTime(detectedAt: string): string {
   if (ISO_TIME.test(detectedAt)) return `${detectedAt.slice(0, -1)}+00:00`;
   const atMs = Date.parse(detectedAt);

@@ -37,14 +37,14 @@ export interface ReportedEvent {
   readonly draft: RecordDraft;
   /** The context of `draft`, if the events of the request share it. */
   readonly shared: SharedContext | undefined;
-  /** The call's overrides of the message; `false`: no message is sent. An error rejects the message alone. */
+  /** The call's overrides of the message. `false`: send none. An error: reject the message, but write the record. */
   readonly override: MessageOverride | false | SecurityEventError;
 }
 
 /** The context of a call without one. */
 export const NO_CONTEXT: EventContext = Object.freeze({});
 
-/** The copied context of a call whose context has not been read. */
+/** `EventCall.context` before the caller's context is read. */
 export const UNREAD_CONTEXT: EventContext = Object.freeze(ownProperties({}));
 
 export const EVENT_NAME = {
@@ -67,14 +67,14 @@ export interface RecordParts {
   readonly service: Service;
   /** As {@link recordPayload} returns it. */
   readonly payload: unknown;
-  /** When the event is reported: ISO 8601. */
+  /** Returns the current time in ISO 8601. */
   readonly now: () => string;
 }
 
 /**
  * Builds the record, with its keys in the order in which records are written.
  *
- * @throws SecurityEventError `ERR_INVALID_RECORD` for values that are not JSON, and what a getter throws.
+ * @throws SecurityEventError `ERR_INVALID_RECORD` for values that are not JSON. Also throws what a getter throws.
  */
 export function buildRecord({ call, context, service, payload, now }: RecordParts): RecordDraft {
   const { detected_at } = call.context;
@@ -82,18 +82,18 @@ export function buildRecord({ call, context, service, payload, now }: RecordPart
     context:
       context instanceof SharedContext
         ? context.value
-        : copied('context', { ...context, service }, call),
+        : copyField('context', { ...context, service }, call),
     detected_at:
-      detected_at === undefined ? now() : copied('detected_at', textOf(detected_at, call), call),
+      detected_at === undefined ? now() : copyField('detected_at', textOf(detected_at, call), call),
     event_name: EVENT_NAME[call.kind],
     event_version: EVENT_VERSION,
     // Validation reports a missing payload.
-    payload: payload === undefined ? undefined : copied('payload', payload, call),
+    payload: payload === undefined ? undefined : copyField('payload', payload, call),
   };
   return fields as RecordDraft;
 }
 
-function copied(field: keyof RecordDraft, value: unknown, input: EventCall): JsonValue {
+function copyField(field: keyof RecordDraft, value: unknown, input: EventCall): JsonValue {
   const copy = copyJson(value);
   if (copy.ok) return copy.value;
   const { path, message } = copy;
@@ -103,7 +103,7 @@ function copied(field: keyof RecordDraft, value: unknown, input: EventCall): Jso
   });
 }
 
-/** Converts a Date. Validation reports a text that is no time. */
+/** Converts a Date. Validation reports text that is not a time. */
 function textOf(detectedAt: string | Date, input: EventCall): unknown {
   if (!(detectedAt instanceof Date)) return detectedAt;
   if (!Number.isNaN(detectedAt.getTime())) return detectedAt.toISOString();
@@ -115,7 +115,7 @@ function textOf(detectedAt: string | Date, input: EventCall): unknown {
 
 /** Returns the payload of the record. Runs getters, which may throw. */
 export function recordPayload({ kind, payload }: EventCall): unknown {
-  // Validation reports a payload that is no object.
+  // Validation reports a payload that is not an object.
   if (!isObject(payload)) return payload;
   if (kind === 'incident') {
     return Object.fromEntries(Object.entries(payload).filter(([key]) => !MESSAGE_KEYS.has(key)));

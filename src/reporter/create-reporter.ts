@@ -45,11 +45,13 @@ export function createReporter(options: ReporterOptions): Reporter {
   return makeReporter(options, { clock: systemClock, newId });
 }
 
+/** The clock and ids of a reporter; tests pass their own. */
 export interface ReporterSystem {
   readonly clock: Clock;
   readonly newId: () => string;
 }
 
+/** Creates a reporter like {@link createReporter}, with the given clock and ids. */
 export function makeReporter(options: ReporterOptions, system: ReporterSystem): Reporter {
   const { clock } = system;
   const checked = readReporterOptions(options);
@@ -68,7 +70,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   const pipeline = new EventPipeline({
     ...shared,
     incidents: new IncidentPipeline({ ...shared, reports }),
-    request: checked.context,
+    readRequest: checked.context,
     beforeSend: checked.beforeSend,
     hasSuffix: checked.suffix,
     isStrict,
@@ -98,7 +100,7 @@ function warmUp(validator: RecordValidator, rules: MessageRules): void {
     const event = { call, draft, shared: undefined, override: {} };
     buildMessage(event, {}, { ...rules, newId: () => '' });
   } catch {
-    // A prototype is polluted: the first event that needs the schemas builds them.
+    // A build can fail while a prototype is polluted. The first event that needs the schemas builds them.
   }
 }
 
@@ -166,7 +168,7 @@ function openLog(
   if (isStream(log) || streamOfLogger(log) !== undefined) throw invalidOption(LOG_EXPECTED, []);
   const span = activeSpan === undefined ? {} : { activeSpan };
   const own = check<LogOptions>(log, LOG_RULES, { name: 'log', path: [] });
-  // The writer gets records that the reporter has validated in its own dialect.
+  // The reporter validates records in its dialect before the writer gets them.
   const settings = readWriterOptions<'open'>({ ...own, ...span, platform, dialect: 'open' });
   return { isOwned: true, writer: new RecordWriter<'open'>(settings, clock) };
 }

@@ -16,15 +16,15 @@ export interface UnvalidatedContext {
 }
 
 /**
- * Merges the call's context over the request's. Adds the facts of an address given as text; text that
- * is no address is kept, so that validation reports its path.
+ * Merges the call's context over the request's. Adds the facts of an address given as text. Keeps text
+ * that is not an address, so that validation reports its path.
  */
 export function contextOfEvent(
   { actor, http }: EventContext,
   request: RequestContext,
   enrichment: Enrichment | undefined,
 ): UnvalidatedContext {
-  const known = actor === undefined ? request.actor : merged(actor, request.actor, enrichment);
+  const known = actor === undefined ? request.actor : mergeActor(actor, request.actor, enrichment);
   const exchange = http ?? request.http;
   return {
     ...(known === undefined ? {} : { actor: known }),
@@ -32,12 +32,12 @@ export function contextOfEvent(
   };
 }
 
-function merged(
+function mergeActor(
   actor: ActorInput,
   known: RequestContext['actor'],
   enrichment: Enrichment | undefined,
 ): object {
-  // Validation reports a value that is no object.
+  // Validation reports a value that is not an object.
   if (typeof actor !== 'object' || actor === null) return actor;
   const { ip: given, ...rest } = ownProperties(actor);
   const normal = typeof given === 'string' ? normaliseAddress(given) : undefined;
@@ -56,7 +56,7 @@ function merged(
   };
 }
 
-/** Normalises the address of facts, and sets its version. Validation reports facts that are not usable. */
+/** Normalises `address`, and sets `metadata.version` to match. Validation reports facts that are not usable. */
 export function withNormalAddress<T extends { readonly address: string } | undefined>(facts: T): T {
   if (typeof facts !== 'object' || facts === null) return facts;
   const { address, metadata, ...rest } = ownProperties<Partial<LogActor['ip']>>(facts);
@@ -70,7 +70,7 @@ export function withNormalAddress<T extends { readonly address: string } | undef
  * Returns the actor if its address and the facts about it are usable for a message. Otherwise the
  * message has no actor, and validation of the record reports the fault.
  */
-export function knownActor(context: JsonObject): LogActor | undefined {
+export function actorForMessage(context: JsonObject): LogActor | undefined {
   const actor = Object.hasOwn(context, 'actor') ? context['actor'] : undefined;
   if (!isObject(actor)) return undefined;
   const { ip } = actor;

@@ -1,4 +1,4 @@
-/** The arguments of a reporter's methods. The request scope supplies the rest. */
+/** The arguments of a reporter's methods. The current request supplies what they omit. */
 import { isObject } from '../contract/dispatch.ts';
 import type { Contract, Frozen, LogActor, LogHttp } from '../contract/index.ts';
 import { ANYTHING, check, type Rules } from '../option-rules.ts';
@@ -39,7 +39,7 @@ export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
  * Outside a request `ip` is required.
  */
 export interface ActorInput {
-  /** An address, whose facts are filled in; or an address with its facts. */
+  /** An address as text, to which `metadata` and `geo` are added; or an object with all three. */
   readonly ip?: string | Frozen<LogActor['ip']>;
   /** Strings, numbers or booleans by name; `null`: an unknown user. */
   readonly identifiers?: Frozen<LogActor['identifiers']>;
@@ -47,7 +47,7 @@ export interface ActorInput {
   readonly svc_identifier?: string | null;
 }
 
-/** Overrides parts of the message that the vocabulary tables produce. */
+/** Overrides parts of the message that is built from the event and the vocabulary tables. */
 export interface MessageOverride extends Partial<EventTerms>, Partial<IncidentTerms> {
   /** Default: a UUID v7. */
   readonly message_id?: string;
@@ -67,7 +67,7 @@ export interface EventContext {
   readonly http?: Frozen<LogHttp>;
   /** ISO 8601 with an offset, or a Date. Default: now. */
   readonly detected_at?: string | Date;
-  /** The detector. An application's settings can choose the modules whose messages it gets. */
+  /** The name of the detector. An application's settings can choose the modules whose messages it gets. */
   readonly module?: string;
   /** `false`: no message is sent. */
   readonly webhook?: MessageOverride | false;

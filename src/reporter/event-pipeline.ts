@@ -52,7 +52,7 @@ export type BeforeSend =
 
 /** How events are written and sent. The route of incidents asks the incident store first. */
 interface Route<Message> {
-  /** Returns the record, the error that rejected it, or undefined if there is none. Never throws. */
+  /** Returns the record, the error that rejected it, or undefined if none is written now. Never throws. */
   write(event: ReportedEvent): JsonObject | SecurityEventError | undefined;
   /** Throws for an invalid event. */
   buildMessage(event: ReportedEvent, override: MessageOverride): Message | NoMessageReason;
@@ -68,8 +68,8 @@ export interface PipelineParts {
   readonly counters: ReporterCounters;
   readonly rejections: Rejections;
   readonly clock: Pick<Clock, 'now'>;
-  /** The host's `context` option. Absent: the request scope is read. */
-  readonly request: (() => RequestContext | undefined) | undefined;
+  /** The host's `context` option. Without it, the request scope is read. */
+  readonly readRequest: (() => RequestContext | undefined) | undefined;
   readonly enrichment: Enrichment | undefined;
   readonly beforeSend: BeforeSend | undefined;
   /** Whether the event name of an exploit ends with its protection. */
@@ -92,8 +92,9 @@ export class EventPipeline {
       buildMessage: (event, override) => buildMessage(event, override, parts.rules),
       send: (event, message, receipt) => parts.webhook?.send(event, message, receipt),
     };
-    // The host may change records or return another context each time, and shared JSON has no suffix.
-    const isShared = parts.request === undefined && parts.beforeSend === undefined;
+    // Not shared if the host may change it (`beforeSend`) or supplies it, or if event names have a suffix,
+    // which `serializeWithContextJson` does not accept.
+    const isShared = parts.readRequest === undefined && parts.beforeSend === undefined;
     if (isShared && !parts.hasSuffix) this.#contexts = new SharedContextCache(parts.rules.service);
   }
 
@@ -148,7 +149,7 @@ export class EventPipeline {
     const { rules, clock, enrichment, beforeSend, hasSuffix, isStrict } = this.#parts;
     const call = withOwnContext(unread);
     if (isStrict) checkContextKeys(unread.givenContext, call.context);
-    const scope = this.#parts.request === undefined ? currentScope() : undefined;
+    const scope = this.#parts.readRequest === undefined ? currentScope() : undefined;
     const request = this.#request(scope);
     const payload = recordPayload(call);
     const override = messageOverride(call.context);
@@ -158,7 +159,7 @@ export class EventPipeline {
     const context = shared ?? contextOfEvent(call.context, ownProperties(request), enrichment);
     const now = (): string => this.#isoTime(clock.now());
     const built = buildRecord({ call, context, service: rules.service, payload, now });
-    const draft = beforeSend === undefined ? built : redacted(beforeSend, built);
+    const draft = beforeSend === undefined ? built : applyBeforeSend(beforeSend, built);
     if (draft === undefined) return undefined;
     return { call, draft: hasSuffix ? withSuffix(draft) : draft, shared, override };
   }
@@ -171,10 +172,10 @@ export class EventPipeline {
 
   /** If the host's function throws, the event has no request. */
   #request(scope: RequestScope | undefined): RequestContext {
-    const { request } = this.#parts;
-    if (request === undefined) return scope?.context() ?? NO_REQUEST;
+    const { readRequest } = this.#parts;
+    if (readRequest === undefined) return scope?.context() ?? NO_REQUEST;
     try {
-      const known = request();
+      const known = readRequest();
       ignoreRejection(known);
       return known ?? NO_REQUEST;
     } catch {
@@ -237,7 +238,7 @@ const overridesActorOrHttp = ({ actor, http }: EventContext): boolean =>
  *
  * @throws SecurityEventError `ERR_BEFORE_SEND_FAILED` if it throws; `ERR_INVALID_RECORD` if it returns no JSON.
  */
-function redacted(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | undefined {
+function applyBeforeSend(beforeSend: BeforeSend, draft: RecordDraft): RecordDraft | undefined {
   let changed: object | null | undefined;
   try {
     changed = beforeSend(draft) as object | null | undefined;

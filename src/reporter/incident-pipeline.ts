@@ -53,7 +53,7 @@ export interface IncidentParts {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** A message that is not complete: the incident store knows its status, new addresses and accounts. */
+/** An incomplete message: the incident store supplies its status, new addresses and new accounts. */
 interface IncidentDraft {
   readonly message_id: string;
   readonly data: EventData;
@@ -182,7 +182,7 @@ export class IncidentPipeline {
     const id = ownProperties(draft.payload)['incident_id'];
     return {
       applicationId: rules.service.svc_id,
-      // The id is not validated yet. If it is no string, the report is refused and retracted.
+      // The id is not validated yet. If it is not a string, the report is refused and retracted.
       incidentId: typeof id === 'string' ? id : (JSON.stringify(id) ?? ''),
       channel,
       at: Number.isNaN(at) ? clock.now() : at,
@@ -193,7 +193,7 @@ export class IncidentPipeline {
 
 const NO_KEYS: RelatedKeys = { addresses: [], accounts: [] };
 
-/** Sets the event type, unless the caller did. Validation reports a payload that is no object. */
+/** Sets the event type, unless the caller did. Validation reports a payload that is not an object. */
 function withEventType(event: ReportedEvent, type: 'create' | 'update'): ReportedEvent {
   const { payload } = event.draft;
   if (!isObject(payload)) return event;
@@ -201,7 +201,7 @@ function withEventType(event: ReportedEvent, type: 'create' | 'update'): Reporte
   return { ...event, draft: { ...event.draft, payload: { ...payload, event_type } } };
 }
 
-/** Returns the keys in the caller's own message. Without one, those of the related lists that its type may carry. */
+/** Returns the keys in the caller's own message, if there is one; otherwise those that the message type may carry. */
 function keysToCarry(
   { message_type }: IncidentTerms,
   related: Related,
@@ -212,7 +212,7 @@ function keysToCarry(
   return listsAccounts(message_type) ? keys : { ...keys, accounts: [] };
 }
 
-/** A misspelt type would count as `update`. */
+/** A misspelled type would count as `update`. */
 function checkEventType(payload: EventData['payload']): void {
   const { event_type } = ownProperties(payload);
   if (event_type === undefined || event_type === 'create' || event_type === 'update') return;

@@ -20,9 +20,9 @@ export class IncidentReports {
   }
 
   /**
-   * Reports synchronously if the store is synchronous and no report of the incident is in progress, else
-   * in order. `write` must not throw. Throws or rejects with `ERR_QUEUE_FAILED` if the store fails, and with
-   * `ERR_QUEUE_FULL` if too many reports wait.
+   * Reports synchronously if the store is synchronous and no report of the incident is in progress.
+   * Otherwise waits for that report. `write` must not throw. Throws or rejects with `ERR_QUEUE_FAILED` if
+   * the store fails, and with `ERR_QUEUE_FULL` if too many reports wait.
    */
   report(incident: IncidentReport, write: Output<boolean>): void | Promise<void> {
     if (this.#last.has(keyOf(incident))) {

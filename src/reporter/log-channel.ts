@@ -19,7 +19,7 @@ export interface Writer extends Pick<LogWriter<'open'>, 'write'> {
   close(): Promise<unknown>;
 }
 
-/** An error does not keep messages from being flushed. */
+/** What `flush` and `close` report about the log. Messages are flushed even if the log fails. */
 export interface LogResult {
   /** Why a line was lost since the last result, or why the log could not be flushed. */
   readonly logError?: SecurityEventError;
@@ -39,7 +39,7 @@ export interface LogParts {
 
 export class LogChannel {
   readonly #parts: LogParts;
-  /** Why the latest line was not written, until a result of `flush` or `close` has it. */
+  /** The latest write error that no result of `flush` or `close` has reported yet. */
   #unreported: SecurityEventError | undefined;
 
   constructor(parts: LogParts) {

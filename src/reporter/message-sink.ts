@@ -20,8 +20,8 @@ export type SendBatch = (
 
 export interface MessageSink {
   /**
-   * Sends each message as if it were alone, and resolves to the results in the same order. The call begins
-   * before its messages are known. Never rejects because of one message.
+   * Sends each message as if it were alone, and resolves to the results in the same order. `messages` is a
+   * promise: the call begins before all of them are reported. Never rejects because of one message.
    */
   readonly send: SendBatch;
   flush(signal: AbortSignal): Promise<FlushResult>;
@@ -39,7 +39,7 @@ type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
 /** Adapts a webhook sender. `isOwned`: the reporter created it and closes it. */
 export function senderSink(sender: Sender, isOwned: boolean): MessageSink {
   return {
-    // Calls the method on the sender itself, which may be a subclass or proxy of ours.
+    // Calls the method on the sender itself, which may be a subclass or proxy of our class.
     send: isInternal(sender)
       ? (messages, selection) => sender[SEND_EACH](messages, selection)
       : sendSingly(sender),

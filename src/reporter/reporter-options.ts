@@ -63,14 +63,14 @@ export const REPORTER_OPTIONS = {
     LOG_WRITER_OPTIONS.platform,
     'auto',
   ),
-  /** Returns the ids of the active span, for a named platform. Default the globals of the tracers. */
-  activeSpan: optional<SpanReader>(A_FUNCTION, 'the globals of the tracers'),
+  /** Returns the ids of the active span, for a named platform. Default the active tracer's span. */
+  activeSpan: optional<SpanReader>(A_FUNCTION, "the active tracer's span"),
   /** Dialect of records. Default `'open'`, so that an attack with an unknown value is not lost. */
   dialect: option<Dialect>(oneOf('strict', 'open'), 'open'),
-  /** Called with each rejected event, which is also a diagnostics event: see `RejectedEvent`. Default none. */
+  /** Called with each rejected event: see `RejectedEvent`. Also published as a diagnostics event. Default none. */
   onRejected: optional<(rejected: RejectedEvent) => void>(A_FUNCTION),
   /**
-   * Called with each record before both channels. It may change the record or return another; `null` drops the
+   * Called with each record before it goes to a channel. It may change the record or return another; `null` drops the
    * event, and an error rejects it. Default none.
    */
   beforeSend: optional<BeforeSend>(A_FUNCTION),

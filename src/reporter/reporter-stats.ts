@@ -9,7 +9,7 @@ type EventName = (typeof EVENT_NAME)[EventKind];
 export interface ReporterStats {
   /** Calls of methods that report an event. */
   readonly reported: number;
-  /** Calls by event name; all custom events count as one. */
+  /** Calls by event name. All custom events have the same name. */
   readonly reportedByName: Readonly<Record<EventName, number>>;
   /** Records on channel A. */
   readonly written: number;

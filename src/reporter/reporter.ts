@@ -169,7 +169,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
     this.#parts = parts;
   }
 
-  /** Not async, so that all calls return one promise. Only an invalid deadline gets another, rejected one. */
+  /** Not async, so that all calls return the same promise. An invalid deadline gets its own, rejected promise. */
   close(options: { readonly deadlineMs?: number } = {}): Promise<ReporterCloseResult> {
     try {
       const { deadlineMs = DEFAULT_CLOSE_MS } = check<{ deadlineMs: number }>(options, {

@@ -6,7 +6,7 @@ import { serializeContext } from '../contract/serialize.ts';
 import type { ContextJson } from '../log/validate-record.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { Service } from '../projection/event-messages.ts';
-import { knownActor } from './event-context.ts';
+import { actorForMessage } from './event-context.ts';
 
 /** The context of the events of one request, with its JSON. */
 export class SharedContext {
@@ -14,7 +14,7 @@ export class SharedContext {
   readonly request: RequestContext;
   /** Deeply frozen. */
   readonly value: JsonObject;
-  /** As {@link knownActor} returns it. */
+  /** As {@link actorForMessage} returns it. */
   readonly actor: LogActor | undefined;
   readonly json: ContextJson;
 
@@ -23,7 +23,7 @@ export class SharedContext {
     this.request = request;
     // The parts of the request are frozen already.
     this.value = Object.freeze({ ...ownProperties(request), service }) as unknown as JsonObject;
-    this.actor = knownActor(this.value);
+    this.actor = actorForMessage(this.value);
     const strict = serializeContext(this.value, 'strict');
     this.json = { strict, open: strict ?? serializeContext(this.value, 'open') };
   }

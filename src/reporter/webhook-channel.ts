@@ -45,7 +45,7 @@ export class WebhookChannel {
     return {
       sent: (answer) => {
         this.#inFlight.leave();
-        receipt.settle(this.#counted(answer));
+        receipt.settle(this.#countAnswer(answer));
       },
       failed: (thrown) => {
         this.#inFlight.leave();
@@ -54,7 +54,7 @@ export class WebhookChannel {
     };
   }
 
-  #counted(answer: SentMessage): Parameters<EventReceipt['settle']>[0] {
+  #countAnswer(answer: SentMessage): Parameters<EventReceipt['settle']>[0] {
     const { counters } = this.#parts;
     if (!answer.isAccepted) return counters.skipped(answer.reason);
     counters.count('accepted');

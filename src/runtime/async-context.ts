@@ -2,7 +2,7 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { lazyValue } from '../lazy-value.ts';
 
-/** Module-level, but Node ties its value to the call, not to the process. */
+/** One object for the process, but with a separate value in each async context. */
 const ambient = new AsyncLocalStorage<object | undefined>();
 
 /** Runs `work`, and everything that it starts, with this context value. Returns or throws what `work` does. */

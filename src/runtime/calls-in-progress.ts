@@ -19,18 +19,18 @@ export class CallsInProgress {
     return this.#count;
   }
 
-  /** Returns the number of the call, for its end. */
+  /** Returns the number of the call, to pass to `end`. */
   begin(): number {
     this.#begun += 1;
     this.#count += 1;
     return this.#begun;
   }
 
-  end(number: number): void {
+  end(call: number): void {
     this.#count -= 1;
     if (this.#waits.length === 0) return;
     for (const wait of this.#waits) {
-      if (number > wait.upTo) continue;
+      if (call > wait.upTo) continue;
       wait.left -= 1;
       if (wait.left === 0) wait.resolve();
     }

@@ -11,8 +11,8 @@ export interface Clock extends Waits {
 }
 
 /**
- * Calls `callback` after `ms`. Returns a function that cancels it, and has no effect later. Only a timer with
- * `'ref'` keeps the process alive.
+ * Calls `callback` after `ms`. Returns a function that cancels the call; after the call it does nothing. Only a
+ * timer with `'ref'` keeps the process alive.
  */
 export type StartTimer = (
   ms: number,

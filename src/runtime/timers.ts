@@ -111,13 +111,13 @@ export const noAnswerError = (ms = DEFAULT_LIMIT_MS): Error =>
   new Error(`no answer within ${ms / 1000} s`);
 
 /**
- * Returns `ask` with a time limit: messages that wait for the host's answer are in memory, and no quota
- * counts them yet.
+ * Returns `ask`, which looks up settings, with a time limit: messages that wait for the host's
+ * answer are in memory, and no quota counts them yet.
  *
  * Rejects like `ask`, with `ERR_SETTINGS_FAILED` if the answer takes too long, and with `ERR_SENDER_CLOSED`
  * if the signal is aborted.
  */
-export function withAnswerTimeout<T>(
+export function withSettingsTimeout<T>(
   ask: Ask<T>,
   limit: TimeLimit,
 ): (applicationId: string) => Promise<T> {

@@ -1,6 +1,6 @@
 /**
- * Runs the library's own I/O: outside the request that caused it, hidden from tracers, which would add
- * headers to requests to third parties, and recognisable as our own work.
+ * Runs the library's own I/O outside the request that caused it, and marks it as our own work. Tracers do not
+ * see it: they would add headers to requests to third parties.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel, hasSubscribers } from 'node:diagnostics_channel';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AddressFacts, classifyAddress } from '../../src/address/classify.ts';
+import { type AddressClassification, classifyAddress } from '../../src/address/classify.ts';
 import { parseAddress } from '../../src/address/parse.ts';
 import { BLOCK_EDGES } from './block-edges.ts';
 
-function factsOf(text: string): AddressFacts {
+function factsOf(text: string): AddressClassification {
   const address = parseAddress(text);
   if (address === undefined) throw new Error(`${text} is no address`);
   return classifyAddress(address);

@@ -6,9 +6,9 @@ import { freeFormObjectOrArray, quote, quoteInLine } from '../../src/contract/js
 import { copyJson, MAX_JSON_CHARACTERS } from '../../src/contract/json-value.ts';
 import {
   type EventName,
-  serializeAroundContext,
   serializeContext,
   serializeLogRecord,
+  serializeWithContextJson,
 } from '../../src/contract/serialize.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { inputs } from './cases/arbitrary-inputs.ts';
@@ -178,7 +178,7 @@ describe('a record whose context is serialised once', () => {
             const contextText = serializeContext(context, dialect) as string;
             const isOurVersion = rest.event_version === '1.0.0';
             const around = { ...rest, event_name: rest.event_name as EventName };
-            const text = serializeAroundContext(contextText, around, dialect);
+            const text = serializeWithContextJson(contextText, around, dialect);
             // An incident's time may be null, which no reporter writes.
             if (!isOurVersion || (rest.detected_at as unknown) === null) continue;
             taken += 1;

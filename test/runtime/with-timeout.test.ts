@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { withAnswerTimeout, withTimeout } from '../../src/runtime/timers.ts';
+import { withSettingsTimeout, withTimeout } from '../../src/runtime/timers.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { startEngine } from '../helpers/fake-engine.ts';
 import { messages, rejection } from '../helpers/sender.ts';
@@ -71,7 +71,7 @@ describe('a settings lookup of intake', () => {
 
   test('shares one listener on the signal with many waits', async () => {
     const { clock, stop, limit } = limited();
-    const find = withAnswerTimeout((id) => (id === 'away' ? never : Promise.resolve(id)), limit);
+    const find = withSettingsTimeout((id) => (id === 'away' ? never : Promise.resolve(id)), limit);
     expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
     const waiting = Array.from({ length: 100 }, () => rejection(find('away')));
     expect(await find('shop-1')).toBe('shop-1');

@@ -96,7 +96,7 @@ export function settingsCommand<const T extends OptionTable>({
     examples: examples.map((line) => `security-events settings ${line}`),
     async run({ options, positionals: [file = ''], terminal }) {
       try {
-        // A misspelt name must not look like a file without applications.
+        // A misspelled name must not look like a file without applications.
         if (!creates) await access(file);
         const configuration = createConfiguration({
           file,
