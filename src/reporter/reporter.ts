@@ -24,7 +24,10 @@ import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
 import type { WebhookChannel } from './webhook-channel.ts';
 
 export interface ReporterFlushResult extends FlushResult, LogResult {}
-export interface ReporterCloseResult extends CloseResult, LogResult {}
+export interface ReporterCloseResult extends CloseResult, LogResult {
+  /** Events that were rejected since the reporter was made, by channel. */
+  readonly rejected: ReporterStats['rejected'];
+}
 
 /**
  * Reports each event as a log record, by default written before the call returns, and, if wanted, as a
@@ -183,7 +186,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
   }
 
   async #close(deadlineMs: number): Promise<ReporterCloseResult> {
-    const { pipeline, webhook, log, clock } = this.#parts;
+    const { pipeline, counters, webhook, log, clock } = this.#parts;
     const untilMs = clock.monotonicMs() + deadlineMs;
     pipeline.close();
     const closed = new AbortController();
@@ -194,7 +197,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
       log?.close(clock.sleep(leftMs, closed.signal)),
     ]);
     closed.abort();
-    return { ...messages, ...records };
+    return { ...messages, ...records, rejected: counters.snapshot().rejected };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -16,7 +16,12 @@ const pending = (): Promise<never> => new Promise(() => {});
 
 const NONE = { delivered: 0, dead: 0, discarded: 0 };
 const NOTHING_FLUSHED = { ...NONE, settledElsewhere: 0, pending: 0 };
-const NOTHING_CLOSED = { ...NONE, returned: [], remaining: 0 };
+const NOTHING_CLOSED = {
+  ...NONE,
+  returned: [],
+  remaining: 0,
+  rejected: { log: 0, webhook: 0 },
+};
 
 describe('closing a reporter', () => {
   test('delivers pending messages, and rejects later events', async () => {
@@ -26,7 +31,8 @@ describe('closing a reporter', () => {
     const closing = reporter.close();
     expect(reporter.close()).toBe(closing);
     const receipt = reporter.attack(ATTACK);
-    expect(await closing).toEqual({ ...NOTHING_CLOSED, delivered: 2 });
+    const rejected = { log: 1, webhook: 1 };
+    expect(await closing).toEqual({ ...NOTHING_CLOSED, delivered: 2, rejected });
     expect(await receipt.settled).toEqual({ outcome: 'rejected', reason: 'ERR_REPORTER_CLOSED' });
     expect(rejections()).toEqual(['log ERR_REPORTER_CLOSED', 'webhook ERR_REPORTER_CLOSED']);
     expect(records()).toHaveLength(2);
