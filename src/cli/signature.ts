@@ -55,7 +55,7 @@ const verification = defineCommand({
   },
   notes: [
     'FILE is the raw body, byte for byte; standard input if missing or `-`. If the signature does not ' +
-      'match, looks for common causes, such as a prefix, a changed body or white space in the secret. ' +
+      'match, looks for common causes, such as a `sha256=` prefix, a changed body or white space in the secret. ' +
       'Exits with 1 if it does not match.',
   ],
   examples: [

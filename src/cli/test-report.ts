@@ -7,7 +7,7 @@ import { durationText } from './values.ts';
 /** For receivers that read `id`, `url` and `risk` in format 1 (D41). */
 export const V1_ALIASES_OPTION = {
   'v1-aliases': flag(
-    'In format 1, also write id, url and risk, as `v1Aliases` of the sender does.',
+    'In format 1, also write id, url and risk, like the sender option `v1Aliases`.',
   ),
 } as const;
 
@@ -93,7 +93,7 @@ export function testFacts(
   options: OptionTable,
 ): TestFacts {
   const { status, failure, durationMs = 0, bytes, message_ids = [] } = request ?? {};
-  // Its hint names an option of the library; the advice names that of the command.
+  // The hint of `detail` names an option of the library; the advice names the command's option.
   const { hint } = new SecurityEventError('ERR_ADDRESS_REFUSED');
   const detail = request?.detail?.replace(` ${hint}`, '');
   const advice = ok || request === undefined ? undefined : adviceFor({ status, failure }, options);

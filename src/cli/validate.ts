@@ -96,7 +96,7 @@ class Checker {
   readonly #counts = new Map<Shape | undefined, number>();
   #invalid = 0;
   faults = 0;
-  /** Whether a message had unknown keys, as received ones of a newer sender do. */
+  /** Whether a message had unknown keys, as messages from a newer sender do. */
   hasUnknownKeys = false;
 
   constructor({ as, ...rules }: Rules) {
@@ -169,7 +169,10 @@ const validate = defineCommand({
   summary: 'Checks records, log lines and messages against the contract.',
   usage: '[FILE…]',
   options: {
-    as: option('SHAPE', `${Object.keys(SHAPES).join(', ')}. Default: recognised by its keys.`),
+    as: option(
+      'SHAPE',
+      `Shape of each value: ${Object.keys(SHAPES).join(', ')}. Default: recognised by its keys.`,
+    ),
     dialect: option(
       'strict|open',
       'open accepts values that the contract does not list. Default strict.',

@@ -72,8 +72,8 @@ const command = defineCommand({
   notes: [
     'FILE is NDJSON or one JSON document of up to 64 MiB, and is followed as it grows; `-` is standard ' +
       'input. Each value is checked against the contract. The last 1,000 are kept.',
-    'Open the printed address in a browser on this machine. Its random part keeps others out: do not ' +
-      'share it.',
+    'Open the printed address in a browser on this machine. Do not share the address: its random ' +
+      'part keeps others out.',
   ],
   examples: [
     'security-events view events.ndjson',

@@ -1,4 +1,4 @@
-/** Opens a queue, and reads the selected dead letters. */
+/** Opens a queue, and reads the dead letters that the options select. */
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import {
@@ -16,7 +16,7 @@ import { paint, printable, type Terminal } from '../terminal.ts';
 import { durationOf, integerOf, oneOf } from '../values.ts';
 
 export const QUEUE_OPTIONS = {
-  sqlite: option('FILE', 'Queue in this SQLite file, even while services use it.'),
+  sqlite: option('FILE', 'Queue in this SQLite file, which services may be using.'),
   postgres: flag(
     'Queue in PostgreSQL, at DATABASE_URL or at PGHOST, PGUSER, PGPASSWORD and so on.',
   ),
@@ -166,8 +166,8 @@ export function selectionOf(
   };
 }
 
-/** Number of dead letters in memory, which may have 1 MiB each. */
-const PAGE = 200;
+/** Keeps few dead letters in memory: each may have 1 MiB. */
+const PAGE_SIZE = 200;
 
 /** Yields the selected letters page by page, oldest first. Reads at most `maxRead` letters of the queue. */
 export async function* pagesOf(
@@ -179,7 +179,7 @@ export async function* pagesOf(
   let [seen, found] = [0, 0];
   let after: string | undefined;
   do {
-    const limit = Math.min(PAGE, maxRead - seen);
+    const limit = Math.min(PAGE_SIZE, maxRead - seen);
     if (limit <= 0) return;
     const { items, next } = await letters.deadLetters({
       ...filter,

@@ -120,8 +120,8 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
   const signal = AbortSignal.any([terminal.signal, ending.signal]);
   let [answered, refused] = [0, 0];
   const name = `security-events-${generateSecret().slice(0, 16)}`;
-  const { forwardTo: to } = settings;
-  const forwarding = to && { to, name, signal, clock };
+  const { forwardTo } = settings;
+  const forwarding = forwardTo && { to: forwardTo, name, signal, clock };
   const inspector = hasPage ? new Inspector({ clock, secrets, forwarding }) : undefined;
   const server = createListener({
     ...settings,
@@ -161,7 +161,7 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
   return answered === count && refused > 0 ? 1 : 0;
 }
 
-/** Hosts that accept loopback connections: the page answers no others. */
+/** Hosts that accept loopback connections. The page refuses other connections. */
 const PAGE_HOSTS = ['127.0.0.1', 'localhost', '::1', '0.0.0.0', '::'];
 
 const MAX_DELAY_MS = 3_600_000;
@@ -173,10 +173,10 @@ const command = defineCommand({
     port: option('N', 'Port to listen on; 0 picks a free one. Default 8080.'),
     host: option('HOST', 'Address to listen on. Default 127.0.0.1: this machine only.'),
     ...SECRETS_OPTIONS,
-    forward: option('URL', 'Forward verified bodies unchanged, and answer what URL answers.'),
+    forward: option('URL', "Forward verified bodies unchanged, and answer with URL's status."),
     fail: option(
       'STATUS,…',
-      'Answer the next verified requests with these. In 500,503+ the plus repeats 503.',
+      'Statuses for the next verified requests. In 500,503+ the plus repeats 503.',
     ),
     delay: option('TIME', 'Wait before answering verified requests. Default 0.'),
     count: option('N', 'Exit after N POST requests, with 1 if one was refused.'),
@@ -184,10 +184,10 @@ const command = defineCommand({
     ui: flag('Also serve a page that shows requests as they arrive, to this machine only.'),
   },
   notes: [
-    'Without a secret, generates one, keeps it until the end in a file that only you can read, and prints ' +
+    'Without a secret, generates one, keeps it until exit in a file that only you can read, and prints ' +
       'the command that sends a test message with it.',
-    'With --ui, open the printed address in a browser. Its random part keeps others out: do not share ' +
-      'it. The last 1,000 requests are kept for the page, which can send verified ones again to the URL of --forward.',
+    'With --ui, open the printed address in a browser. Do not share the address: its random ' +
+      'part keeps others out. The last 1,000 requests are kept for the page, which can send verified ones again to the URL of --forward.',
     'With --json, each line has an event: listening (url, page), message (request, status, format, id, ' +
       'isRepeated, message…) or refused (request, status, reason, explanation…).',
   ],

@@ -122,10 +122,10 @@ const send = defineCommand({
   },
   notes: [
     'FILE is NDJSON (any size) or a JSON array or object of up to 64 MiB; standard input if missing ' +
-      'or `-`. A message is { message_type, message, message_id? }. A captured message keeps its id; ' +
+      'or `-`. A message is { message_type, message, message_id? }. A received message keeps its id; ' +
       'its date_created and retry_count are new.',
-    'A file is checked completely before anything is sent. If the receiver accepts none of 1,000 ' +
-      'messages, the rest is not sent, unless it answered 400, 413, 422 or 500. Exits with 1 unless ' +
+    'A file is checked completely before anything is sent. Sends 1,000 messages at a time, and ' +
+      'stops if all fail, unless the receiver answered 400, 413, 422 or 500. Exits with 1 unless ' +
       'everything was delivered.',
   ],
   examples: [

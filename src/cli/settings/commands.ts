@@ -1,4 +1,4 @@
-/** The `settings` commands; here those that send nothing. */
+/** All `settings` commands, and the code of those that send nothing. */
 import { stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { SecurityEventError } from '../../index.ts';
@@ -117,7 +117,7 @@ async function checkSettings(file: string, configuration: Configuration) {
   });
   for (const { path, url, secret } of destinations) {
     const check = async (): Promise<void> => {
-      // Checks URL and secret before anything is sent.
+      // Checks URL and secret. Sends nothing.
       const scratch = createConfiguration({ store: memoryStore() });
       const found = await scratch.setWebhook('any', url, { secret });
       warnings.push(...found.warnings.map((warning) => ({ path, warning })));
@@ -171,12 +171,12 @@ const select = settingsCommand({
   options: {
     ...APPLICATION_OPTION,
     module: list('NAME=on|off', 'Switch a module on or off. Repeatable.'),
-    playbook: list('NAME=on|off', 'Switch a playbook, by its name or slug.'),
+    playbook: list('NAME=on|off', 'Switch a playbook, by name or slug. Repeatable.'),
     'all-modules': flag('Let all modules send.'),
     'all-playbooks': flag('Let all playbooks send.'),
   },
   notes: [
-    'Until a module is named, all send messages; from then on, only those that are on. Likewise playbooks.',
+    'All modules send messages until you switch one on or off; then only those that are on. Likewise playbooks.',
   ],
   examples: ["select settings.json --application shop-1 --module waf=on --playbook 'Block IPs=on'"],
   async work({ configuration, options }) {
@@ -213,7 +213,7 @@ const remove = settingsCommand({
   },
   notes: [
     'Queued messages stay in the queue until their time for retries is over, and are delivered if ' +
-      'the application is saved again before. Exits with 1 if there is nothing to remove.',
+      'you save the application again in time. Exits with 1 if there is nothing to remove.',
   ],
   examples: ['remove settings.json --application shop-1 --draft'],
   async work({ configuration, options: { application, draft = false } }) {

@@ -33,7 +33,7 @@ export function requireApplication(application: string | undefined): string {
 export const TEST_OPTIONS = {
   network: option(
     'public|allow-private',
-    'Where the test may connect to. Default public, as in a sender.',
+    'public refuses private addresses. Default public, as in a sender.',
   ),
   ...V1_ALIASES_OPTION,
 } as const;
@@ -113,7 +113,7 @@ export function settingsCommand<const T extends OptionTable>({
   });
 }
 
-/** Replaces errors of the library by those of a command, without secrets and URLs. */
+/** Replaces library errors by command errors, which contain no secrets and URLs. */
 function describeIn(file: string, error: unknown): unknown {
   if (!(error instanceof SecurityEventError)) return error;
   const { code, cause } = error;

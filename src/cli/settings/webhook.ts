@@ -17,13 +17,13 @@ import {
   testOptionsOf,
 } from './settings-command.ts';
 
-/** The default depends on the command. */
-const SECRET_OPTIONS = {
+/** Without a default in their help: it depends on the command. */
+const NAMED_SECRET_OPTIONS = {
   'secret-env': list('NAME', 'Environment variable with the secret.'),
   'secret-file': list('PATH', 'File with the secret.'),
 } as const;
 
-type SecretChoice = OptionValues<typeof SECRET_OPTIONS>;
+type SecretChoice = OptionValues<typeof NAMED_SECRET_OPTIONS>;
 
 /** Returns the secret given by the options, or undefined. */
 async function namedSecret(options: SecretChoice, terminal: Terminal): Promise<string | undefined> {
@@ -73,7 +73,7 @@ export const set = settingsCommand({
     url: option('URL', 'Webhook URL, http or https. Required.'),
     name: option('NAME', 'Application name. Default: the saved name, or its id.'),
     environment: option('NAME', 'Application environment. Default: the saved one, or empty.'),
-    ...SECRET_OPTIONS,
+    ...NAMED_SECRET_OPTIONS,
     ...TEST_OPTIONS,
     draft: flag('Send nothing; keep the URL as a draft for `settings save`.'),
     ...NO_TEST_OPTION,
@@ -168,12 +168,12 @@ export const rotate = settingsCommand({
   summary: "Replaces an application's secret after a delay.",
   options: {
     ...APPLICATION_OPTION,
-    ...SECRET_OPTIONS,
+    ...NAMED_SECRET_OPTIONS,
     in: option('TIME', 'When the new secret takes over, such as 12h; 0 means now. Default 24h.'),
   },
   notes: [
-    'Attempts are signed with the old secret until the delay is over, then with the new one. Until ' +
-      'then, give the receiver the new secret too. Run the command again to choose another new secret.',
+    'Attempts are signed with the old secret until the delay is over, then with the new one. Before ' +
+      'that, let the receiver accept both. Run the command again to replace the new secret.',
   ],
   examples: ['rotate settings.json --application shop-1 --secret-file next.secret --in 48h'],
   async work({ configuration, options, terminal }) {
