@@ -40,7 +40,7 @@ export type OptionValues<T extends OptionTable> = { readonly [K in keyof T]?: Va
 
 export interface CommandCall<T extends OptionTable = OptionTable> {
   readonly options: OptionValues<T>;
-  /** The arguments without options, as many as `usage` allows. */
+  /** The arguments that are not options, as many as `usage` allows. */
   readonly positionals: readonly string[];
   readonly terminal: Terminal;
 }
@@ -59,7 +59,7 @@ export interface Command<T extends OptionTable = OptionTable> {
   readonly run: (call: CommandCall<T>) => Promise<0 | 1>;
 }
 
-/** Defines a command. Its option table gives the options of `run` their types. */
+/** Defines a command. The types of the options in `run` come from its option table. */
 export function defineCommand<const T extends OptionTable>(command: Command<T>): Command {
   // Safe: a command only runs with options that `readArguments` read with its table.
   return command as unknown as Command;

@@ -34,7 +34,7 @@ export const usageError = (message: string, hint?: string): CommandError =>
 export const environmentError = (message: string, hint?: string): CommandError =>
   new CommandError(3, message, hint);
 
-/** Texts for Node's error codes. Other codes are printed as they are. */
+/** Texts for Node's error codes. Without a text, the code itself is printed. */
 const SYSTEM_MESSAGES = new Map([
   ...getSystemErrorMap().values(),
   ['EISDIR', 'is a directory'],
@@ -54,14 +54,14 @@ export const withPath = (path: string, error: unknown): unknown =>
   isSystemError(error) && error.path === undefined ? Object.assign(error, { path }) : error;
 
 /** File names and database messages are untrusted; a stack has several lines. */
-const safe = (text: string): string => text.split('\n').map(printable).join('\n');
+const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
 type ErrorReport = Pick<CommandError, 'exitCode' | 'message' | 'hint'>;
 
 /** Describes anything thrown: message, hint and exit code. */
 export function describeError(error: unknown): ErrorReport {
   const { exitCode, message, hint } = commandError(error);
-  return { exitCode, message: safe(message), hint: hint && safe(hint) };
+  return { exitCode, message: printableLines(message), hint: hint && printableLines(hint) };
 }
 
 /** Replaces hints of the library that do not fit a command, since they name options of the API. */

@@ -30,7 +30,7 @@ export async function* openInput(
   }
 }
 
-/** Much more than a request body may have, but a wrong file must not fill the memory. */
+/** Far above the limit of a request body: only keeps a wrong file from filling the memory. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /** @throws CommandError with exit code 2 if the body exceeds 16 MiB. */
@@ -56,7 +56,7 @@ export type JsonItem =
 /** A chunk that marks a pause: the end of a file that may still grow. */
 export const PAUSE = Buffer.alloc(0);
 
-/** Matches a first line that is not a whole value: an open array, or a value that continues. */
+/** Matches an incomplete first line whose value may go on in the next line. */
 const CONTINUES = /^\s*\[|[[{,:]\s*$/;
 
 /** Collects bytes until they are a value: a line, or a document over several lines. */
@@ -100,11 +100,11 @@ class JsonReader {
   }
 
   /** Returns the value in the buffered bytes, at the end of the input or at a pause. */
-  rest(at: 'end' | 'pause'): JsonItem[] {
+  flush(at: 'end' | 'pause'): JsonItem[] {
     const item = this.#parse();
     if (item === undefined) return [];
     const isCutOff = 'fault' in item && at === 'pause';
-    // At a pause, an incomplete value after other lines is still being written. The first one of a file is
+    // At a pause, an incomplete value is kept, since it may still grow. At the start of a file it is also
     // reported: the file may never grow.
     const items = isCutOff && !this.#isStart ? [] : [item];
     this.#isStart = this.#isDocument && !isCutOff;
@@ -144,11 +144,11 @@ export async function* readJson(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   for await (const chunk of chunks) {
     const { buffer, byteOffset, byteLength } = chunk;
     yield chunk === PAUSE
-      ? reader.rest('pause')
+      ? reader.flush('pause')
       : reader.read(Buffer.from(buffer, byteOffset, byteLength));
     if (reader.isStuck) break;
   }
-  yield reader.rest('end');
+  yield reader.flush('end');
 }
 
 /** Returns undefined for white space. Faults quote nothing of the text, which may be a payload. */

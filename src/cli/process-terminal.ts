@@ -75,7 +75,7 @@ export function processTerminal(host: Host): ProcessTerminal {
   const ending = new AbortController();
   const stopListening = listenForSignals(host, () => ending.abort(new CommandEnded('interrupted')));
   let isInputUsed = false;
-  // Otherwise the command would wait for input.
+  // An interrupted command must not wait for input.
   ending.signal.addEventListener('abort', () => {
     if (isInputUsed) stdin.destroy(ending.signal.reason as CommandEnded);
   });

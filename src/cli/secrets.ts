@@ -60,8 +60,10 @@ export async function readSecrets(
   const { 'secret-env': names = [], 'secret-file': paths = [] } = options;
   const secrets = names.map((name) => fromVariable(name, environment));
   for (const path of paths) secrets.push(await fromFile(path));
-  const usual = environment[DEFAULT_SECRET_VARIABLE];
-  return secrets.length > 0 || usual === undefined || usual === '' ? secrets : [usual];
+  const fromDefault = environment[DEFAULT_SECRET_VARIABLE];
+  return secrets.length > 0 || fromDefault === undefined || fromDefault === ''
+    ? secrets
+    : [fromDefault];
 }
 
 /** Returns the arguments with which another command uses the first secret; none for the default variable. */

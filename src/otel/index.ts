@@ -13,7 +13,7 @@ import {
   type Metrics,
   metricsOf,
 } from './meter.ts';
-import { CHANGES, FAULTS, HEALTH_VALUES } from './metric-table.ts';
+import { BREAKER_CHANGES, FAULT_EVENTS, HEALTH_VALUES } from './metric-table.ts';
 
 export type { MeterProviderLike } from './meter.ts';
 
@@ -93,9 +93,9 @@ function safeClassOf(classOf: (applicationId: string) => unknown, applicationId:
 
 function listen(listeners: Readonly<Record<string, (event: never) => void>>): Stop {
   const stops = Object.entries(listeners).map(([name, listener]) => {
-    const take = (event: unknown): void => listener(event as never);
-    subscribe(`security-event-delivery:${name}`, take);
-    return () => void unsubscribe(`security-event-delivery:${name}`, take);
+    const onMessage = (event: unknown): void => listener(event as never);
+    subscribe(`security-event-delivery:${name}`, onMessage);
+    return () => void unsubscribe(`security-event-delivery:${name}`, onMessage);
   });
   return () => {
     for (const stop of stops) stop();
@@ -125,7 +125,7 @@ function countMessages({ counter, histogram }: Metrics, classOf: ClassOf): Stop 
   });
 }
 
-/** A receiver chooses its statuses: those that HTTP does not define share one value. */
+/** Statuses that HTTP does not define become the error type `_OTHER`: a receiver could send any number of them. */
 function resultAttributes({
   status,
   failure,
@@ -141,23 +141,23 @@ function resultAttributes({
 
 function countChanges({ counter }: Metrics, classOf: ClassOf): Stop {
   const [changes, faults] = [counter('breaker.changes'), counter('faults')];
-  const changeListeners = CHANGES.map((change) => [
+  const changeListeners = BREAKER_CHANGES.map((change) => [
     `destination-${change}`,
     ({ applicationId }: DeliveryEvents['destination-closed']) =>
       changes.add(1, { change, ...classOf(applicationId) }),
   ]);
-  const faultListeners = FAULTS.map((fault) => [fault, () => faults.add(1, { fault })]);
+  const faultListeners = FAULT_EVENTS.map((fault) => [fault, () => faults.add(1, { fault })]);
   return listen(Object.fromEntries([...changeListeners, ...faultListeners]));
 }
 
-/** Matches the name without an exploit's protection (D1), since protections are unlimited. */
+/** Matches an event name up to the protection, since there may be any number of protections (D1). */
 const EVENT_NAME =
   /^svc\.ev0\.(?:threat\.(?:attack|vulnerability_exploit)|incident|playbook_trigger|user_event\.(?:login|signup)|custom_event)(?![^.])/;
 
 function countRecords({ counter, observableCounter, onCollect }: Metrics): Stop {
   const [lost, rejected] = [counter('records.lost'), counter('events.rejected')];
   const written = observableCounter('records.written');
-  // Counted in a map: adding to an OpenTelemetry counter takes a quarter of the time of a record.
+  // Counted in a map: adding to an OpenTelemetry counter takes a quarter of the time to write a record.
   const counts = new Map<string, number>();
   const collect: Collect = async (result) => {
     for (const [name, count] of counts) result.observe(written, count, { 'event.name': name });
@@ -189,19 +189,19 @@ function observeQueues({ gauge, onCollect }: Metrics, senders: Senders, classOf:
       result.observe(size, pendingBytes, { sender });
       result.observe(deadLetters, dead, { sender });
       result.observe(age, oldestDueMs / 1000, { sender });
-      const { states, classes } = sumsOf(applications, classOf);
+      const { states, classes } = sumByStateAndClass(applications, classOf);
       for (const [state, count] of states) result.observe(destinations, count, { state, sender });
       for (const [attributes, pending] of classes.values()) {
         result.observe(messages, pending, { ...attributes, sender });
       }
     });
-    // A queue that is closed or fails has no values; its faults are counted.
+    // A closed or failing queue reports no values here. `faults` counts its failures.
     await Promise.allSettled(observed);
   };
   return onCollect(collect, [messages, size, age, deadLetters, destinations]);
 }
 
-function sumsOf(applications: SenderStats['applications'], classOf: ClassOf) {
+function sumByStateAndClass(applications: SenderStats['applications'], classOf: ClassOf) {
   // Starts at 0, so that a state without applications does not keep its last count.
   const states = new Map<Health, number>(HEALTH_VALUES.map((health) => [health, 0]));
   const classes = new Map<unknown, readonly [attributes: Attributes, pending: number]>();

@@ -47,25 +47,25 @@ export interface Metrics {
   readonly histogram: Create<HistogramLike>;
   readonly observableCounter: Create<object>;
   readonly gauge: Create<object>;
-  /** Returns a function that stops the callback. */
+  /** Returns a function that removes the callback. */
   readonly onCollect: (collect: Collect, observables: object[]) => () => void;
 }
 
-function named(name: MetricName): [string, MetricDetails] {
+function nameAndDetails(name: MetricName): [string, MetricDetails] {
   const { unit, description } = METRICS[name];
   return [`security_events.${name}`, { unit, description }];
 }
 
 export function metricsOf(meter: MeterLike): Metrics {
   return {
-    counter: (name) => meter.createCounter(...named(name)),
+    counter: (name) => meter.createCounter(...nameAndDetails(name)),
     histogram: (name) => {
-      const [fullName, details] = named(name);
+      const [fullName, details] = nameAndDetails(name);
       const advice = { explicitBucketBoundaries: [...BUCKETS] };
       return meter.createHistogram(fullName, { ...details, advice });
     },
-    observableCounter: (name) => meter.createObservableCounter(...named(name)),
-    gauge: (name) => meter.createObservableGauge(...named(name)),
+    observableCounter: (name) => meter.createObservableCounter(...nameAndDetails(name)),
+    gauge: (name) => meter.createObservableGauge(...nameAndDetails(name)),
     onCollect: (collect, observables) => {
       meter.addBatchObservableCallback(collect, observables);
       return () => meter.removeBatchObservableCallback(collect, observables);

@@ -6,8 +6,20 @@ interface MetricRow {
   readonly attributes: readonly AttributeName[];
 }
 
-export const CHANGES = ['paused', 'opened', 'probing', 'recovered', 'closed', 'missing'] as const;
-export const FAULTS = ['stalled', 'queue-failed', 'queue-damaged', 'settings-failed'] as const;
+export const BREAKER_CHANGES = [
+  'paused',
+  'opened',
+  'probing',
+  'recovered',
+  'closed',
+  'missing',
+] as const;
+export const FAULT_EVENTS = [
+  'stalled',
+  'queue-failed',
+  'queue-damaged',
+  'settings-failed',
+] as const;
 export const HEALTH_VALUES = ['untried', 'healthy', 'failing', 'closed'] as const;
 
 /** The meaning of each attribute, or its values. */
@@ -21,8 +33,8 @@ export const ATTRIBUTES = {
   'http.response.status_code': 'status of the response, if HTTP defines it',
   'error.type':
     'for requests the status or the [failure](events.md#failure-of-an-attempt); for rejected events the [error code](errors.md)',
-  change: CHANGES,
-  fault: FAULTS,
+  change: BREAKER_CHANGES,
+  fault: FAULT_EVENTS,
   state: HEALTH_VALUES,
   'event.name': '`event_name` without the protection',
   channel: ['log', 'webhook'],

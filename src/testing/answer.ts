@@ -1,4 +1,4 @@
-/** Reads and answers a request as its step says. */
+/** Answers a request as its step says, and limits how much of it is read. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -34,7 +34,7 @@ const CHUNK = Buffer.alloc(16 * 1024, 'x');
 const HEADER_LINE = Buffer.from(`x-endless: ${'x'.repeat(1000)}\r\n`);
 
 const ACTIONS: { readonly [F in Fault['fault']]: Action<Extract<Fault, { readonly fault: F }>> } = {
-  // Only for a request on a connection that is already open.
+  // A request on an open connection cannot have a connection fault: it is reset, or gets 200.
   'reset-on-connect': (_, { connection }) => connection.reset(),
   'slow-tls': (_, exchange) => reply(OK, exchange),
   'reset-during-body': (_, { connection }) => connection.reset(),
@@ -48,8 +48,8 @@ const ACTIONS: { readonly [F in Fault['fault']]: Action<Extract<Fault, { readonl
   'reset-after-headers': async ({ status = 200 }, exchange) => {
     begin(status, ANNOUNCED, exchange);
     exchange.response.write('x');
-    // A sender that gets data and reset together may take them for a regular end. It must read the data first: hence
-    // the wait, and the turn in case this process was paused and the wait is over before a sender in it has read.
+    // A sender that gets data and reset together may see a regular end, so it must read the data first. The extra turn
+    // lets a sender in this process read, even if the process was paused until the wait was over.
     const isOpen = await exchange.connection.wait(RESET_AFTER_MS);
     await nextTurn();
     if (isOpen) exchange.connection.reset();
@@ -92,7 +92,7 @@ const ACTIONS: { readonly [F in Fault['fault']]: Action<Extract<Fault, { readonl
 export const FAULTS = Object.keys(ACTIONS) as readonly Fault['fault'][];
 
 /** Returns the number of body bytes to read. A negative number means that nothing is read. */
-export function longestBody(step: Step | undefined, incoming: IncomingMessage): number {
+export function maxBodyBytes(step: Step | undefined, incoming: IncomingMessage): number {
   if (step === undefined || !('fault' in step)) return Number.POSITIVE_INFINITY;
   if (step.fault === 'reset-during-body') return (step.afterBytes ?? 1) - 1;
   if (step.fault !== 'body-limit') return Number.POSITIVE_INFINITY;

@@ -22,7 +22,7 @@ export interface CertificateOptions {
 
 /**
  * - `self-signed`: for `localhost` and 127.0.0.1; only trusted by a client that has `certificate` as `ca`
- * - `wrong-host`: for another name
+ * - `wrong-host`: for another host name
  * - `expired`: since yesterday
  */
 export type CertificateKind = 'self-signed' | 'wrong-host' | 'expired';
@@ -33,7 +33,7 @@ export type ReceiverTls = Certificate & TlsOptions;
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Tags of DER (ITU-T X.690 section 8); `context…` are RFC 5280's own fields. */
+/** Tags of DER (ITU-T X.690 section 8). The last three are context-specific tags of RFC 5280. */
 const TAG = {
   integer: 0x02,
   bitString: 0x03,
@@ -43,7 +43,7 @@ const TAG = {
   generalizedTime: 0x18,
   sequence: 0x30,
   set: 0x31,
-  context3: 0xa3,
+  extensions: 0xa3,
   dnsName: 0x82,
   ipAddress: 0x87,
 } as const;
@@ -54,7 +54,7 @@ const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex');
 const BASIC_CONSTRAINTS = Buffer.from('0603551d13', 'hex');
 const ECDSA_WITH_SHA256 = Buffer.from('300a06082a8648ce3d040302', 'hex');
 const VERSION_3 = Buffer.from('a003020102', 'hex');
-const YES = Buffer.from('0101ff', 'hex');
+const TRUE = Buffer.from('0101ff', 'hex');
 const NO_UNUSED_BITS = Buffer.from([0]);
 const SERIAL_BYTES = 15;
 
@@ -62,7 +62,7 @@ const HOST = /^[!-9;-~]+$/;
 
 const isHost = (value: unknown): boolean => typeof value === 'string' && HOST.test(value);
 
-const EPOCH_MS = usable(
+const TIME_RULE = usable(
   'milliseconds since the epoch',
   (value) => typeof value === 'number' && !Number.isNaN(new Date(value).getTime()),
 );
@@ -72,8 +72,8 @@ const RULES: Rules<keyof CertificateOptions> = {
     'a list of at least one name or IPv4 address, in ASCII',
     (value) => Array.isArray(value) && value.length > 0 && value.every(isHost),
   ),
-  validFrom: EPOCH_MS,
-  validTo: EPOCH_MS,
+  validFrom: TIME_RULE,
+  validTo: TIME_RULE,
 };
 
 /**
@@ -88,7 +88,7 @@ export function createCertificate(options: CertificateOptions = {}): Certificate
   const { validFrom = systemClock.now() - HOUR_MS, validTo = systemClock.now() + DAY_MS } = given;
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const name = nameOf('security-event-delivery test');
-  const content = sequence(
+  const tbsCertificate = sequence(
     VERSION_3,
     // The first byte makes the serial number positive.
     der(TAG.integer, Buffer.from([1]), randomBytes(SERIAL_BYTES)),
@@ -97,19 +97,21 @@ export function createCertificate(options: CertificateOptions = {}): Certificate
     sequence(time(validFrom), time(validTo)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(TAG.context3, extensions(hosts)),
+    der(TAG.extensions, extensions(hosts)),
   );
-  const signature = sign('sha256', content, privateKey);
+  const signature = sign('sha256', tbsCertificate, privateKey);
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: pem(sequence(content, ECDSA_WITH_SHA256, der(TAG.bitString, NO_UNUSED_BITS, signature))),
+    cert: pem(
+      sequence(tbsCertificate, ECDSA_WITH_SHA256, der(TAG.bitString, NO_UNUSED_BITS, signature)),
+    ),
   };
 }
 
 const nameOf = (text: string): Buffer =>
   sequence(der(TAG.set, sequence(COMMON_NAME, der(TAG.utf8String, Buffer.from(text)))));
 
-/** Returns the extensions of a certificate authority for these hosts, which clients can trust directly. */
+/** Returns the extensions. The certificate is its own authority, so that clients can trust it as `ca`. */
 function extensions(hosts: readonly string[]): Buffer {
   const names = hosts.map((host) =>
     isIPv4(host)
@@ -117,7 +119,7 @@ function extensions(hosts: readonly string[]): Buffer {
       : der(TAG.dnsName, Buffer.from(host)),
   );
   return sequence(
-    sequence(BASIC_CONSTRAINTS, YES, der(TAG.octetString, sequence(YES))),
+    sequence(BASIC_CONSTRAINTS, TRUE, der(TAG.octetString, sequence(TRUE))),
     sequence(SUBJECT_ALT_NAME, der(TAG.octetString, sequence(...names))),
   );
 }

@@ -37,7 +37,7 @@ interface ConnectionsOptions {
 export class Connections {
   count = 0;
   readonly #options: ConnectionsOptions;
-  readonly #secure: ((raw: Socket) => Socket) | undefined;
+  readonly #addTls: ((raw: Socket) => Socket) | undefined;
   readonly #open = new Set<Socket>();
   readonly #byHttpSocket = new WeakMap<Socket, Connection>();
   readonly #server: Server = createServer((raw) => void this.#accept(raw));
@@ -50,7 +50,7 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#secure = options.tls && tlsWrapper(options.tls);
+    this.#addTls = options.tls && tlsWrapper(options.tls);
     this.#http.on('request', (incoming, response) => {
       const connection = this.#byHttpSocket.get(incoming.socket) as Connection;
       options.onRequest({ connection, incoming, response });
@@ -98,7 +98,7 @@ export class Connections {
       return;
     }
     if (fault !== undefined && !(await connection.wait(fault.delayMs))) return;
-    const socket = this.#secure?.(raw) ?? raw;
+    const socket = this.#addTls?.(raw) ?? raw;
     this.#byHttpSocket.set(socket, connection);
     this.#http.emit('connection', socket);
   }

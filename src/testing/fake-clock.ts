@@ -6,11 +6,11 @@ import { Heap } from '../runtime/heap.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 
 /**
- * A `Clock` for tests. Waits end in the order of their due times; waits due at the same time, in the order in which
- * they started. Like real timers, a wait takes at least 1 ms, and one above 2^31 - 1 ms (24.8 days) takes 1 ms.
+ * A `Clock` for tests. Its waits (sleeps and timers) end in the order of their due times; waits due at the same time,
+ * in the order in which they started. Like real timers, a wait takes at least 1 ms, and one above 2^31 - 1 ms (24.8 days) takes 1 ms.
  *
- * Before the clock moves, and after each wait, it lets everything settle that needs no time: promises,
- * `process.nextTick`, `queueMicrotask` and `setImmediate`, also if they start others (immediates that never end: for
+ * Before the clock moves, and after each wait, it runs pending work that needs no time: promises,
+ * `process.nextTick`, `queueMicrotask` and `setImmediate`, including work that these start (immediates for at most
  * 100 turns of the event loop). It does not wait for the network, files, other threads and real timers: await them
  * yourself before you advance.
  */
@@ -19,7 +19,7 @@ export interface FakeClock extends Clock {
   readonly pending: number;
   /** Time until the next wait ends, in ms; 0 if it is overdue; undefined if there is none. */
   readonly nextTimerInMs: number | undefined;
-  /** Advances by `ms`, and ends the waits that are due. With 0 it only lets everything settle. */
+  /** Advances by `ms`, and ends the waits that are due. With 0 it only runs pending work. */
   advance(ms: number): Promise<void>;
   /** Advances until `now()` is `epochMs`. Refuses a past time. */
   advanceTo(epochMs: number): Promise<void>;
@@ -50,7 +50,7 @@ const DEFAULT_MAX_MS = 24 * 60 * 60 * 1000;
 /**
  * Creates a clock at `startMs` (milliseconds since the epoch; default 2026-11-21T10:00:00Z).
  *
- * Its methods that advance or elapse refuse a negative or invalid number with `ERR_INVALID_OPTION`. The default of
+ * Methods that take a duration refuse a negative or invalid number with `ERR_INVALID_OPTION`. The default of
  * `maxMs` is 24 hours.
  */
 export function createFakeClock(startMs = DEFAULT_START_MS): FakeClock {
@@ -115,7 +115,7 @@ class SteppedClock implements FakeClock {
     await settled();
     while (!predicate()) {
       if (await this.#endNextWait(endMs)) continue;
-      throw new SecurityEventError('ERR_TIMED_OUT', { detail: this.#whyItEnds(maxMs) });
+      throw new SecurityEventError('ERR_TIMED_OUT', { detail: this.#timeoutDetail(maxMs) });
     }
   };
 
@@ -158,7 +158,7 @@ class SteppedClock implements FakeClock {
     return end;
   }
 
-  /** Returns false if no wait is due by then. */
+  /** Returns false if no wait is due until `endMs`. */
   async #endNextWait(endMs: number): Promise<boolean> {
     const next = this.#timers.first();
     if (next === undefined || next.dueMs > endMs) return false;
@@ -173,7 +173,7 @@ class SteppedClock implements FakeClock {
     this.#monotonicMs = Math.max(this.#monotonicMs, ms);
   }
 
-  #whyItEnds(maxMs: number): string {
+  #timeoutDetail(maxMs: number): string {
     return this.pending === 0
       ? 'no wait is left on the fake clock'
       : `not within ${maxMs} ms of the fake clock`;
@@ -189,7 +189,7 @@ function checkSpan(ms: number, name: string): number {
 const MAX_TURNS = 100;
 
 /**
- * Waits until everything has settled that needs no time. One turn of the event loop empties the queues of promises
+ * Runs pending work that needs no time. One turn of the event loop empties the queues of promises
  * and ticks; further turns are for immediates that were set meanwhile.
  */
 export async function settled(): Promise<void> {

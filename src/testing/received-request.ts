@@ -37,7 +37,7 @@ export interface Reading {
   readonly isWhole: boolean;
 }
 
-/** Resolves to `undefined` if the sender disconnects. */
+/** Resolves to `undefined` if the sender disconnects. A negative `maxBytes` reads nothing. */
 export function readUpTo(
   incoming: IncomingMessage,
   maxBytes: number,
@@ -46,11 +46,11 @@ export function readUpTo(
     const chunks: Buffer[] = [];
     let bytes = 0;
     const finish = (isWhole: boolean): void => {
-      incoming.off('data', take);
+      incoming.off('data', onData);
       incoming.pause();
       resolve({ body: Buffer.concat(chunks), isWhole });
     };
-    const take = (chunk: Buffer): void => {
+    const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes > maxBytes) finish(false);
@@ -58,7 +58,7 @@ export function readUpTo(
     incoming.on('error', () => {});
     incoming.once('close', () => resolve(undefined));
     incoming.once('end', () => finish(true));
-    incoming.on('data', take);
+    incoming.on('data', onData);
     if (maxBytes < 0) finish(false);
   });
 }

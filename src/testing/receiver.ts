@@ -12,7 +12,7 @@ import {
 } from '../option-rules.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
-import { answer, longestBody } from './answer.ts';
+import { answer, maxBodyBytes } from './answer.ts';
 import { type CertificateKind, certificateOf, type ReceiverTls } from './certificate.ts';
 import { type Arrival, Connections } from './connections.ts';
 import { type IncomingRequest, type Reading, readBody, readUpTo } from './received-request.ts';
@@ -23,8 +23,8 @@ export interface ReceiverOptions {
   /** The secret of the signatures, or several during a rotation. Default: signatures are not checked. */
   readonly secret?: string | readonly string[];
   /**
-   * A list with one step for each request, in the order in which their headers arrive; or a function, called when
-   * a request was read, which returns its step. Connection faults apply to the next connection, and only work in a
+   * A list with one step for each request, in the order in which their headers arrive; or a function that is called
+   * when a request was read, and returns its step. Connection faults apply to the next connection, and only work in a
    * list or as `otherwise`. Reading faults returned by a function apply after the request was read.
    */
   readonly script?: Script;
@@ -48,7 +48,7 @@ interface WaitOptions {
 export interface Receiver extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/hook`, or https. */
   readonly url: string;
-  /** In the order in which they were read. Requests that ended before are missing. */
+  /** In the order in which they were read. Requests whose connection ended earlier are missing. */
   readonly requests: readonly ReceivedRequest[];
   /** Number of connections so far (with TLS: counted before the handshake). */
   readonly connectionCount: number;
@@ -65,8 +65,8 @@ export interface Receiver extends AsyncDisposable {
    */
   waitForRequests(count: number, options?: WaitOptions): Promise<readonly ReceivedRequest[]>;
   /**
-   * Ends every connection, stops listening, and resolves when nothing keeps the process alive. Calls share
-   * one promise. Rejects with an error that the script's function threw.
+   * Ends every connection, stops listening, and resolves when the receiver no longer keeps the process alive.
+   * Calls share one promise. Rejects with an error that the script's function threw.
    */
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ function isSecret(value: unknown): boolean {
 /**
  * Starts a receiver on 127.0.0.1, on a free port.
  *
- * Rejects with `ERR_INVALID_OPTION`; its `path` begins with the name of the option.
+ * Rejects with `ERR_INVALID_OPTION`; the error's `path` begins with the name of the option.
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const given = check<ReceiverOptions>(options, RULES);
@@ -155,20 +155,20 @@ class SocketReceiver implements Receiver {
     options: WaitOptions = {},
   ): Promise<readonly ReceivedRequest[]> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = check<WaitOptions>(options, WAIT_RULES);
-    const isOver = new AbortController();
-    const timeUp = systemClock.sleep(Math.min(timeoutMs, MAX_TIMER_MS), isOver.signal);
-    const isTimeUp = timeUp.then(() => true);
+    const waitEnded = new AbortController();
+    const sleep = systemClock.sleep(Math.min(timeoutMs, MAX_TIMER_MS), waitEnded.signal);
+    const timeUp = sleep.then(() => true);
     try {
       while (this.requests.length < count) {
         if (this.#end !== undefined) throw this.#end;
-        if (await Promise.race([this.#change.promise, isTimeUp])) {
+        if (await Promise.race([this.#change.promise, timeUp])) {
           const detail = `${this.requests.length} of ${count} requests`;
           throw new SecurityEventError('ERR_TIMED_OUT', { detail });
         }
       }
       return this.requests;
     } finally {
-      isOver.abort();
+      waitEnded.abort();
     }
   }
 
@@ -190,7 +190,7 @@ class SocketReceiver implements Receiver {
 
   async #serve({ connection, incoming, response }: Arrival): Promise<void> {
     const early = this.#steps.forHeaders();
-    const reading = await readUpTo(incoming, longestBody(early, incoming));
+    const reading = await readUpTo(incoming, maxBodyBytes(early, incoming));
     if (reading === undefined) return;
     const request = this.#requestOf(incoming, reading, connection.id);
     const step = early ?? this.#decide(request);

@@ -152,7 +152,7 @@ const contentOf = (type: SampleMessageType): object =>
   Object.hasOwn(CONTENTS, type) ? CONTENTS[type as keyof typeof CONTENTS] : INCIDENT;
 
 /**
- * Returns a new v2 message as it is sent, always with the same content: the smallest valid one of its type (default
+ * Returns a new v2 message as receivers get it, always with the same content: the smallest valid one of its type (default
  * `security_event`). Overrides are not validated, so you can make invalid messages.
  */
 export function sampleMessage<N extends SampleMessageType = 'security_event'>(
@@ -171,7 +171,7 @@ export function sampleMessage<N extends SampleMessageType = 'security_event'>(
   return override(message, overrides ?? {}) as unknown as MessageOf<N>;
 }
 
-/** Returns a message for `sendWebhook`: without an envelope, but with a `message_id`. */
+/** Returns a message for `sendWebhook`: without the fields that the sender adds, but with a `message_id`. */
 export function sampleMessageToSend<N extends SampleMessageType = 'security_event'>(
   messageType?: N,
   overrides?: Overrides<MessageToSendOf<N>>,
@@ -181,7 +181,7 @@ export function sampleMessageToSend<N extends SampleMessageType = 'security_even
   return override(message, overrides ?? {}) as unknown as MessageToSendOf<N>;
 }
 
-/** Returns an element of format v1 (default `security_event`). */
+/** Returns a message of format v1 (default `security_event`). */
 export function sampleMessageV1<N extends SamplePayloadType = 'security_event'>(
   payloadType?: N,
   overrides?: Overrides<MessageV1Of<N>>,

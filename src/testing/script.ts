@@ -27,12 +27,12 @@ const MAXIMA = {
  */
 function checkStep(given: Step, path: readonly PropertyKey[]): Step {
   const step = isObjectLike(given) ? ownProperties(given) : given;
-  const detail = faultInStep(step);
+  const detail = problemInStep(step);
   if (detail !== undefined) throw invalidOption(detail, path);
   return step;
 }
 
-function faultInStep(step: Step): string | undefined {
+function problemInStep(step: Step): string | undefined {
   if (!isObjectLike(step)) return 'expected an object';
   if ('fault' in step && !FAULTS.includes(step.fault))
     return `fault: expected one of ${FAULTS.join(', ')}`;
@@ -40,10 +40,10 @@ function faultInStep(step: Step): string | undefined {
     if (!isWithin(Reflect.get(step, name), max)) return `${name}: expected 0 to ${max}`;
   }
   if ('status' in step && !isFinalStatus(step.status)) return 'status: expected 200 to 599';
-  return 'fault' in step ? undefined : faultInReply(step);
+  return 'fault' in step ? undefined : problemInReply(step);
 }
 
-function faultInReply(reply: Reply): string | undefined {
+function problemInReply(reply: Reply): string | undefined {
   const { status, body = '' } = reply;
   if (status === undefined) return 'expected a fault or a status';
   if (typeof body !== 'string' && !ArrayBuffer.isView(body)) return 'body: expected text or bytes';
@@ -72,13 +72,13 @@ export interface Steps {
   forConnection(): ConnectionFault | undefined;
   /** Returns the step of a request whose headers have arrived; undefined if a function decides later. */
   forHeaders(): Step | undefined;
-  /** Returns the step of a request that was read. */
+  /** Returns the step of a request whose body was read. */
   forRequest(request: IncomingRequest): Step;
 }
 
 /** Throws ERR_INVALID_OPTION for an invalid step. */
-export function createSteps(script: Script = [], last: Step = OK): Steps {
-  const otherwise = checkStep(last, ['otherwise']);
+export function createSteps(script: Script = [], lastStep: Step = OK): Steps {
+  const otherwise = checkStep(lastStep, ['otherwise']);
   if (typeof script === 'function') {
     return {
       forConnection: () => (isConnectionFault(otherwise) ? otherwise : undefined),

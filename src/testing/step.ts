@@ -24,8 +24,8 @@ export type ReadingFault =
   /** A reset after `afterBytes` of the body. Default 1. */
   | { readonly fault: 'reset-during-body'; readonly afterBytes?: number }
   /**
-   * Bodies up to `maxBytes` get 200, larger ones `status` (default 413; real receivers send 400, 401, 403 or
-   * 500) as soon as they exceed it, and the rest of the body is ignored.
+   * Bodies up to `maxBytes` get 200. Larger ones get `status` (default 413; real receivers send 400, 401, 403 or
+   * 500) as soon as Content-Length or the bytes read exceed it; the rest is ignored.
    */
   | { readonly fault: 'body-limit'; readonly maxBytes: number; readonly status?: number };
 

@@ -104,8 +104,8 @@ export const replayPage =
   async (letters, page, progress) => {
     if (reopens) {
       const closed = await closedApplications(letters);
-      const named = new Set(page.map(({ applicationId }) => applicationId));
-      for (const id of named) if (closed.has(id)) await letters.reopen(id);
+      const onPage = new Set(page.map(({ applicationId }) => applicationId));
+      for (const id of onPage) if (closed.has(id)) await letters.reopen(id);
     }
     const ids = idsOf(page);
     const count = await letters.replay({ ids });

@@ -87,11 +87,11 @@ function fieldRows(content: unknown): MessageRow[] {
   return [...rows, ...lists].filter(([, value]) => value !== '');
 }
 
-const emitted = contract({ dialect: 'open' });
+const emittedContract = contract({ dialect: 'open' });
 
 /** Returns keys that this version of the contract does not know: typos, or keys of a newer sender. */
 function unknownKeys({ format, message }: ReceivedMessage): string[] {
-  const schema = format === 2 ? emitted.WebhookMessageV2 : emitted.WebhookMessageV1;
+  const schema = format === 2 ? emittedContract.WebhookMessageV2 : emittedContract.WebhookMessageV1;
   const issues = schema.safeParse(message).error?.issues ?? [];
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'

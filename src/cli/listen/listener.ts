@@ -55,7 +55,7 @@ export interface Delivery extends ReceivedRequest {
   readonly repeated: ReadonlySet<string>;
   /** The status that the sender gets. */
   readonly status: number;
-  /** Why the status is not the receiver's, such as `--fail`, or that the sender gets none. */
+  /** What replaced the receiver's status, such as `--fail`; or a note that the sender had disconnected. */
   readonly decidedBy?: string;
 }
 
@@ -106,15 +106,15 @@ async function serve(
 ): Promise<void> {
   const { number, delivered, clock } = serving;
   const receivedAt = clock.now();
-  const left = new AbortController();
+  const disconnected = new AbortController();
   const closed = new Promise<void>((resolve) => {
     response.on('close', () => {
-      left.abort();
+      disconnected.abort();
       resolve();
     });
   });
   const received = await receiveRequest(request, serving);
-  const decision = await decide(received, serving, left.signal);
+  const decision = await decide(received, serving, disconnected.signal);
   const ids = received.messages.flatMap(({ id }) => id ?? []);
   const delivery: Delivery = {
     ...received,
@@ -123,10 +123,10 @@ async function serve(
     repeated: delivered.has(ids),
     status: decision.answer.status,
     ...(decision.by === undefined ? {} : { decidedBy: decision.by }),
-    ...(left.signal.aborted ? { decidedBy: 'the sender had disconnected' } : {}),
+    ...(disconnected.signal.aborted ? { decidedBy: 'the sender had disconnected' } : {}),
   };
   await serving.onDelivery(delivery);
-  if (isSuccess(delivery.status) && !left.signal.aborted) delivered.add(ids);
+  if (isSuccess(delivery.status) && !disconnected.signal.aborted) delivered.add(ids);
   write(response, decision.answer);
   await closed;
   if (received.method === 'POST') serving.onAnswered(delivery);
@@ -192,7 +192,7 @@ async function verifyRequest(
   const { body } = facts;
   let messages: readonly ReceivedMessage[] = [];
   let refusal: RefusedRequest | undefined;
-  // A receiver per request, which remembers no ids: repeated messages are shown again.
+  // One receiver per request, without a duplicate store: repeated messages are shown, too.
   const receiver = createWebhookReceiver({
     secret: secrets,
     duplicates: false,

@@ -7,7 +7,7 @@ export type Place = Pick<Fault, 'line' | 'index'>;
 
 export interface InputMessage {
   readonly place: Place;
-  /** As `sendWebhook` takes it. */
+  /** In the form that `sendWebhook` accepts. */
   readonly message: object;
   /** Length of its JSON; the average for elements of an array. */
   readonly length: number;
@@ -43,11 +43,11 @@ const CAPTURED_HINT =
 
 /** Accepts new messages, and captured ones, which keep their id and get a new envelope (D20). */
 function readerOf({ format, dialect }: InputRules) {
-  const draft = messageToSend(dialect);
+  const newMessage = messageToSend(dialect);
   const { WebhookMessageV1, WebhookMessageV2 } = contract({ dialect });
   return (value: unknown, place: Place): object => {
     const isCaptured = format === 2 && hasEnvelope(value);
-    const schema = format === 1 ? WebhookMessageV1 : isCaptured ? WebhookMessageV2 : draft;
+    const schema = format === 1 ? WebhookMessageV1 : isCaptured ? WebhookMessageV2 : newMessage;
     const { data, error } = schema.safeParse(value);
     const [issue] = error?.issues ?? [];
     if (issue !== undefined) {

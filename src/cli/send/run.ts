@@ -58,7 +58,7 @@ interface Batch {
   readonly error?: unknown;
 }
 
-/** Yields an error with the messages read before it: a pipe cannot be read again. */
+/** If reading fails, yields the error with the messages read before it: a pipe cannot be read again. */
 async function* batchesOf(input: AsyncIterable<InputMessage>): AsyncGenerator<Batch> {
   let messages: InputMessage[] = [];
   let length = 0;
@@ -81,7 +81,7 @@ async function* batchesOf(input: AsyncIterable<InputMessage>): AsyncGenerator<Ba
 const CONTENT_STATUSES: ReadonlySet<number | undefined> = new Set([400, 413, 422, 500]);
 
 /** Reasons of messages that cannot be sent, by error code. */
-const UNUSABLE: Readonly<Partial<Record<string, 'too-large' | 'invalid'>>> = {
+const UNSENDABLE_REASONS: Readonly<Partial<Record<string, 'too-large' | 'invalid'>>> = {
   ERR_MESSAGE_TOO_LARGE: 'too-large',
   ERR_INVALID_MESSAGE: 'invalid',
 };
@@ -89,7 +89,7 @@ const UNUSABLE: Readonly<Partial<Record<string, 'too-large' | 'invalid'>>> = {
 /** One run of `send`, and its counts so far. */
 export class SendRun {
   end: SendEnd = 'complete';
-  /** Why the input could not be read, or undelivered messages not saved. */
+  /** Why the input could not be read, or why undelivered messages could not be saved. */
   error: unknown;
   delivered = 0;
   undelivered = 0;
@@ -123,7 +123,7 @@ export class SendRun {
     const { file, rules, terminal } = this.#call;
     try {
       for await (const batch of batchesOf(readMessages(openInput(file, terminal), rules))) {
-        await this.#take(batch);
+        await this.#handleBatch(batch);
         const isPointless = this.end === 'receiver-down' && this.savedTo === undefined;
         if (terminal.signal.aborted || batch.error !== undefined || isPointless) break;
         const failed = this.undelivered === 0 ? '' : `, ${wholeNumber(this.undelivered)} failed`;
@@ -137,13 +137,13 @@ export class SendRun {
   }
 
   /** Sends a batch, or only saves it if the run is over. */
-  async #take({ messages, error }: Batch): Promise<void> {
+  async #handleBatch({ messages, error }: Batch): Promise<void> {
     const { signal } = this.#call.terminal;
     this.readTo = messages.at(-1)?.place ?? this.readTo;
     this.error = error;
     const isCutOff = error !== undefined || signal.aborted;
     if (isCutOff || this.#isDown) {
-      this.end = isCutOff ? endBy(error, signal) : 'receiver-down';
+      this.end = isCutOff ? reasonForEnd(error, signal) : 'receiver-down';
       // If the receiver is down, the rest is read only to be saved.
       await this.savedTo?.add(messages.map(({ message }) => message));
       return;
@@ -153,7 +153,7 @@ export class SendRun {
     if (signal.aborted) this.end = 'interrupted';
   }
 
-  /** Returns whether to continue: a message was accepted, or the content may be why none was. */
+  /** Returns whether to continue: a message was accepted, or the content may be why all were rejected. */
   async #send(batch: readonly InputMessage[]): Promise<boolean> {
     const { options } = this.#call;
     const { sent, report } = await this.#sendUsable(batch);
@@ -196,7 +196,7 @@ export class SendRun {
         return { sent, report: await sendWebhook(destination, messages, { ...options, signal }) };
       } catch (error) {
         if (!(error instanceof SecurityEventError)) throw error;
-        const reason = UNUSABLE[error.code];
+        const reason = UNSENDABLE_REASONS[error.code];
         const found = sent[Number(error.path[0])];
         if (reason === undefined || found === undefined) throw error;
         this.#addUndelivered(found.place, { reason, detail: describeError(error).message });
@@ -207,7 +207,7 @@ export class SendRun {
   }
 }
 
-function endBy(error: unknown, { aborted }: AbortSignal): SendEnd {
+function reasonForEnd(error: unknown, { aborted }: AbortSignal): SendEnd {
   if (aborted) return 'interrupted';
   return error instanceof InvalidInput ? 'invalid-input' : 'input-failed';
 }
