@@ -6,7 +6,7 @@ import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import type { SettingsReader } from '../settings/source.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { errorCodeOf, type Observe } from './events.ts';
-import { type IntakeRules, readSendCall } from './intake.ts';
+import { type Intake, type IntakeRules, readSendCall } from './intake.ts';
 import type { ReopenIfMoved } from './reopen.ts';
 import { type Accepted, type FollowedByIndex, follow } from './send-each.ts';
 import type { SkippedMessage, SkipReason } from './sender.ts';
@@ -61,19 +61,20 @@ export class Enqueuer {
   }
 
   async accept(messages: unknown, call: EnqueueCall): Promise<Accepted> {
+    const { clock, tracker } = this.#parts;
     const count = Array.isArray(messages) ? messages.length : 0;
-    const endReading = this.#parts.tracker.beginReading(count, call.epoch);
+    const endReading = tracker.beginReading(count, call.epoch);
     try {
-      return await this.#accept(messages, { ...call, endReading });
+      const given = { messages, selection: call.selection, acceptedAtMs: clock.now() };
+      const read = await readSendCall(given, this.#rules);
+      return await this.#acceptRead(read, { ...call, endReading });
     } finally {
       endReading();
     }
   }
 
-  async #accept(messages: unknown, call: ReadCall): Promise<Accepted> {
-    const { clock, yieldToEventLoop } = this.#parts;
-    const given = { messages, selection: call.selection, acceptedAtMs: clock.now() };
-    const { entries, skipped } = await readSendCall(given, this.#rules);
+  async #acceptRead({ entries, skipped }: Intake, call: ReadCall): Promise<Accepted> {
+    const { yieldToEventLoop } = this.#parts;
     // Usually there is nothing to wait for, and a check for that is faster than an `await`.
     let yielding = yieldToEventLoop();
     if (yielding !== undefined) await yielding;
