@@ -31,7 +31,7 @@ export class ClaimCalls {
   }
 
   /** Must be called for each new claim: it shows that the queue had not settled its messages. */
-  claimed({ messages }: Claim): void {
+  recordClaim({ messages }: Claim): void {
     if (this.#maybeSettled.size === 0) return;
     for (const { sequence } of messages) this.#maybeSettled.delete(sequence);
   }

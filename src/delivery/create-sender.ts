@@ -11,7 +11,7 @@ import { untraced } from '../runtime/untraced.ts';
 import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { createSettings } from '../settings/source.ts';
 import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
-import { draftReader } from '../webhook/read-messages.ts';
+import { messageReader } from '../webhook/read-messages.ts';
 import { initialState } from './circuit-breaker.ts';
 import { Delivery } from './deliver.ts';
 import { Destinations } from './destination.ts';
@@ -89,7 +89,7 @@ function makeMethods(options: unknown, system: SenderSystem): SenderMethods {
   });
   // Builds the schemas now: it takes milliseconds that would delay the first `send`, and zod fails once a prototype is
   // polluted.
-  if (settings.role !== 'deliver') draftReader(settings.dialect).safeParse(undefined);
+  if (settings.role !== 'deliver') messageReader(settings.dialect).safeParse(undefined);
   if (core.isDelivering) dispatch.start();
   const intake = { ...settings, ...settings.policy, newId: system.newId };
   const test = { ...intake, ...core.http, destinations: core.destinations };

@@ -77,7 +77,7 @@ export class Delivery {
   /** Rejects only if the claim cannot be read. */
   deliver(held: HeldClaim): Promise<void> {
     const { applicationId } = held.claim;
-    this.#calls.claimed(held.claim);
+    this.#calls.recordClaim(held.claim);
     // A queue makes one claim at a time (law 2 in queue/queue.ts): an older one has lost its lease.
     this.#waiting.delete(applicationId);
     const found = this.#parts.destinations.resolve(applicationId);
@@ -93,7 +93,7 @@ export class Delivery {
     if (signal.aborted) return this.#calls.release(claim);
     if (isUnresolved(destination)) return this.#releaseMissing(claim, destination);
     if (destination.isRefused) return this.#releaseMissing(claim, { because: 'refused' });
-    const smaller = stateForFewer(claim, destination, policy);
+    const smaller = stateForSmallerClaim(claim, destination, policy);
     if (smaller !== undefined) return this.#calls.release(claim, smaller);
     const breaker = circuitBreakerOf(claim.state, destination.urlHash, policy);
     const { application: limit } = destination;
@@ -151,7 +151,7 @@ export class Delivery {
       messageCount: messages.length,
       beganAt: claim.nowMs + (sentAt - requestedAt),
     };
-    this.#rateLimits.began({ ...begun, applicationId, sentAt });
+    this.#rateLimits.recordRequest({ ...begun, applicationId, sentAt });
     const result = await poster.post({ url, body, headers, tls });
     // Not before the end of the response: its body may hang too.
     stopLateTimer();
@@ -166,7 +166,7 @@ export class Delivery {
     };
     const mayHaveReopened = breaker.health === 'failing' && !isSuccess(result);
     const attempted = mayHaveReopened
-      ? await this.#unlessReopened(applicationId, finished)
+      ? await this.#withNewBreakerIfReopened(applicationId, finished)
       : finished;
     const settlement = settlementOf(attempted, policy, random);
     const state = limitRate(settlement.state, {
@@ -184,7 +184,7 @@ export class Delivery {
   }
 
   /** Uses a new circuit breaker if the destination was reopened meanwhile: the old one could close it again. */
-  async #unlessReopened(
+  async #withNewBreakerIfReopened(
     applicationId: string,
     attempted: FinishedAttempt,
   ): Promise<FinishedAttempt> {
@@ -256,7 +256,7 @@ export class Delivery {
       health: state.health,
       maxMessages: state.maxMessages,
     };
-    lastFailures.failed({ applicationId, ...missing });
+    lastFailures.record({ applicationId, ...missing });
     observe('destination-missing', () => ({
       applicationId,
       waitMs: step.pauseMs,
@@ -266,8 +266,8 @@ export class Delivery {
   }
 }
 
-/** Returns the state with which a claim of too many messages is released; `undefined` if it has few enough. */
-function stateForFewer(
+/** Returns the state that makes the next claim smaller, to release this one with; `undefined` if it is small enough. */
+function stateForSmallerClaim(
   { messages, state }: Claim,
   { application, urlHash }: Destination,
   policy: DeliveryPolicy,

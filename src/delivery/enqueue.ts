@@ -138,7 +138,7 @@ export class Enqueuer {
     const opening = ready();
     if (opening !== undefined) await opening;
     endReading();
-    const end = tracker.expect(entries.length, epoch);
+    const end = tracker.beginEnqueue(entries.length, epoch);
     const { sequences, closed } = await this.#enqueue(entries).catch((error: unknown) => {
       end([]);
       throw error;

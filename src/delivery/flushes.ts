@@ -98,7 +98,7 @@ export class Flushes {
     const accepted = Promise.all([tracker.opened, this.#calls.waitForAll()]);
     const isAccepted = await Promise.race([accepted.then(() => true), ended]);
     // The messages of `send` calls in progress count as pending.
-    if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaited(epoch) };
+    if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaitedCount(epoch) };
     const watch = tracker.watch(epoch);
     await Promise.race([watch.done, ended]);
     tracker.unwatch(watch);

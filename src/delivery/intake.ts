@@ -15,7 +15,7 @@ import {
   storeText,
   storeV1,
 } from '../webhook/encoder.ts';
-import { draftReader, type ReadDraft, readMessages } from '../webhook/read-messages.ts';
+import { messageReader, readMessages, type ValidatedMessage } from '../webhook/read-messages.ts';
 import type { SendSelection, SkippedMessage, SkipReason } from './sender.ts';
 
 export interface IntakeRules {
@@ -71,25 +71,25 @@ export async function readSendCall(
     if (read instanceof AcceptedEntry) entries.push(read);
     else skipped.push(read);
   };
-  const store = (draft: ReadDraft, index: number): Promise<void> | undefined => {
+  const store = (validated: ValidatedMessage, index: number): Promise<void> | undefined => {
     // The id is fixed here, before the first attempt, and never changes (D21).
-    const { messageId = rules.newId(), application: applicationId = '' } = draft;
+    const { messageId = rules.newId(), application: applicationId = '' } = validated;
     const application = known.get(applicationId);
     if (application !== undefined) {
-      add({ index, applicationId, application, messageId, draft });
+      add({ index, applicationId, application, messageId, validated });
       return undefined;
     }
     const addFound = (found: ResolvedApplication | undefined): void => {
-      if (found === undefined) throw unknownApplication(index, draft);
+      if (found === undefined) throw unknownApplication(index, validated);
       known.set(applicationId, found);
-      add({ index, applicationId, application: found, messageId, draft });
+      add({ index, applicationId, application: found, messageId, validated });
     };
     const found = rules.find(applicationId);
     if (isPromiseLike(found)) return found.then(addFound);
     addFound(found);
     return undefined;
   };
-  const schema = draftReader(rules.dialect);
+  const schema = messageReader(rules.dialect);
   await readMessages(messages, {
     schema,
     store,
@@ -101,7 +101,7 @@ export async function readSendCall(
 interface Routed extends Place {
   readonly application: ResolvedApplication;
   readonly messageId: string;
-  readonly draft: ReadDraft;
+  readonly validated: ValidatedMessage;
 }
 
 interface Projection {
@@ -115,17 +115,17 @@ function project(
   routed: Routed,
   { selection, acceptedAtMs, rules, toBytes }: Projection,
 ): IntakeResult {
-  const { application, messageId, draft } = routed;
-  const decision = route(application, routingOf(selection, draft));
+  const { application, messageId, validated } = routed;
+  const decision = route(application, routingOf(selection, validated));
   if (decision.kind === 'skip') return skip(routed, decision.reason);
-  const { messageType, message } = draft;
+  const { messageType, message } = validated;
   if (application.format !== 1) {
     const text = { message_id: messageId, message_type: messageType, message };
     return acceptedEntry(routed, storeText(text, toBytes), rules.maxBodyBytes);
   }
   // Settings of format 1 have both.
   const { name = '', environment = '' } = application;
-  const given = { message_id: messageId, message_type: messageType, ...parsed(draft) };
+  const given = { message_id: messageId, message_type: messageType, ...parsed(validated) };
   const { dialect, v1Aliases } = rules;
   const acceptedAt = formatTimestamp(acceptedAtMs);
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
@@ -139,7 +139,7 @@ function skip({ index, applicationId }: Routed, reason: SkipReason): SkippedMess
 }
 
 /** Parses the message again for the few receivers that read format v1. */
-function parsed({ message, v1 }: ReadDraft): {
+function parsed({ message, v1 }: ValidatedMessage): {
   readonly message: object;
   readonly v1: object | undefined;
 } {
@@ -148,11 +148,11 @@ function parsed({ message, v1 }: ReadDraft): {
 }
 
 /** The playbook of the call, or else the one that a response names (D60). */
-function routingOf({ module, playbook }: SendSelection, draft: ReadDraft): Routing {
-  return { module, playbook: playbook ?? draft.playbook };
+function routingOf({ module, playbook }: SendSelection, validated: ValidatedMessage): Routing {
+  return { module, playbook: playbook ?? validated.playbook };
 }
 
-function unknownApplication(index: number, { messageType }: ReadDraft): SecurityEventError {
+function unknownApplication(index: number, { messageType }: ValidatedMessage): SecurityEventError {
   const field = messageType === 'security_response' ? ['application', 'id'] : ['application_id'];
   return new SecurityEventError('ERR_UNKNOWN_APPLICATION', {
     detail: `message ${index} names an application that the settings do not have`,

@@ -116,7 +116,7 @@ export class Lifecycle {
     const { tracker, observe, yieldToEventLoop } = this.#parts;
     const kept: QueuedMessage[] = [];
     for (const message of returned) {
-      tracker.settled(message.sequence, 'discarded', 'returned');
+      tracker.recordSettled(message.sequence, 'discarded', 'returned');
       kept.push(new QueuedMessage(message));
       const yielding = yieldToEventLoop();
       if (yielding !== undefined) await yielding;

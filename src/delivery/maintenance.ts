@@ -77,7 +77,7 @@ export class Maintenance {
   async #round(): Promise<void> {
     const { queue, policy, stalledAfterMs, observe, tracker, wake } = this.#parts;
     const { horizonMs } = policy.schedule;
-    await this.#inPages('horizon-passed', () =>
+    await this.#deadLetterInPages('horizon-passed', () =>
       queue.deadLetterOlderThan(horizonMs + GRACE_MS, PAGE_SIZE),
     );
     tracker.startEpoch();
@@ -96,13 +96,13 @@ export class Maintenance {
    */
   async #reopenMoved(applications: QueueStats['applications']): Promise<void> {
     const { reopenIfMoved } = this.#parts;
-    const heldBack = [...applications].filter(
+    const closedOrFailing = [...applications].filter(
       ([, { health, pending }]) => health === 'closed' || (health === 'failing' && pending > 0),
     );
     const errors: unknown[] = [];
-    for (let at = 0; at < heldBack.length; at += LOOKED_UP_AT_ONCE) {
+    for (let at = 0; at < closedOrFailing.length; at += LOOKED_UP_AT_ONCE) {
       if (this.#stop.signal.aborted) return;
-      const ends = heldBack
+      const ends = closedOrFailing
         .slice(at, at + LOOKED_UP_AT_ONCE)
         .map(async ([id, { health, pending }]) => {
           if (health === 'closed' && pending > 0) await this.#reopenOrDeadLetter(id);
@@ -119,12 +119,13 @@ export class Maintenance {
     const { queue, reopenIfMoved } = this.#parts;
     // Without settings it is unknown whether the destination has a new URL: its messages wait.
     if ((await reopenIfMoved(applicationId)) !== 'same') return;
-    await this.#inPages('destination-closed', () =>
+    await this.#deadLetterInPages('destination-closed', () =>
       queue.deadLetterClosed(applicationId, PAGE_SIZE),
     );
   }
 
-  async #inPages(
+  /** Calls `next` until a page is not full, and reports the dead letters of each. */
+  async #deadLetterInPages(
     reason: DeadReason,
     next: () => Promise<readonly DeadLetteredMessage[]>,
   ): Promise<void> {
@@ -135,7 +136,7 @@ export class Maintenance {
       try {
         page = await next();
         for (const { applicationId, messageId, sequence } of page) {
-          tracker.settled(sequence, 'dead', reason);
+          tracker.recordSettled(sequence, 'dead', reason);
           observe('dead', () => ({ applicationId, message_id: messageId, reason }));
         }
       } finally {

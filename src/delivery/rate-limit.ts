@@ -83,7 +83,7 @@ export class RateLimits {
    * Must be called when a request begins, not only when it ends: if the lease is lost, this process may have a second
    * claim of the application.
    */
-  began({ applicationId, limit, messageCount, beganAt, sentAt }: BegunRequest): void {
+  recordRequest({ applicationId, limit, messageCount, beganAt, sentAt }: BegunRequest): void {
     this.#next.delete(applicationId);
     const intervalMs = intervalAfter(messageCount, limit);
     if (intervalMs === 0) return;

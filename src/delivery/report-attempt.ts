@@ -41,9 +41,9 @@ export function reportAttempt(report: AttemptReport, parts: ReportParts): void {
     ...(reusedConnection === undefined ? {} : { reusedConnection }),
     ...(isLost ? { isLost } : {}),
   }));
-  if (outcome === 'delivered') lastFailures.succeeded(applicationId);
+  if (outcome === 'delivered') lastFailures.remove(applicationId);
   else if (outcome !== 'aborted') {
-    lastFailures.failed({ applicationId, ...attemptEnd(result) });
+    lastFailures.record({ applicationId, ...attemptEnd(result) });
   }
   // The process that claims the messages next reports their results.
   if (isLost) return;
@@ -51,8 +51,8 @@ export function reportAttempt(report: AttemptReport, parts: ReportParts): void {
   for (let index = 0; index < results.length; index += 1) {
     const settled = results[index];
     const { sequence } = claim.messages[index] as ClaimedMessage;
-    if (settled?.kind === 'delivered') tracker.settled(sequence, 'delivered');
-    else if (settled?.kind === 'dead') tracker.settled(sequence, 'dead', settled.reason);
+    if (settled?.kind === 'delivered') tracker.recordSettled(sequence, 'delivered');
+    else if (settled?.kind === 'dead') tracker.recordSettled(sequence, 'dead', settled.reason);
   }
   if (changes.includes('closed')) onClosed(applicationId);
   // Last, since these events parse the messages, and a damaged one throws.

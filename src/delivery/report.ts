@@ -80,7 +80,7 @@ export class LastFailures {
   readonly #byApplication = new Map<string, DestinationFailure>();
 
   /** Records a failure. */
-  failed(failure: DestinationFailure): void {
+  record(failure: DestinationFailure): void {
     const failures = this.#byApplication;
     failures.delete(failure.applicationId);
     failures.set(failure.applicationId, failure);
@@ -89,7 +89,7 @@ export class LastFailures {
   }
 
   /** Removes the failure of a destination that accepted a request. */
-  succeeded(applicationId: string): void {
+  remove(applicationId: string): void {
     this.#byApplication.delete(applicationId);
   }
 

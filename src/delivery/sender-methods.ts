@@ -114,19 +114,19 @@ export class SenderMethods implements WebhookSender, InternalSender {
 
   async replay(selection: unknown = {}): Promise<number> {
     const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
-    return await this.#changing((queue) => queue.replayDeadLetters(filter));
+    return await this.#changeQueue((queue) => queue.replayDeadLetters(filter));
   }
 
   async purge(selection: unknown = {}): Promise<number> {
     // `readMethodOptions` refuses unknown options: a misspelled filter must not delete everything.
     const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
-    const count = await this.#changing((queue) => queue.purgeDeadLetters(filter));
+    const count = await this.#changeQueue((queue) => queue.purgeDeadLetters(filter));
     if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));
     return count;
   }
 
   async reopen(applicationId: string): Promise<void> {
-    await this.#changing((queue) => queue.reopenApplication(applicationId));
+    await this.#changeQueue((queue) => queue.reopenApplication(applicationId));
   }
 
   /** Not async, like `close`, so that callers share one promise. */
@@ -151,7 +151,7 @@ export class SenderMethods implements WebhookSender, InternalSender {
     await this.close();
   }
 
-  #changing<T>(change: (queue: MessageQueue) => Promise<T>): Promise<T> {
+  #changeQueue<T>(change: (queue: MessageQueue) => Promise<T>): Promise<T> {
     const { lifecycle, queue, ready } = this.#parts;
     return lifecycle.runCall(async () => {
       await ready();

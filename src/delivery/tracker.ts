@@ -70,7 +70,7 @@ export class Tracker {
   readonly #watches = new Set<ActiveWatch>();
   /** Messages that were settled here, of any sender. */
   readonly #settledHere = { delivered: 0, dead: 0, discarded: 0 };
-  /** Calls that settle messages in the queue, until these are reported to `settled`. */
+  /** Calls that settle messages in the queue, until these are reported to `recordSettled`. */
   readonly #settlings = new CallsInProgress();
   readonly #opening = deferred();
   #backlog: UnsettledRange | undefined;
@@ -103,7 +103,7 @@ export class Tracker {
   }
 
   /** Number of messages that a watch of these epochs would wait for, with those of calls in progress. */
-  awaited(epoch = this.#epoch): number {
+  awaitedCount(epoch = this.#epoch): number {
     const inProgress = this.#read.upTo(epoch) + this.#expected.upTo(epoch);
     return this.#ranges.unsettledTo(epoch) + inProgress - this.#notDueLeft;
   }
@@ -160,7 +160,7 @@ export class Tracker {
    * Begins a call of `enqueue` of `count` messages, some of which may be settled before it resolves. `epoch` is that in
    * which their call of `send` began.
    */
-  expect(count: number, epoch = this.#epoch): EndEnqueue {
+  beginEnqueue(count: number, epoch = this.#epoch): EndEnqueue {
     this.#acceptedCount += count;
     if (!this.#isDeliveredHere) return endAsAccepted;
     this.#expected.add(epoch, count);
@@ -192,8 +192,8 @@ export class Tracker {
     this.#followed.clear();
   }
 
-  /** Takes a message that was settled here, whichever sender accepted it; once for each sequence. */
-  settled(sequence: number, outcome: FinalState, reason?: DeadReason | DiscardReason): void {
+  /** Records that a message was settled here, whichever sender accepted it; call it once for each sequence. */
+  recordSettled(sequence: number, outcome: FinalState, reason?: DeadReason | DiscardReason): void {
     this.#settledHere[outcome] += 1;
     if (!this.#isDeliveredHere) return;
     const settled = reason === undefined ? { outcome } : { outcome, reason };
@@ -213,7 +213,7 @@ export class Tracker {
   /** Begins a watch of the messages up to an epoch that has ended. Their calls must be over. */
   watch(epoch = this.startEpoch()): Watch {
     const { promise: done, resolve: finish } = deferred();
-    const pending = this.awaited(epoch);
+    const pending = this.awaitedCount(epoch);
     const counts = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0, pending };
     const watch = { epoch, counts, done, finish };
     if (pending === 0) finish();
@@ -241,7 +241,7 @@ export class Tracker {
     }
   }
 
-  /** Begins a call that settles messages in the queue. Call the returned function when each is reported to `settled`. */
+  /** Begins a call that settles messages in the queue. Call the returned function when each is reported to `recordSettled`. */
   beginSettling(): () => void {
     const settling = this.#settlings.begin();
     return () => this.#settlings.end(settling);
@@ -260,7 +260,7 @@ export class Tracker {
   async findSettledElsewhere(countPending: CountPending): Promise<void> {
     await compareRanges(this.#ranges.fixBefore(this.#epoch), {
       countPending,
-      counted: () => this.#settlings.waitForAll(),
+      waitForSettlings: () => this.#settlings.waitForAll(),
       onSettledElsewhere: (range, count) => this.#settledElsewhere(range, count),
     });
   }

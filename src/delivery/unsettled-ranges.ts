@@ -139,8 +139,8 @@ export type CountPending = (ranges: readonly SequenceRange[]) => Promise<number>
 
 export interface Comparison {
   readonly countPending: CountPending;
-  /** Resolves when all messages that this process is settling now are counted as settled. */
-  readonly counted: () => Promise<void>;
+  /** Resolves when all messages that this process is settling now are removed from their ranges. */
+  readonly waitForSettlings: () => Promise<void>;
   /** Called for each range of which another process has settled `count` messages. */
   readonly onSettledElsewhere: (range: UnsettledRange, count: number) => void;
 }
@@ -162,10 +162,10 @@ export async function compareRanges(
 }
 
 async function compare(ranges: readonly UnsettledRange[], comparison: Comparison): Promise<void> {
-  const { countPending, counted, onSettledElsewhere } = comparison;
+  const { countPending, waitForSettlings, onSettledElsewhere } = comparison;
   const pending = await countPending(ranges.map(({ from, to }) => ({ from, to })));
   if (pending >= unsettledOf(ranges)) return;
-  await counted();
+  await waitForSettlings();
   // Counted again: this process may have settled messages since the query. These must not count as settled elsewhere,
   // so some that were settled elsewhere are found only by the next query.
   const known = unsettledOf(ranges);

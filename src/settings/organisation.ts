@@ -5,7 +5,7 @@ import type { InputIssue } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import {
   type ApplicationSettings,
-  format,
+  formatSchema,
   isObject,
   missingNames,
   type OrganisationFormat,
@@ -38,7 +38,7 @@ const isRecord = (value: unknown): value is Partial<Envelope> => isObject(value)
 
 export const envelopeSchema = () =>
   z.strictObject({
-    format: format(),
+    format: formatSchema(),
     applications: z.custom<Envelope['applications']>(isRecord, {
       error: expecting('an object of application ids and applications'),
     }),

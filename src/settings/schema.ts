@@ -91,7 +91,7 @@ export const applicationSchema = (): SettingsSchema<ApplicationSettings> =>
   withUrlAndSecret(z.strictObject(applicationShape()));
 
 export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplication> =>
-  withUrlAndSecret(z.strictObject({ ...applicationShape(), format: format() })).check(
+  withUrlAndSecret(z.strictObject({ ...applicationShape(), format: formatSchema() })).check(
     ...NAMES.map((name) => needsName(name, (value) => Reflect.get(value, 'format'))),
   );
 
@@ -131,7 +131,7 @@ export function missingNames(
   }));
 }
 
-export const format = () => z.literal([1, 2]).default(2);
+export const formatSchema = () => z.literal([1, 2]).default(2);
 
 /** `parseWebhookUrl` validates the URL when sending. */
 export const applicationShape = () => ({
@@ -215,17 +215,17 @@ const pems = (): z.ZodType<Pem | readonly Pem[], Pem | readonly Pem[]> =>
   );
 
 const tls = () =>
-  together(
+  bothOrNeither(
     z.strictObject({ ca: pems().optional(), cert: pem().optional(), key: pem().optional() }),
     'cert',
     'key',
   );
 
 const withUrlAndSecret = <S extends z.ZodType>(application: S): S =>
-  together(application, 'url', 'secret');
+  bothOrNeither(application, 'url', 'secret');
 
 /** Requires both keys or none. Reported at the missing key, together with all other faults. */
-export const together = <S extends z.ZodType>(schema: S, one: string, other: string): S =>
+export const bothOrNeither = <S extends z.ZodType>(schema: S, one: string, other: string): S =>
   schema.check(needs(one, other), needs(other, one));
 
 export const needs = (given: string, needed: string) =>

@@ -110,8 +110,8 @@ class WatchedSettings {
   #applications: Applications;
   #text: string;
   #fingerprint: string;
-  /** Whether two checks saw this fingerprint: two writes within one tick of the file's clock look the same. */
-  #isSettled = false;
+  /** Whether two checks in a row saw this fingerprint. Before that the file is read: quick writes may look the same. */
+  #isFingerprintStable = false;
   /** The fault of the text that was read last, which need not be validated again. */
   #unusable: Fault | undefined;
   /** Key of the fault that the last poll found. If the next poll finds it too, it is reported. */
@@ -175,14 +175,14 @@ class WatchedSettings {
     let seen: FileSnapshot;
     try {
       const isUnchanged =
-        this.#isSettled && (await fingerprintAt(this.#path)) === this.#fingerprint;
+        this.#isFingerprintStable && (await fingerprintAt(this.#path)) === this.#fingerprint;
       if (isUnchanged) return this.#unusable;
       seen = await readSnapshot(this.#path);
     } catch (cause) {
-      this.#isSettled = false;
+      this.#isFingerprintStable = false;
       return { key: `unreadable: ${(cause as Error).message}`, error: failureOf(cause) };
     }
-    this.#isSettled = seen.fingerprint === this.#fingerprint;
+    this.#isFingerprintStable = seen.fingerprint === this.#fingerprint;
     this.#fingerprint = seen.fingerprint;
     this.#unusable = await this.#faultOf(seen.text);
     return this.#unusable;

@@ -13,10 +13,10 @@ import {
   type ApplicationSettings,
   type ApplicationTls,
   applicationShape,
+  bothOrNeither,
   needs,
   type OrganisedApplication,
   type SettingsSchema,
-  together,
 } from './schema.ts';
 
 export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
@@ -35,7 +35,9 @@ export function storedSchemas<Drafts = unknown>(
   return {
     envelope: envelopeSchema().extend({ drafts: z.unknown().optional() }),
     application:
-      secrets === 'stored' ? together(shape, 'url', 'secret') : shape.check(needs('secret', 'url')),
+      secrets === 'stored'
+        ? bothOrNeither(shape, 'url', 'secret')
+        : shape.check(needs('secret', 'url')),
     drafts,
   };
 }

@@ -27,7 +27,7 @@ type Parsed<D> =
   | { readonly success: true; readonly data: D }
   | { readonly success: false; readonly error: { readonly issues: readonly InputIssue[] } };
 
-export interface Reading<D extends object> {
+export interface ReadMessagesParts<D extends object> {
   readonly schema: MessageSchema<D>;
   /** Called for each message in order, until one is invalid. Awaited if it returns a promise. */
   readonly store: (data: D, index: number) => Promise<void> | undefined;
@@ -46,7 +46,7 @@ const MAX_ISSUES = 100;
  */
 export async function readMessages<D extends object>(
   messages: unknown,
-  { schema, store, yieldToEventLoop }: Reading<D>,
+  { schema, store, yieldToEventLoop }: ReadMessagesParts<D>,
 ): Promise<void> {
   if (!Array.isArray(messages)) {
     const message = `expected an array of messages, found ${kindOf(messages)}`;
@@ -95,7 +95,7 @@ function invalidMessage(issues: readonly InputIssue[]): SecurityEventError {
 }
 
 /** A copy of a validated message, which the host can no longer change. */
-export interface ReadDraft {
+export interface ValidatedMessage {
   /** The caller's id, if there is one. */
   readonly messageId: string | undefined;
   readonly messageType: string;
@@ -109,7 +109,7 @@ export interface ReadDraft {
 }
 
 /** A class, for the reason given in queue/message-classes.ts. */
-class BlankDraft implements ReadDraft {
+class BlankMessage implements ValidatedMessage {
   messageId: string | undefined = undefined;
   messageType = '';
   message = '';
@@ -119,26 +119,26 @@ class BlankDraft implements ReadDraft {
 }
 
 /**
- * Returns the draft of a message that zod validated, which was read from `given`. zod also copies inherited properties;
+ * Returns a copy of a message that zod validated. `given` is the caller's message. zod copies inherited properties too:
  * an id or hint inherited from `Object.prototype` does not count.
  */
-export function draftFromValidated(data: object, given: unknown): ReadDraft {
-  const notInherited = <K extends 'message_id' | 'v1'>(key: K): Draft[K] | undefined =>
+export function messageFromZod(data: object, given: unknown): ValidatedMessage {
+  const notInherited = <K extends 'message_id' | 'v1'>(key: K): ParsedMessage[K] | undefined =>
     Object.hasOwn(given as object, key) || !(key in Object.prototype)
-      ? own(data as Draft, key)
+      ? own(data as ParsedMessage, key)
       : undefined;
-  const { message_type, message } = data as Draft;
-  const draft = new BlankDraft();
-  draft.messageId = notInherited('message_id');
-  draft.messageType = message_type;
-  draft.message = JSON.stringify(message);
-  draft.application = applicationOf(message);
-  draft.playbook = own(message as WithPlaybook, 'playbook')?.name;
-  draft.v1 = JSON.stringify(notInherited('v1'));
-  return draft;
+  const { message_type, message } = data as ParsedMessage;
+  const validated = new BlankMessage();
+  validated.messageId = notInherited('message_id');
+  validated.messageType = message_type;
+  validated.message = JSON.stringify(message);
+  validated.application = applicationOf(message);
+  validated.playbook = own(message as WithPlaybook, 'playbook')?.name;
+  validated.v1 = JSON.stringify(notInherited('v1'));
+  return validated;
 }
 
-interface Draft {
+interface ParsedMessage {
   readonly message_id?: string;
   readonly message_type: string;
   readonly message: object;
@@ -159,12 +159,12 @@ const own = <T extends object, K extends keyof T>(of: T, key: K): T[K] | undefin
  */
 export function readerWith(
   dialect: Dialect,
-  parse: (given: unknown) => Parsed<ReadDraft>,
-): MessageSchema<ReadDraft> {
+  parse: (given: unknown) => Parsed<ValidatedMessage>,
+): MessageSchema<ValidatedMessage> {
   const serialize = messageSerializer(dialect);
   return {
     safeParse: (given) => {
-      const data = new BlankDraft();
+      const data = new BlankMessage();
       const isRead = serialize(withOwnKeys(given), data) !== undefined;
       return isRead && isOwn(given as object, data) ? { success: true, data } : parse(given);
     },
@@ -172,26 +172,25 @@ export function readerWith(
 }
 
 /** Returns whether the message itself has what was read: values inherited from a polluted prototype do not count. */
-const isOwn = (given: object, { messageId, v1 }: ReadDraft): boolean =>
+const isOwn = (given: object, { messageId, v1 }: ValidatedMessage): boolean =>
   (messageId === undefined || Object.hasOwn(given, 'message_id')) &&
   (v1 === undefined || Object.hasOwn(given, 'v1'));
 
-function reader(dialect: Dialect): MessageSchema<ReadDraft> {
+function reader(dialect: Dialect): MessageSchema<ValidatedMessage> {
   const schema = messageToSend(dialect);
   return readerWith(dialect, (given) => {
     const parsed = schema.safeParse(given);
-    return parsed.success
-      ? { success: true, data: draftFromValidated(parsed.data, given) }
-      : parsed;
+    return parsed.success ? { success: true, data: messageFromZod(parsed.data, given) } : parsed;
   });
 }
 
-const READERS: { readonly [D in Dialect]: MessageSchema<ReadDraft> } = {
+const READERS: { readonly [D in Dialect]: MessageSchema<ValidatedMessage> } = {
   strict: reader('strict'),
   open: reader('open'),
 };
 
-export const draftReader = (dialect: Dialect): MessageSchema<ReadDraft> => READERS[dialect];
+export const messageReader = (dialect: Dialect): MessageSchema<ValidatedMessage> =>
+  READERS[dialect];
 
 /** Returns the application of a message or a v1 element: `application_id`, or `application.id`. */
 export function applicationOf(content: object): string | undefined {

@@ -12,7 +12,7 @@ function flushing(parts: Partial<FlushParts>) {
   const clock = createFakeClock();
   const tracker = new Tracker(true);
   tracker.setBacklog({ pendingMessages: 0, dueMessages: 0, lastSequence: 0 });
-  tracker.expect(1)([1]);
+  tracker.beginEnqueue(1)([1]);
   const flushes = new Flushes(
     {
       queue: { countPending: async () => 0 },

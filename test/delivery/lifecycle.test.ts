@@ -35,7 +35,7 @@ function startLifecycle(parts: Partial<LifecycleParts>) {
 
 test('close gives way between the messages that it hands back, as many as there may be', async () => {
   const tracker = new Tracker(true);
-  tracker.expect(3)([1, 2, 3]);
+  tracker.beginEnqueue(3)([1, 2, 3]);
   const returned = ['m-0', 'm-1', 'm-2'].map((id, index) => ({
     applicationId: 'shop-1',
     stored: storeV2({ message_id: id, message_type: 'test', message: {} }),

@@ -220,7 +220,7 @@ describe('a round', () => {
 
   test('forgets messages of this sender that another process has settled', async () => {
     const tracker = new Tracker(true);
-    tracker.expect(2)([1, 3]);
+    tracker.beginEnqueue(2)([1, 3]);
     const { maintenance, clock } = await keep(() => ({ tracker }));
     maintenance.start();
     await clock.advance(EVERY_MS);

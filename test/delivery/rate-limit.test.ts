@@ -214,7 +214,7 @@ describe('a rate limit', () => {
     const now = { limit, queueMs: 1100, monotonicMs: 100 };
     expect(limits.waitMs('shop-1', stored, now)).toBe(0);
     const begun = { limit, messageCount: 1, beganAt: 1100, sentAt: 100 };
-    limits.began({ applicationId: 'shop-1', ...begun });
+    limits.recordRequest({ applicationId: 'shop-1', ...begun });
     expect(limits.waitMs('shop-1', stored, now)).toBe(500);
     expect(limits.waitMs('shop-2', stored, now)).toBe(0);
   });

@@ -7,7 +7,7 @@ import { BREAKER, claimOf, POLICY } from '../helpers/queues.ts';
 
 test('a message whose event cannot be made still counts as settled, and closes its destination', () => {
   const tracker = new Tracker(true);
-  tracker.expect(2)([1, 2]);
+  tracker.beginEnqueue(2)([1, 2]);
   const closed: string[] = [];
   const [one] = claimOf([null]).messages;
   if (one === undefined) throw new Error('no message');

@@ -15,7 +15,7 @@ function emptyTracker(): Tracker {
 }
 
 const accept = (tracker: Tracker, ...sequences: readonly number[]): void =>
-  tracker.expect(sequences.length)(sequences);
+  tracker.beginEnqueue(sequences.length)(sequences);
 
 /** A tracker that has accepted the sequences 1 to `count`. */
 function tracking(count: number): Tracker {
@@ -37,7 +37,7 @@ const counting =
 describe('a tracker', () => {
   test('counts messages from the beginning of their call', () => {
     const tracker = emptyTracker();
-    const expected = tracker.expect(2);
+    const expected = tracker.beginEnqueue(2);
     expect([tracker.pending, tracker.acceptedCount]).toEqual([2, 2]);
     expected([1, 2]);
     expect([tracker.pending, tracker.acceptedCount]).toEqual([2, 2]);
@@ -45,28 +45,28 @@ describe('a tracker', () => {
 
   test('forgets messages when their call is rejected, or their application is closed', () => {
     const tracker = emptyTracker();
-    tracker.expect(2)([]);
+    tracker.beginEnqueue(2)([]);
     expect(tracker.pending).toBe(0);
-    tracker.expect(2)([7]);
+    tracker.beginEnqueue(2)([7]);
     expect(tracker.pending).toBe(1);
   });
 
   test('takes no notice of messages that others have accepted', () => {
     const tracker = tracking(1);
-    tracker.settled(2, 'delivered');
+    tracker.recordSettled(2, 'delivered');
     expect(tracker.pending).toBe(1);
   });
 
   test('knows messages that are settled before their call has resolved', async () => {
     const tracker = emptyTracker();
-    const [first, second] = [tracker.expect(2), tracker.expect(1)];
+    const [first, second] = [tracker.beginEnqueue(2), tracker.beginEnqueue(1)];
     const followed = [new FollowedMessage(), new FollowedMessage()];
-    tracker.settled(1, 'dead', 'too-large');
-    tracker.settled(3, 'delivered');
+    tracker.recordSettled(1, 'dead', 'too-large');
+    tracker.recordSettled(3, 'delivered');
     second([3]);
     first([1, 2], followed);
     expect(tracker.pending).toBe(1);
-    tracker.settled(2, 'delivered');
+    tracker.recordSettled(2, 'delivered');
     expect(await followed[0]?.ended).toEqual({ outcome: 'dead', reason: 'too-large' });
     expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
     expect(tracker.pending).toBe(0);
@@ -74,8 +74,8 @@ describe('a tracker', () => {
 
   test('drops what others have accepted when the calls are over', () => {
     const tracker = emptyTracker();
-    const call = tracker.expect(1);
-    tracker.settled(5, 'delivered');
+    const call = tracker.beginEnqueue(1);
+    tracker.recordSettled(5, 'delivered');
     call([1]);
     accept(tracker, 5);
     expect(tracker.pending).toBe(2);
@@ -84,14 +84,14 @@ describe('a tracker', () => {
   test('lets followed messages go: they end elsewhere', async () => {
     const tracker = emptyTracker();
     const followed = new FollowedMessage();
-    tracker.expect(1)([1], [followed]);
+    tracker.beginEnqueue(1)([1], [followed]);
     tracker.endFollowed();
     expect(await followed.ended).toEqual({ outcome: 'accepted' });
   });
 
   test('ends a followed message whose call resolves only after the others were ended', async () => {
     const tracker = emptyTracker();
-    const call = tracker.expect(1);
+    const call = tracker.beginEnqueue(1);
     tracker.endFollowed();
     const followed = new FollowedMessage();
     call([1], [followed]);
@@ -103,8 +103,8 @@ describe('a tracker', () => {
   test('waits for nothing if another process delivers', async () => {
     const tracker = new Tracker(false);
     const followed = new FollowedMessage();
-    tracker.expect(2)([1, 2], [followed]);
-    tracker.expect(1)([]);
+    tracker.beginEnqueue(2)([1, 2], [followed]);
+    tracker.beginEnqueue(1)([]);
     expect([tracker.pending, tracker.acceptedCount]).toEqual([0, 3]);
     expect(await followed.ended).toEqual({ outcome: 'accepted' });
     expect(await isDone(tracker.opened)).toBe(true);
@@ -114,9 +114,9 @@ describe('a tracker', () => {
   test('has nothing pending then, after any settlements', async () => {
     const tracker = new Tracker(false);
     tracker.setBacklog({ pendingMessages: 3, dueMessages: 3, lastSequence: 3 });
-    tracker.expect(1)([4]);
-    tracker.settled(4, 'discarded');
-    expect([tracker.pending, tracker.awaited()]).toEqual([0, 0]);
+    tracker.beginEnqueue(1)([4]);
+    tracker.recordSettled(4, 'discarded');
+    expect([tracker.pending, tracker.awaitedCount()]).toEqual([0, 0]);
     expect(await isDone(tracker.watch().done)).toBe(true);
     expect(tracker.settledCounts).toEqual({ delivered: 0, dead: 0, discarded: 1 });
   });
@@ -124,12 +124,12 @@ describe('a tracker', () => {
 
 test('the counts of a tracker hold every message that was settled here, of any sender', () => {
   const tracker = tracking(3);
-  tracker.settled(1, 'dead');
+  tracker.recordSettled(1, 'dead');
   const before = tracker.settledCounts;
-  tracker.settled(2, 'delivered');
-  tracker.expect(1)([]);
-  tracker.settled(77, 'delivered');
-  tracker.settled(3, 'discarded');
+  tracker.recordSettled(2, 'delivered');
+  tracker.beginEnqueue(1)([]);
+  tracker.recordSettled(77, 'delivered');
+  tracker.recordSettled(3, 'discarded');
   expect(before).toEqual({ delivered: 0, dead: 1, discarded: 0 });
   expect(tracker.settledCounts).toEqual({ delivered: 2, dead: 1, discarded: 1 });
 });
@@ -140,11 +140,11 @@ describe('a watch', () => {
     accept(tracker, 2);
     const watch = tracker.watch();
     accept(tracker, 1, 3);
-    tracker.settled(1, 'delivered');
-    tracker.settled(3, 'delivered');
+    tracker.recordSettled(1, 'delivered');
+    tracker.recordSettled(3, 'delivered');
     expect(await isDone(watch.done)).toBe(false);
     expect(watch.counts).toEqual({ ...NONE, pending: 1 });
-    tracker.settled(2, 'delivered');
+    tracker.recordSettled(2, 'delivered');
     expect(await isDone(watch.done)).toBe(true);
     expect(watch.counts).toEqual({ ...NONE, delivered: 1, pending: 0 });
   });
@@ -153,10 +153,10 @@ describe('a watch', () => {
     const tracker = tracking(2);
     const first = tracker.watch();
     const second = tracker.watch();
-    tracker.settled(1, 'delivered');
+    tracker.recordSettled(1, 'delivered');
     tracker.unwatch(first);
     expect([await isDone(first.done), await isDone(second.done)]).toEqual([false, false]);
-    tracker.settled(2, 'delivered');
+    tracker.recordSettled(2, 'delivered');
     expect(first.counts).toEqual({ ...NONE, delivered: 1, pending: 1 });
     expect(second.counts).toEqual({ ...NONE, delivered: 2, pending: 0 });
   });
@@ -178,7 +178,7 @@ describe('a watch', () => {
             accept(tracker, last);
             open.add(last);
           } else if (sequence !== undefined) {
-            tracker.settled(sequence, finalState);
+            tracker.recordSettled(sequence, finalState);
             open.delete(sequence);
             watched.delete(sequence);
           }
@@ -199,15 +199,15 @@ describe('a watch of a backlog', () => {
     expect(await isDone(tracker.opened)).toBe(false);
     tracker.setBacklog({ pendingMessages: 5, dueMessages: 2, lastSequence: 9 });
     expect(await isDone(tracker.opened)).toBe(true);
-    expect([tracker.pending, tracker.awaited()]).toEqual([0, 2]);
+    expect([tracker.pending, tracker.awaitedCount()]).toEqual([0, 2]);
     const watch = tracker.watch();
     accept(tracker, 10);
-    tracker.settled(4, 'delivered');
-    tracker.settled(10, 'delivered');
+    tracker.recordSettled(4, 'delivered');
+    tracker.recordSettled(10, 'delivered');
     expect(watch.counts).toEqual({ ...NONE, delivered: 1, pending: 1 });
-    tracker.settled(9, 'dead');
+    tracker.recordSettled(9, 'dead');
     expect(await isDone(watch.done)).toBe(true);
-    tracker.settled(1, 'delivered');
+    tracker.recordSettled(1, 'delivered');
     expect(watch.counts).toEqual({ ...NONE, delivered: 1, dead: 1, pending: 0 });
   });
 
@@ -248,7 +248,7 @@ describe('messages that another process has settled', () => {
     await tracker.findSettledElsewhere(counting(1, 2, 9, 10));
     expect(watch.counts).toEqual({ ...NONE, settledElsewhere: 4, pending: 3 });
     expect(tracker.pending).toBe(4);
-    for (const sequence of [1, 2, 9]) tracker.settled(sequence, 'delivered');
+    for (const sequence of [1, 2, 9]) tracker.recordSettled(sequence, 'delivered');
     expect(await isDone(watch.done)).toBe(true);
     expect([tracker.pending, tracker.rangeCount]).toEqual([1, 1]);
   });
@@ -256,24 +256,24 @@ describe('messages that another process has settled', () => {
   test('ends followed messages when none of their range is left', async () => {
     const tracker = emptyTracker();
     const followed = [new FollowedMessage(), new FollowedMessage()];
-    tracker.expect(2)([1, 3], followed);
+    tracker.beginEnqueue(2)([1, 3], followed);
     tracker.watch();
     await tracker.findSettledElsewhere(counting(3));
     expect(await followed[0]?.ended).toEqual({ outcome: 'accepted' });
-    tracker.settled(3, 'delivered');
+    tracker.recordSettled(3, 'delivered');
     expect(await followed[1]?.ended).toEqual({ outcome: 'delivered' });
   });
 
   test('does not include messages that are being settled here', async () => {
     const tracker = emptyTracker();
     const followed = new FollowedMessage();
-    tracker.expect(1)([1], [followed]);
+    tracker.beginEnqueue(1)([1], [followed]);
     accept(tracker, 2);
     const watch = tracker.watch();
     const answer = deferred();
     const endSettling = tracker.beginSettling();
     const settling = answer.promise.then(() => {
-      tracker.settled(1, 'delivered');
+      tracker.recordSettled(1, 'delivered');
       endSettling();
     });
     const looking = tracker.findSettledElsewhere(counting());
@@ -289,7 +289,7 @@ describe('messages that another process has settled', () => {
     accept(tracker, 3, 4);
     let isFirst = true;
     const countPending = async (): Promise<number> => {
-      if (isFirst) tracker.settled(3, 'delivered');
+      if (isFirst) tracker.recordSettled(3, 'delivered');
       isFirst = false;
       return 0;
     };
@@ -302,7 +302,7 @@ describe('messages that another process has settled', () => {
     const tracker = tracking(2);
     const watch = tracker.watch();
     const countPending = async (): Promise<number> => {
-      tracker.settled(1, 'delivered');
+      tracker.recordSettled(1, 'delivered');
       return 1;
     };
     await tracker.findSettledElsewhere(countPending);
@@ -320,12 +320,12 @@ describe('messages that another process has settled', () => {
 
   test('is not a message that a call of an earlier epoch brings while the queue is asked', async () => {
     const tracker = tracking(3);
-    const end = tracker.expect(1);
+    const end = tracker.beginEnqueue(1);
     const epoch = tracker.startEpoch();
     const looking = tracker.findSettledElsewhere(counting(1, 2, 3));
     end([4]);
     await looking;
-    expect([tracker.pending, tracker.awaited(epoch)]).toEqual([4, 4]);
+    expect([tracker.pending, tracker.awaitedCount(epoch)]).toEqual([4, 4]);
   });
 
   test('is forgotten over thousands of ranges, and what is pending stays', async () => {

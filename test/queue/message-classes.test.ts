@@ -6,7 +6,7 @@ import type { ResolvedApplication } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { AcceptedEntry } from '../../src/webhook/accept.ts';
 import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
-import { draftFromValidated, draftReader } from '../../src/webhook/read-messages.ts';
+import { messageFromZod, messageReader } from '../../src/webhook/read-messages.ts';
 
 const stored = () =>
   storeV2({ message_id: 'id-1', message_type: 'test', message: { application_id: 'one' } });
@@ -53,8 +53,8 @@ test('a call of send holds objects of classes only', async () => {
   );
   const [entry] = entries as readonly [AcceptedEntry];
   const draft = sampleMessageToSend();
-  const quick = draftReader('strict').safeParse(draft);
-  const drafts = [(quick as { readonly data: object }).data, draftFromValidated(draft, draft)];
+  const quick = messageReader('strict').safeParse(draft);
+  const drafts = [(quick as { readonly data: object }).data, messageFromZod(draft, draft)];
   const made = [entry, entry.stored, storeV1('id', {}), ...drafts];
   expect(made.filter(isLiteral)).toEqual([]);
 });

@@ -106,7 +106,7 @@ function watchConnects(
   const maxBytes = maxResponseBytes + MAX_BYTES_BESIDE_BODY;
   let connectCount = 0;
   let phases: ConnectPhases = {};
-  let renew: (() => void) | undefined;
+  let beginRequest: (() => void) | undefined;
 
   const onPhase: ConnectWatch['onPhase'] = (phase, ms) => {
     phases = { ...phases, [phase]: ms };
@@ -122,16 +122,16 @@ function watchConnects(
         callback(...result);
         // Added after undici's listeners, so that undici reads a status before the limit ends the connection.
         const byteLimit = socket ? limitBytes(socket, maxBytes) : undefined;
-        renew = () => {
-          tolerance?.renew();
-          byteLimit?.renew();
+        beginRequest = () => {
+          tolerance?.beginRequest();
+          byteLimit?.beginRequest();
         };
       };
       connect(target, watched, { signal, onPhase });
     },
     begin: () => {
       const countBefore = connectCount;
-      renew?.();
+      beginRequest?.();
       return () => {
         const reusedConnection = countBefore > 0 && connectCount === countBefore;
         return { phases: reusedConnection ? {} : phases, reusedConnection };
@@ -141,8 +141,8 @@ function watchConnects(
 }
 
 interface PerRequest {
-  /** Must be called before each request. */
-  readonly renew: () => void;
+  /** Must be called before each request: what is counted or watched starts again. */
+  readonly beginRequest: () => void;
 }
 
 /** Destroys the socket when a request reads more than `maxBytes`. */
@@ -154,7 +154,7 @@ function limitBytes(socket: Socket, maxBytes: number): PerRequest {
     socket.destroy(Object.assign(error, { code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' }));
   });
   return {
-    renew: () => {
+    beginRequest: () => {
       bytesBefore = socket.bytesRead;
     },
   };
@@ -175,7 +175,7 @@ export function tolerateContinue(socket: Socket): PerRequest {
     return chunk;
   };
   return {
-    renew: () => {
+    beginRequest: () => {
       isBeforeResponse = true;
     },
   };

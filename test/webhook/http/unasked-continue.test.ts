@@ -10,12 +10,12 @@ const OK = 'HTTP/1.1 200 OK\r\n\r\n';
 /** Returns a function that pushes a chunk into a stream and returns what can be read. */
 function reading() {
   const stream = new Readable({ read() {} });
-  const { renew } = tolerateContinue(stream as Socket);
+  const { beginRequest } = tolerateContinue(stream as Socket);
   const read = (chunk: string): string | undefined => {
     stream.push(Buffer.from(chunk, 'latin1'));
     return (stream.read() as Buffer | null)?.toString('latin1');
   };
-  return { read, renew, stream };
+  return { read, beginRequest, stream };
 }
 
 describe('the bytes of a response', () => {
@@ -57,9 +57,9 @@ describe('the bytes of a response', () => {
   });
 
   test('are checked again for the next response', () => {
-    const { read, renew } = reading();
+    const { read, beginRequest } = reading();
     expect([read(OK), read(CONTINUE)]).toEqual([OK, CONTINUE]);
-    renew();
+    beginRequest();
     expect([read(CONTINUE), read(OK), read(CONTINUE)]).toEqual([SKIPPED, OK, CONTINUE]);
   });
 });

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { contract, type Dialect, messageToSend } from '../../src/contract/index.ts';
 import {
   applicationOf,
-  draftFromValidated,
-  draftReader,
-  type ReadDraft,
+  messageFromZod,
+  messageReader,
   readerWith,
+  type ValidatedMessage,
 } from '../../src/webhook/read-messages.ts';
 import { inputs } from '../contract/cases/arbitrary-inputs.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
@@ -17,7 +17,7 @@ const DIALECTS: readonly Dialect[] = ['strict', 'open'];
 /** Returns what is read in one pass, or undefined if full validation is needed. */
 const quickReader =
   (dialect: Dialect) =>
-  (given: unknown): ReadDraft | undefined => {
+  (given: unknown): ValidatedMessage | undefined => {
     const failed = { success: false, error: { issues: [] } } as const;
     const parsed = readerWith(dialect, () => failed).safeParse(given);
     return parsed.success ? parsed.data : undefined;
@@ -26,16 +26,16 @@ const quickReader =
 const QUICK = { strict: quickReader('strict'), open: quickReader('open') } as const;
 
 /** Reads a message with the schema alone. */
-function readBySchema(given: unknown, dialect: Dialect): ReadDraft | undefined {
+function readBySchema(given: unknown, dialect: Dialect): ValidatedMessage | undefined {
   const parsed = messageToSend(dialect).safeParse(given);
-  return parsed.success ? draftFromValidated(parsed.data, given) : undefined;
+  return parsed.success ? messageFromZod(parsed.data, given) : undefined;
 }
 
 const EVENT = DRAFTS['event to send'];
 const INCIDENT = DRAFTS['incident to send'];
 const RESPONSE = DRAFTS['response to send'];
 
-describe('the draft reader', () => {
+describe('the message reader', () => {
   test.each(Object.entries(DRAFTS))('reads in one pass: %s', (_, draft) => {
     const expected = readBySchema(draft, 'strict');
     expect(expected).toMatchObject({ application: 'app-1', messageType: draft.message_type });
@@ -98,15 +98,15 @@ describe('the draft reader', () => {
     const { message_id: _id, v1: _hints, ...draft } = INCIDENT;
     const instance = Object.assign(Object.create({ [key]: value }) as object, draft);
     const kept = key === 'v1' ? { v1: JSON.stringify(value) } : { messageId: value };
-    expect(draftReader('strict').safeParse(instance)).toMatchObject({ data: kept });
+    expect(messageReader('strict').safeParse(instance)).toMatchObject({ data: kept });
     Reflect.defineProperty(Object.prototype, key, { value, writable: true, configurable: true });
     let read: unknown;
     try {
-      read = draftReader('strict').safeParse(draft);
+      read = messageReader('strict').safeParse(draft);
     } finally {
       Reflect.deleteProperty(Object.prototype, key);
     }
-    expect(read).toEqual(draftReader('strict').safeParse(draft));
+    expect(read).toEqual(messageReader('strict').safeParse(draft));
     expect(read).toMatchObject({ data: { messageId: undefined, v1: undefined } });
   });
 });
