@@ -62,10 +62,12 @@ const HOST = /^[!-9;-~]+$/;
 
 const isHost = (value: unknown): boolean => typeof value === 'string' && HOST.test(value);
 
-const TIME_RULE = usable(
-  'milliseconds since the epoch',
-  (value) => typeof value === 'number' && !Number.isNaN(new Date(value).getTime()),
-);
+const isTime = (value: unknown): boolean =>
+  typeof value === 'number' &&
+  value >= Date.parse('0000-01-01T00:00:00Z') &&
+  value < Date.UTC(10_000, 0);
+
+const TIME_RULE = usable('milliseconds since the epoch, in the years 0 to 9999', isTime);
 
 const RULES: Rules<keyof CertificateOptions> = {
   hosts: usable(
@@ -137,10 +139,10 @@ function der(tag: number, ...content: readonly Uint8Array[]): Buffer {
 
 const sequence = (...content: readonly Uint8Array[]): Buffer => der(TAG.sequence, ...content);
 
-/** UTCTime has two digits for the year, and ends before 2050 (RFC 5280 section 4.1.2.5). */
+/** UTCTime has two digits for the year, 1950 to 2049 (RFC 5280 section 4.1.2.5). */
 function time(epochMs: number): Buffer {
   const digits = new Date(epochMs).toISOString().replace(/\.\d+|[-:T]/g, '');
-  return digits < '2050'
+  return digits >= '1950' && digits < '2050'
     ? der(TAG.utcTime, Buffer.from(digits.slice(2)))
     : der(TAG.generalizedTime, Buffer.from(digits));
 }

@@ -50,7 +50,7 @@ const DEFAULT_MAX_MS = 24 * 60 * 60 * 1000;
 /**
  * Creates a clock at `startMs` (milliseconds since the epoch; default 2026-11-21T10:00:00Z).
  *
- * Methods that take a duration refuse a negative or invalid number with `ERR_INVALID_OPTION`. The default of
+ * Refuses a time that is no finite number, and a negative or invalid duration, with `ERR_INVALID_OPTION`. The default of
  * `maxMs` is 24 hours.
  */
 export function createFakeClock(startMs = DEFAULT_START_MS): FakeClock {
@@ -78,7 +78,7 @@ class SteppedClock implements FakeClock {
   #order = 0;
 
   constructor(startMs: number) {
-    this.#wallOffsetMs = startMs - MONOTONIC_START_MS;
+    this.#wallOffsetMs = checkTime(startMs, 'startMs') - MONOTONIC_START_MS;
     ({ sleep: this.sleep, sleepUnref: this.sleepUnref } = waitsOf(this.startTimer));
   }
 
@@ -134,7 +134,7 @@ class SteppedClock implements FakeClock {
   };
 
   readonly setWallClock = (epochMs: number): void => {
-    this.#wallOffsetMs = epochMs - this.#monotonicMs;
+    this.#wallOffsetMs = checkTime(epochMs, 'epochMs') - this.#monotonicMs;
   };
 
   #start(ms: number, callback: () => void): () => void {
@@ -184,6 +184,11 @@ function checkSpan(ms: number, name: string): number {
   // Not Infinity: the clock could never leave it.
   if (Number.isFinite(ms) && ms >= 0) return ms;
   throw invalidOption(`${name}: expected 0 or a positive number of milliseconds`, [name]);
+}
+
+function checkTime(ms: number, name: string): number {
+  if (Number.isFinite(ms)) return ms;
+  throw invalidOption(`${name}: expected milliseconds since the epoch`, [name]);
 }
 
 const MAX_TURNS = 100;

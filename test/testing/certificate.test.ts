@@ -26,6 +26,8 @@ describe('createCertificate', () => {
   test.each([
     ['1999-12-31T23:59:59Z', '2049-12-31T23:59:59Z'],
     ['2049-12-31T23:59:59Z', '2050-01-01T00:00:00Z'],
+    ['1949-12-31T23:59:59Z', '1950-01-01T00:00:00Z'],
+    ['1950-01-01T00:00:00Z', '9999-12-31T23:59:59Z'],
   ])('is valid from %s until %s if given', (from, to) => {
     const { validFrom, validTo } = read({ validFrom: Date.parse(from), validTo: Date.parse(to) });
     expect([validFrom, validTo].map((text) => Date.parse(text))).toEqual([
@@ -53,8 +55,12 @@ describe('createCertificate', () => {
     expect(read({ hosts }).subjectAltName?.split(', ')).toHaveLength(4000);
   });
 
-  test.each(['validFrom', 'validTo'])('refuses an invalid %s', (name) => {
-    expect(() => createCertificate({ [name]: Number.NaN })).toThrow(
+  test.each([
+    ['validFrom', Number.NaN],
+    ['validTo', Date.UTC(10_000, 0)],
+    ['validTo', Date.UTC(-1, 11)],
+  ])('refuses %s: %d', (name, time) => {
+    expect(() => createCertificate({ [name]: time })).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
     );
   });

@@ -47,6 +47,15 @@ describe('the time of a fake clock', () => {
     expect(ended).toEqual(['100: a']);
   });
 
+  test.each([Number.NaN, Number.NEGATIVE_INFINITY])('refuses the time %d', (time) => {
+    const fault = (name: string) =>
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] });
+    expect(() => createFakeClock(time)).toThrow(fault('startMs'));
+    const clock = createFakeClock(1000);
+    expect(() => clock.setWallClock(time)).toThrow(fault('epochMs'));
+    expect(clock.now()).toBe(1000);
+  });
+
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('refuses to move by %d', async (ms) => {
     const clock = createFakeClock(1000);
     const fault = expect.objectContaining({
