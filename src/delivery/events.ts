@@ -204,11 +204,16 @@ export type Observe = <Name extends DeliveryEventName>(
 
 /** Returns the error code of the queue's store or of the network, or else that of the library. */
 export function errorCodeOf(error: unknown): { readonly errorCode?: string } {
-  const { code, cause } =
-    error instanceof Error ? (error as { code?: unknown; cause?: unknown }) : {};
-  const inner = cause === undefined ? {} : errorCodeOf(cause);
-  if (inner.errorCode !== undefined) return inner;
-  return typeof code === 'string' ? { errorCode: code } : {};
+  let errorCode: string | undefined;
+  // An error may be its own cause.
+  const seen = new Set<unknown>();
+  for (let current = error; current instanceof Error && !seen.has(current); ) {
+    seen.add(current);
+    const { code, cause } = current as NodeJS.ErrnoException;
+    if (typeof code === 'string') errorCode = code;
+    current = cause;
+  }
+  return errorCode === undefined ? {} : { errorCode };
 }
 
 /** `senderId` is added to every event. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type DeliveryEventName, EVENT_TABLE } from '../../src/delivery/events.ts';
+import { type DeliveryEventName, EVENT_TABLE, errorCodeOf } from '../../src/delivery/events.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { ClaimRequest, MessageQueue } from '../../src/queue/queue.ts';
 import { type FakeClock, sampleMessageToSend } from '../../src/testing/index.ts';
@@ -351,6 +351,17 @@ const publishedByAll = async (): Promise<readonly PublishedEvent[]> => {
   for (const story of Object.values(STORIES)) engines.push(await runStory(story));
   return engines.flatMap(({ published }) => published);
 };
+
+test('an error of a queue has the innermost code, also if it is its own cause', () => {
+  const inner = Object.assign(new Error('no server'), { code: 'ECONNREFUSED' });
+  const outer = Object.assign(new Error('no answer', { cause: inner }), {
+    code: 'ERR_QUEUE_FAILED',
+  });
+  expect(errorCodeOf(outer)).toEqual({ errorCode: 'ECONNREFUSED' });
+  inner.cause = outer;
+  expect(errorCodeOf(outer)).toEqual({ errorCode: 'ECONNREFUSED' });
+  expect(errorCodeOf('no server')).toEqual({});
+});
 
 describe('the table of events', () => {
   test('lists exactly the events and fields that an engine publishes', async () => {

@@ -12,7 +12,7 @@ const sources = new Map([...allSources].filter(([path]) => !path.endsWith('.gene
  * file may import those of the first row. An import of a type counts like any other.
  */
 const TABLE = `
-errors.ts lazy-value.ts option-rules.ts own-properties.ts | - | -
+closest-name.ts errors.ts lazy-value.ts option-rules.ts own-properties.ts | - | -
 index.ts | contract/ delivery/ incident/ log/ projection/ queue/queue.ts reporter/ settings/ webhook/ | -
 runtime/ | - | node:async_hooks node:crypto node:diagnostics_channel node:events node:fs node:util uuid
 address/ | - | ipaddr.js node:net

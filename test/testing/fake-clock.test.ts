@@ -48,11 +48,14 @@ describe('the time of a fake clock', () => {
   });
 
   test.each([Number.NaN, Number.NEGATIVE_INFINITY])('refuses the time %d', (time) => {
-    const fault = (name: string) =>
-      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] });
-    expect(() => createFakeClock(time)).toThrow(fault('startMs'));
+    const code = 'ERR_INVALID_OPTION';
+    expect(() => createFakeClock(time)).toThrow(
+      expect.objectContaining({ code, path: ['startMs'] }),
+    );
     const clock = createFakeClock(1000);
-    expect(() => clock.setWallClock(time)).toThrow(fault('epochMs'));
+    expect(() => clock.setWallClock(time)).toThrow(
+      expect.objectContaining({ code, path: ['epochMs'] }),
+    );
     expect(clock.now()).toBe(1000);
   });
 
