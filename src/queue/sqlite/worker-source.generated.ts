@@ -1338,14 +1338,14 @@ function claim(context, request) {
     const ready = nextApplication(context, request.ofHealth);
     if (ready === void 0) return {};
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
-    if (ready.number === previous?.number)
-      throw new Error("an application is ready without due messages");
     const application = store.byNumber(ready.number);
-    const messages = application.claim === null ? takeMessages(context, application, request) : [];
+    const { messages, damaged } = takeMessages(context, application, request);
     if (messages.length > 0) return leaseMessages(context, application, { messages, request });
+    if (damaged === 0 && ready.number === previous)
+      throw new Error("an application is ready without due messages");
     refreshFirstDue(store, application);
     reschedule(context, application);
-    previous = ready;
+    previous = ready.number;
   }
 }
 function nextApplication({ store, database }, ofHealth) {
@@ -1360,13 +1360,16 @@ function nextApplication({ store, database }, ofHealth) {
   return heads.filter((row) => row !== void 0).toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
 }
 function takeMessages(context, application, request) {
+  const messages = [];
+  let damaged = 0;
+  if (application.claim !== null) return { messages, damaged };
   let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
   const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
-  const messages = [];
   let bytes = 0;
   for (const message of dueMessages(context, application, limit)) {
     if (!isIntact(message)) {
       setAside(context, message);
+      damaged += 1;
       continue;
     }
     limit = Math.min(limit, message.max_messages ?? limit);
@@ -1375,7 +1378,7 @@ function takeMessages(context, application, request) {
     if (messages.length > 0 && !isWithin) break;
     messages.push(message);
   }
-  return messages;
+  return { messages, damaged };
 }
 function* dueMessages(context, { number }, limit) {
   const condition = "application = ? and due <= ? and (due, sequence) > (?, ?) order by due, sequence limit ?";

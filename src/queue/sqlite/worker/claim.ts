@@ -26,19 +26,19 @@ const PAGE_BYTES = 4_000_000;
 /** Leases the due messages of the application that has been ready for longest. */
 export function claim(context: Context, request: ClaimRequest): ClaimAnswer | NothingDue {
   const { store, nowMs } = context;
-  for (let previous: Ready | undefined; ; ) {
+  for (let previous: number | undefined; ; ) {
     const ready = nextApplication(context, request.ofHealth);
     if (ready === undefined) return {};
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
-    if (ready.number === previous?.number)
-      throw new Error('an application is ready without due messages');
     const application = store.byNumber(ready.number) as Application;
-    const messages = application.claim === null ? takeMessages(context, application, request) : [];
+    const { messages, damaged } = takeMessages(context, application, request);
     if (messages.length > 0) return leaseMessages(context, application, { messages, request });
-    // All due messages were damaged and have been set aside. Another application may be ready first.
+    if (damaged === 0 && ready.number === previous)
+      throw new Error('an application is ready without due messages');
+    // All messages that were read were damaged, or `ready_at` was wrong. Another application may be ready first.
     refreshFirstDue(store, application);
     reschedule(context, application);
-    previous = ready;
+    previous = ready.number;
   }
 }
 
@@ -65,19 +65,28 @@ function nextApplication(
     .toSorted((one, other) => one.ready_at - other.ready_at || one.turn - other.turn)[0];
 }
 
-/** Returns the first due messages that fit all limits. Sets damaged rows aside. */
+interface TakenMessages {
+  readonly messages: readonly MessageRow[];
+  /** Number of damaged rows that were set aside. */
+  readonly damaged: number;
+}
+
+/** Takes the first due messages that fit all limits. Sets damaged rows aside. Takes none of a claimed application. */
 function takeMessages(
   context: Context,
   application: Application,
   request: ClaimRequest,
-): MessageRow[] {
+): TakenMessages {
+  const messages: MessageRow[] = [];
+  let damaged = 0;
+  if (application.claim !== null) return { messages, damaged };
   let limit = Math.min(application.max_messages, toWhole(request.maxMessages));
   const maxBytes = Math.min(application.max_bytes, toWhole(request.maxBytes));
-  const messages: MessageRow[] = [];
   let bytes = 0;
   for (const message of dueMessages(context, application, limit)) {
     if (!isIntact(message)) {
       setAside(context, message);
+      damaged += 1;
       continue;
     }
     limit = Math.min(limit, message.max_messages ?? limit);
@@ -87,7 +96,7 @@ function takeMessages(
     if (messages.length > 0 && !isWithin) break;
     messages.push(message);
   }
-  return messages;
+  return { messages, damaged };
 }
 
 /** Yields due messages in pages, so that a claim reads few more than it takes. */
