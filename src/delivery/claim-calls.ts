@@ -9,6 +9,7 @@ import type { Settlement } from './settlement.ts';
 
 export interface ClaimCallParts {
   readonly queue: MessageQueue;
+  /** Duration of a lease until it is extended. */
   readonly leaseMs: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -17,9 +18,29 @@ export interface ClaimCallParts {
   readonly signal: AbortSignal;
 }
 
+/** The lease of a claim. */
+export interface Lease {
+  /** When the claim was requested, or its extension, on the monotonic clock. */
+  readonly sinceMs: number;
+  readonly leaseMs: number;
+}
+
+interface QueueCall<T> {
+  readonly operation: QueueOperation;
+  readonly run: () => Promise<T>;
+  /** Duration of the claim's lease: for so long a failed call is retried. */
+  readonly leaseMs: number;
+}
+
 /** Waits between calls while the queue fails, in ms. */
 const DELAYS_MS = [100, 500, 2000, 5000] as const;
 const MAX_DELAY_MS = 10_000;
+
+interface FailedSettlement extends Pick<Settlement, 'state'> {
+  /** Of the delivered and dead messages. */
+  readonly sequences: readonly number[];
+  readonly leaseMs: number;
+}
 
 export class ClaimCalls {
   readonly #parts: ClaimCallParts;
@@ -36,36 +57,41 @@ export class ClaimCalls {
     for (const { sequence } of messages) this.#maybeSettled.delete(sequence);
   }
 
-  /** Resolves to whether the lease was extended. */
-  async extend(claim: Claim, leaseMs: number): Promise<boolean> {
-    const { queue } = this.#parts;
-    return (await this.#call('extend', () => queue.extend(claim, leaseMs))) === 'extended';
+  /** Extends a lease to `newLeaseMs` from now. Resolves to the new lease, or to `undefined` if the claim is lost. */
+  async extend(claim: Claim, newLeaseMs: number): Promise<Lease | undefined> {
+    const { queue, clock, leaseMs } = this.#parts;
+    const sinceMs = clock.monotonicMs();
+    const run = () => queue.extend(claim, newLeaseMs);
+    const answer = await this.#call({ operation: 'extend', run, leaseMs });
+    return answer === 'extended' ? { sinceMs, leaseMs: newLeaseMs } : undefined;
   }
 
   async release(claim: Claim, state?: ApplicationUpdate): Promise<void> {
-    const { queue } = this.#parts;
-    await this.#call('release', () => queue.release(claim, state));
+    const { queue, leaseMs } = this.#parts;
+    const run = () => queue.release(claim, state);
+    await this.#call({ operation: 'release', run, leaseMs });
   }
 
   /** Resolves to whether the claim was settled. Otherwise the messages may be sent again. */
   async settle(
     claim: Claim,
     { results, state }: Pick<Settlement, 'results' | 'state'>,
-    leasedSince: number,
+    { sinceMs, leaseMs }: Lease,
   ): Promise<boolean> {
-    const { queue, clock, leaseMs } = this.#parts;
-    const settleOnce = () => queue.settle(claim, results, state);
+    const { queue, clock } = this.#parts;
+    const run = () => queue.settle(claim, results, state);
     try {
-      return (await settleOnce()) === 'settled';
+      return (await run()) === 'settled';
     } catch (error) {
       const ended = claim.messages.filter((_, index) => results[index]?.kind !== 'retry');
       const sequences = ended.map(({ sequence }) => sequence);
       for (const sequence of sequences) this.#maybeSettled.add(sequence);
-      const answer = await this.#callAgain('settle', settleOnce, error);
-      const isWithinLease = clock.monotonicMs() - leasedSince < leaseMs;
+      const answer = await this.#callAgain({ operation: 'settle', run, leaseMs }, error);
+      const isWithinLease = clock.monotonicMs() - sinceMs < leaseMs;
+      const ending = { state, sequences, leaseMs };
       const isSettled =
         answer === 'settled' ||
-        (answer === 'lost' && isWithinLease && (await this.#wereSettled(claim, state, sequences)));
+        (answer === 'lost' && isWithinLease && (await this.#wereSettled(claim, ending)));
       for (const sequence of sequences) this.#maybeSettled.delete(sequence);
       return isSettled;
     }
@@ -77,13 +103,13 @@ export class ClaimCalls {
    */
   async #wereSettled(
     claim: Claim,
-    state: ApplicationUpdate,
-    sequences: readonly number[],
+    { state, sequences, leaseMs }: FailedSettlement,
   ): Promise<boolean> {
     if (sequences.length === 0) return this.#isStateWritten(claim, state);
     const { queue } = this.#parts;
     const ranges = sequences.toSorted((a, b) => a - b).map((one) => ({ from: one, to: one }));
-    const pending = await this.#call('count', () => queue.countPending(ranges));
+    const run = () => queue.countPending(ranges);
+    const pending = await this.#call({ operation: 'count', run, leaseMs });
     return pending === 0 && sequences.every((sequence) => this.#maybeSettled.has(sequence));
   }
 
@@ -95,21 +121,20 @@ export class ClaimCalls {
     return isDeepStrictEqual(found?.circuitBreaker, circuitBreaker);
   }
 
-  async #call<T>(operation: QueueOperation, call: () => Promise<T>): Promise<T | undefined> {
+  async #call<T>(call: QueueCall<T>): Promise<T | undefined> {
     try {
-      return await call();
+      return await call.run();
     } catch (error) {
-      return await this.#callAgain(operation, call, error);
+      return await this.#callAgain(call, error);
     }
   }
 
   /** Retries a failed call until the lease has expired: then the messages are due again anyway (law 3 in queue/queue.ts). */
   async #callAgain<T>(
-    operation: QueueOperation,
-    call: () => Promise<T>,
+    { operation, run, leaseMs }: QueueCall<T>,
     firstError: unknown,
   ): Promise<T | undefined> {
-    const { clock, random, observe, leaseMs, signal } = this.#parts;
+    const { clock, random, observe, signal } = this.#parts;
     const startedAt = clock.monotonicMs();
     let error = firstError;
     for (let failures = 0; ; failures += 1) {
@@ -120,7 +145,7 @@ export class ClaimCalls {
       if (isOver || signal.aborted) return undefined;
       await clock.sleepUnref(retryInMs, signal);
       try {
-        return await call();
+        return await run();
       } catch (again) {
         error = again;
       }

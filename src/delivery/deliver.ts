@@ -14,7 +14,7 @@ import {
   updateOf,
   urlHashOf,
 } from './circuit-breaker.ts';
-import { type ClaimCallParts, ClaimCalls } from './claim-calls.ts';
+import { type ClaimCallParts, ClaimCalls, type Lease } from './claim-calls.ts';
 import {
   type Destination,
   type Destinations,
@@ -117,16 +117,16 @@ export class Delivery {
     const neededMs = Math.max(deadlineMs, intervalMs);
     const leftMs = leaseMs - (clock.monotonicMs() - requestedAt);
     return leftMs > neededMs
-      ? this.#send(input, requestedAt)
+      ? this.#send(input, { sinceMs: requestedAt, leaseMs })
       : this.#attemptWithNewLease(input, Math.max(leaseMs, 2 * intervalMs));
   }
 
   async #attemptWithNewLease(input: AttemptInput, leaseMs: number): Promise<void> {
-    const leasedSince = this.#parts.clock.monotonicMs();
-    if (await this.#calls.extend(input.claim, leaseMs)) await this.#send(input, leasedSince);
+    const lease = await this.#calls.extend(input.claim, leaseMs);
+    if (lease !== undefined) await this.#send(input, lease);
   }
 
-  async #send(input: AttemptInput, leasedSince: number): Promise<void> {
+  async #send(input: AttemptInput, lease: Lease): Promise<void> {
     const { claim, destination, breaker, slot, requestedAt, answeredAt } = input;
     const { policy, random, clock, observe, tracker, poster } = this.#parts;
     const { applicationId, format, messages } = claim;
@@ -176,7 +176,7 @@ export class Delivery {
     });
     const endSettling = tracker.beginSettling();
     try {
-      const isSettled = await this.#calls.settle(claim, { ...settlement, state }, leasedSince);
+      const isSettled = await this.#calls.settle(claim, { ...settlement, state }, lease);
       reportAttempt({ claim, attempted, settlement, started, isLost: !isSettled }, this.#parts);
     } finally {
       endSettling();

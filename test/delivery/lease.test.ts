@@ -1,5 +1,5 @@
 /** What asking for the settings takes is taken of the lease: an attempt must fit into what is left. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { Claim, MessageQueue } from '../../src/queue/queue.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
@@ -14,10 +14,12 @@ interface Slowness {
   readonly leaseMs: number;
   readonly settingsMs: number;
   readonly postMs: number;
+  /** Rate limit of the destination. Default none. */
+  readonly maxRequestsPerSecond?: number;
 }
 
 /** A sender whose settings, asked for the second time and later, and whose receiver take their time. */
-function start({ leaseMs, settingsMs, postMs }: Slowness) {
+function start({ leaseMs, settingsMs, postMs, ...limit }: Slowness) {
   const clock = createFakeClock();
   const failing = createFailingQueue(createMemoryQueue({}, clock));
   const extended: number[] = [];
@@ -31,7 +33,8 @@ function start({ leaseMs, settingsMs, postMs }: Slowness) {
   const settings = async () => {
     asked += 1;
     if (asked > 1) await clock.sleep(settingsMs);
-    return { name: 'shop', environment: 'test', url: 'https://shop.example', secret: SECRET };
+    const destination = { url: 'https://shop.example', secret: SECRET, ...limit };
+    return { name: 'shop', environment: 'test', ...destination };
   };
   const posts: number[] = [];
   const post: Poster['post'] = async () => {
@@ -82,6 +85,33 @@ test('an extended lease counts from its extension: a lost answer of the queue is
   const flushed = await clock.runUntilSettled(sender.flush(), 60_000);
   expect(flushed).toEqual({ ...NONE, delivered: 1 });
   expect(posts).toHaveLength(1);
+});
+
+describe('a lease that was extended for a rate limit slower than the lease', () => {
+  // One request in 200 s: the lease is extended to 400 s.
+  const slow = { leaseMs: 20_001, settingsMs: 1, maxRequestsPerSecond: 0.005 };
+
+  test('is used to its end: a settlement that fails longer than `leaseMs` is repeated', async () => {
+    const { clock, sender, posts, extended, fail } = start({ ...slow, postMs: 1000 });
+    // The ninth call is made 47.6 s after the first: 0.1, 0.5, 2 and 5 s later, then every 10 s.
+    fail('settle', 8);
+    await sender.send(messages(1));
+    const flushed = await clock.runUntilSettled(sender.flush(), 60_000);
+    expect(flushed).toEqual({ ...NONE, delivered: 1 });
+    expect(extended).toEqual([400_000]);
+    await clock.advance(600_000);
+    expect(posts).toHaveLength(1);
+    expect(await sender.stats()).toMatchObject({ delivered: 1, pending: 0, attempts: 1 });
+  });
+
+  test('holds after `leaseMs`: a lost answer of the queue is not a lost claim', async () => {
+    const { clock, sender, posts, loseAnswer } = start({ ...slow, postMs: 20_000 });
+    loseAnswer('settle');
+    await sender.send(messages(1));
+    const flushed = await clock.runUntilSettled(sender.flush(), 60_000);
+    expect(flushed).toEqual({ ...NONE, delivered: 1 });
+    expect(posts).toHaveLength(1);
+  });
 });
 
 const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
