@@ -12,6 +12,7 @@ import {
   readOptions,
   SIGNAL,
   TEXT,
+  unusableOption,
 } from '../option-rules.ts';
 import type { MemoryQueueOptions } from '../queue/memory.ts';
 import type { Format } from '../queue/queue.ts';
@@ -265,6 +266,16 @@ export const QUERY_RULES: Rules<keyof DeadLetterQuery> = {
   limit: integer(1, MAX_PAGE),
   after: TEXT,
 };
+
+/**
+ * Validates the application id of a call. It may be empty: that is the id of messages that name no application.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`
+ */
+export function readApplicationId(given: unknown): string {
+  if (typeof given === 'string') return given;
+  throw unusableOption(TEXT, ['applicationId']);
+}
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readMethodOptions<T>(given: unknown, rules: Rules<keyof T & string>): Partial<T> {

@@ -12,6 +12,7 @@ import {
   FLUSH_RULES,
   type FlushOptions,
   QUERY_RULES,
+  readApplicationId,
   readMethodOptions,
 } from './read-options.ts';
 import type { SendReport } from './report.ts';
@@ -88,9 +89,10 @@ export class SenderMethods implements WebhookSender, InternalSender {
     );
   }
 
-  async sendTest(applicationId: string): Promise<SendReport> {
+  async sendTest(applicationId: unknown): Promise<SendReport> {
+    const id = readApplicationId(applicationId);
     const { lifecycle, sendTest } = this.#parts;
-    return await lifecycle.runCall(() => sendTest(applicationId));
+    return await lifecycle.runCall(() => sendTest(id));
   }
 
   async stats(): Promise<SenderStats> {
@@ -125,8 +127,9 @@ export class SenderMethods implements WebhookSender, InternalSender {
     return count;
   }
 
-  async reopen(applicationId: string): Promise<void> {
-    await this.#changeQueue((queue) => queue.reopenApplication(applicationId));
+  async reopen(applicationId: unknown): Promise<void> {
+    const id = readApplicationId(applicationId);
+    await this.#changeQueue((queue) => queue.reopenApplication(id));
   }
 
   /** Not async, like `close`, so that callers share one promise. */

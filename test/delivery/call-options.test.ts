@@ -26,6 +26,26 @@ const REFUSED: readonly (readonly [Call, unknown, readonly string[]])[] = [
   ['purge', { applicationId: null }, ['applicationId']],
 ];
 
+describe('the application id of a call', () => {
+  test.each(['sendTest', 'reopen'] as const)('%s refuses all but strings', async (name) => {
+    const receiver = await openReceiver();
+    const sender = senderTo(receiver);
+    for (const id of [undefined, null, 5, ['shop-1'], {}]) {
+      expect(await rejection(sender[name](id as never))).toMatchObject({
+        code: 'ERR_INVALID_OPTION',
+        path: ['applicationId'],
+        message: expect.stringContaining('expected applicationId to be a string'),
+      });
+    }
+    expect(receiver.requests).toEqual([]);
+  });
+
+  test('reopen takes the empty id of messages without an application', async () => {
+    const sender = openSender({ url: 'https://receiver.example', secret: SECRET });
+    expect(await rejection(sender.reopen(''))).toBeUndefined();
+  });
+});
+
 describe('the options of a call', () => {
   test.each(REFUSED)('%s refuses %j by a rejection', async (name, options, path) => {
     const sender = openSender({ url: 'https://receiver.example', secret: SECRET });
