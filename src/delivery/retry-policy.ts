@@ -192,8 +192,8 @@ function after(
   { attempt, now }: { readonly attempt: number; readonly now: number },
   random: () => number,
 ): NextAttempt {
-  const noLimits = { maxAttempts: undefined, retryAfterMs: undefined };
-  return nextAttempt(schedule, { ...noLimits, step: attempt - 1, acceptedAt: 0, now }, random);
+  const failed = { step: attempt - 1, retryAfterMs: undefined, acceptedAt: 0, now };
+  return nextAttempt(schedule, failed, random);
 }
 
 function completeSchedule(what: unknown): CompleteSchedule {

@@ -57,7 +57,7 @@ export function settlementOf(
   if (result.kind === 'failure' && result.code === 'undici-missing') {
     return settleInconclusive(attempted, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
   }
-  const { outcome, maxAttempts } = judgeAttempt(result, {
+  const { outcome, isRefusal } = judgeAttempt(result, {
     messageCount,
     bytes: attempted.bodyBytes,
     largeBodyBytes: policy.largeBodyBytes,
@@ -82,7 +82,7 @@ export function settlementOf(
   );
   const end: RequestEnd = {
     outcome,
-    maxAttempts,
+    isRefusal,
     blamesContent: isContentBlamed,
     retryAfterMs: attempted.retryAfterMs,
     isBisectionOver: step.breaker.bisectionFailures >= policy.bisectionMaxFailures,
@@ -232,13 +232,12 @@ function retryLater(
 ): Verdict {
   const { messageCount } = end;
   // A refusal that another message of the request may have caused does not count (D74).
-  const isRefusal = end.maxAttempts !== undefined && !end.mayBeAnothersFault;
-  const refusals = retryState.refusals + (isRefusal ? 1 : 0);
-  if (isRefusal && refusals >= policy.refusedMaxAttempts)
+  const isCounted = end.isRefusal && !end.mayBeAnothersFault;
+  const refusals = retryState.refusals + (isCounted ? 1 : 0);
+  if (isCounted && refusals >= policy.refusedMaxAttempts)
     return giveUp({ reason: 'attempts-exhausted', waitMs: undefined }, end);
   const failed = {
     step: retryState.failures,
-    maxAttempts: undefined,
     retryAfterMs: end.retryAfterMs,
     // Times are relative to the end of the attempt.
     acceptedAt: -ageMs,

@@ -88,8 +88,8 @@ export type Outcome =
 
 export interface Judgement {
   readonly outcome: Outcome;
-  /** `undefined` if only the schedule limits the attempts. Otherwise `refusedMaxAttempts` does: this is its default. */
-  readonly maxAttempts: number | undefined;
+  /** Whether the receiver refuses the messages: then `refusedMaxAttempts` limits the attempts, not only the schedule. */
+  readonly isRefusal: boolean;
 }
 
 interface StatusRow extends Judgement {
@@ -108,10 +108,10 @@ interface StatusRow extends Judgement {
 export const LARGE_BODY_BYTES = 100_000;
 
 /** Each row has every key: an absent one would be looked up on `Object.prototype`. */
-const NO_BLAME = { maxAttempts: undefined, blamesSize: false, blamesContent: false } as const;
+const NO_BLAME = { isRefusal: false, blamesSize: false, blamesContent: false } as const;
 
 /** The receiver rejects the content: 72 hours of retries would not change that. */
-const REFUSED = { ...NO_BLAME, outcome: 'later', maxAttempts: 6 } as const;
+const REFUSED = { ...NO_BLAME, outcome: 'later', isRefusal: true } as const;
 
 /** The first row that contains the status counts. */
 const STATUS_TABLE: readonly StatusRow[] = [
@@ -120,7 +120,7 @@ const STATUS_TABLE: readonly StatusRow[] = [
   { from: 401, to: 401, ...REFUSED, blamesSize: true },
   { from: 403, to: 403, ...REFUSED, blamesSize: true },
   { from: 408, to: 408, ...NO_BLAME, outcome: 'later' },
-  { from: 410, to: 410, ...NO_BLAME, outcome: 'close', maxAttempts: 6 },
+  { from: 410, to: 410, ...NO_BLAME, outcome: 'close', isRefusal: true },
   { from: 413, to: 413, ...NO_BLAME, outcome: 'smaller' },
   { from: 422, to: 422, ...REFUSED, blamesContent: true },
   { from: 425, to: 425, ...NO_BLAME, outcome: 'later' },
@@ -131,7 +131,7 @@ const STATUS_TABLE: readonly StatusRow[] = [
 ];
 
 /** Failures without a response, redirects (never followed), other 5xx and unknown statuses. */
-const ANYTHING_ELSE: Judgement = { outcome: 'later', maxAttempts: undefined };
+const ANYTHING_ELSE: Judgement = { outcome: 'later', isRefusal: false };
 
 /** Size of the request. */
 export interface AttemptSize {
@@ -146,11 +146,10 @@ export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgemen
   const row = result.kind === 'response' ? rowOf(result.status) : undefined;
   if (row === undefined) return ANYTHING_ELSE;
   const isAlone = size.messageCount === 1;
-  if (row.outcome === 'smaller')
-    return { outcome: isAlone ? 'dead' : 'smaller', maxAttempts: undefined };
+  if (row.outcome === 'smaller') return { outcome: isAlone ? 'dead' : 'smaller', isRefusal: false };
   const isLarge = size.bytes > size.largeBodyBytes && !isAlone;
-  if (row.blamesSize && isLarge) return { outcome: 'smaller', maxAttempts: undefined };
-  return { outcome: row.outcome, maxAttempts: row.maxAttempts };
+  if (row.blamesSize && isLarge) return { outcome: 'smaller', isRefusal: false };
+  return { outcome: row.outcome, isRefusal: row.isRefusal };
 }
 
 /** Returns whether one of the sent messages may be the cause of this response. */

@@ -20,8 +20,6 @@ export interface RetrySchedule {
 export interface FailedAttempt {
   /** Failures that counted before this one; 0 for the first. */
   readonly step: number;
-  /** See {@link Judgement}. */
-  readonly maxAttempts: number | undefined;
   /** From the receiver's Retry-After. */
   readonly retryAfterMs: number | undefined;
   readonly acceptedAt: number;
@@ -57,9 +55,9 @@ export function nextAttempt(
   failed: FailedAttempt,
   random: Random,
 ): NextAttempt {
-  const { step, maxAttempts, retryAfterMs = 0 } = failed;
+  const { step, retryAfterMs = 0 } = failed;
   const delayMs = delayAfter(schedule, step);
-  if (delayMs === undefined || step + 1 >= (maxAttempts ?? Number.POSITIVE_INFINITY)) {
+  if (delayMs === undefined) {
     return { kind: 'dead', reason: 'attempts-exhausted', waitMs: undefined };
   }
   return nextTime(schedule, { ...failed, waitMs: Math.max(delayMs, retryAfterMs) }, random);

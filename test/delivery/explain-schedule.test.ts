@@ -157,8 +157,7 @@ test('a message that always fails is sent within the bands with any jitter, and 
       while (next.kind === 'retry' && times.length < attempts.length) {
         times.push(next.at);
         const step = times.length - 1;
-        const unasked = { maxAttempts: undefined, retryAfterMs: undefined };
-        const failed = { ...unasked, step, acceptedAt: 0, now: next.at };
+        const failed = { step, retryAfterMs: undefined, acceptedAt: 0, now: next.at };
         next = nextAttempt(
           what.schedule as RetrySchedule,
           failed,

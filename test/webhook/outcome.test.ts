@@ -28,12 +28,13 @@ const answered = (status: number): AttemptResult => ({
   timings: { totalMs: 1 },
 });
 
-const DELIVERED: Judgement = { outcome: 'delivered', maxAttempts: undefined };
-const LATER: Judgement = { outcome: 'later', maxAttempts: undefined };
-const REFUSED: Judgement = { outcome: 'later', maxAttempts: 6 };
-const PAUSE: Judgement = { outcome: 'pause', maxAttempts: undefined };
-const CLOSE: Judgement = { outcome: 'close', maxAttempts: 6 };
-const SMALLER: Judgement = { outcome: 'smaller', maxAttempts: undefined };
+const DELIVERED: Judgement = { outcome: 'delivered', isRefusal: false };
+const LATER: Judgement = { outcome: 'later', isRefusal: false };
+const REFUSED: Judgement = { outcome: 'later', isRefusal: true };
+const PAUSE: Judgement = { outcome: 'pause', isRefusal: false };
+const CLOSE: Judgement = { outcome: 'close', isRefusal: true };
+const SMALLER: Judgement = { outcome: 'smaller', isRefusal: false };
+const DEAD: Judgement = { outcome: 'dead', isRefusal: false };
 
 /** The judgement of every status for an ordinary request. */
 const EXPECTED: readonly (readonly [from: number, to: number, judgement: Judgement])[] = [
@@ -98,8 +99,8 @@ describe('judgeAttempt', () => {
   });
 
   test('dead-letters a single message that is refused for its size', () => {
-    expect(judgeAttempt(answered(413), ALONE)).toEqual({ outcome: 'dead' });
-    expect(judgeAttempt(answered(413), LARGE_ALONE)).toEqual({ outcome: 'dead' });
+    expect(judgeAttempt(answered(413), ALONE)).toEqual(DEAD);
+    expect(judgeAttempt(answered(413), LARGE_ALONE)).toEqual(DEAD);
     expect(judgeAttempt(answered(413), sizeOf(10, 2))).toEqual(SMALLER);
   });
 

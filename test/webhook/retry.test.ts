@@ -9,29 +9,10 @@ import {
 
 const HOUR_MS = 3_600_000;
 
-/** The default schedule of a sender (D71). */
-const QUEUE: RetrySchedule = {
-  delaysMs: [
-    5000,
-    30_000,
-    120_000,
-    600_000,
-    1_800_000,
-    HOUR_MS,
-    2 * HOUR_MS,
-    4 * HOUR_MS,
-    8 * HOUR_MS,
-    12 * HOUR_MS,
-  ],
-  repeatLast: true,
-  horizonMs: 72 * HOUR_MS,
-};
-
 const DIRECT: RetrySchedule = { delaysMs: [500, 2000, 5000], maxWaitMs: 30_000 };
 
-/** Without a limit by status and without Retry-After. */
-const NO_LIMITS = { maxAttempts: undefined, retryAfterMs: undefined };
-const FIRST: FailedAttempt = { ...NO_LIMITS, step: 0, acceptedAt: 1000, now: 1000 };
+/** Without Retry-After. */
+const FIRST: FailedAttempt = { step: 0, retryAfterMs: undefined, acceptedAt: 1000, now: 1000 };
 const NO_DELAYS: RetrySchedule = { delaysMs: [], repeatLast: true, horizonMs: HOUR_MS };
 const REPEATING: RetrySchedule = { delaysMs: [10, 20], repeatLast: true };
 const upTo = (horizonMs: number): RetrySchedule => ({ delaysMs: [500], horizonMs });
@@ -54,14 +35,17 @@ const anyFailure: fc.Arbitrary<FailedAttempt> = fc
   .record(
     {
       step: fc.nat({ max: 8 }),
-      maxAttempts: fc.integer({ min: 1, max: 9 }),
       retryAfterMs: fc.nat({ max: 24 * HOUR_MS }),
       acceptedAt: fc.nat(),
       agoMs: fc.nat({ max: HOUR_MS }),
     },
     { requiredKeys: ['step', 'acceptedAt', 'agoMs'] },
   )
-  .map(({ agoMs, ...rest }) => ({ ...NO_LIMITS, ...rest, now: rest.acceptedAt + agoMs }));
+  .map(({ agoMs, ...rest }) => ({
+    retryAfterMs: undefined,
+    ...rest,
+    now: rest.acceptedAt + agoMs,
+  }));
 
 const anyRandom = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
@@ -95,8 +79,6 @@ describe('the next attempt', () => {
       noJitter,
       { kind: 'dead', reason: 'horizon-passed', waitMs: 500 },
     ],
-    ['comes while the status allows', QUEUE, { step: 4, maxAttempts: 6 }, noJitter, at(1_801_000)],
-    ['is none above a status’s limit', QUEUE, { step: 5, maxAttempts: 6 }, noJitter, EXHAUSTED],
   ])('%s', (_title, schedule, failed, random, next) => {
     expect(nextAttempt(schedule, { ...FIRST, ...failed }, random)).toEqual(next);
   });
