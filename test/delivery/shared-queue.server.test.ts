@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresQueue, createPostgresSchema } from '../../src/queue/postgres.ts';
 import { PostgresServer, postgresPrograms } from '../helpers/postgres-server.ts';
 import { applicationsOf, messages, openReceiver, openSender } from '../helpers/sender.ts';
+import { testRateLimits } from './measured-rate.ts';
 
-describe.runIf(postgresPrograms !== undefined)('two senders on one PostgreSQL queue', () => {
+describe.runIf(postgresPrograms !== undefined)('on one PostgreSQL queue', () => {
   let server: PostgresServer;
 
   beforeAll(async () => {
@@ -11,7 +12,7 @@ describe.runIf(postgresPrograms !== undefined)('two senders on one PostgreSQL qu
   });
   afterAll(() => server.stop());
 
-  test('flush waits for messages that the other delivers, and counts each once', async () => {
+  test('flush waits for messages that another sender delivers, and counts each once', async () => {
     const where = { connection: server.connection };
     await createPostgresSchema(where);
     const open = () => createPostgresQueue(where);
@@ -26,5 +27,15 @@ describe.runIf(postgresPrograms !== undefined)('two senders on one PostgreSQL qu
     expect(delivered + settledElsewhere).toBe(200);
     expect(others).toEqual({ dead: 0, discarded: 0, pending: 0 });
     expect(await second.stats()).toMatchObject({ delivered: 200, pending: 0 });
+  });
+
+  describe('two processes', () => {
+    let schemas = 0;
+    testRateLimits(async () => {
+      schemas += 1;
+      const postgres = { connection: server.connection, schema: `rate_limit_${schemas}` };
+      await createPostgresSchema(postgres);
+      return { postgres };
+    });
   });
 });
