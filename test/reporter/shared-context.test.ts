@@ -14,8 +14,9 @@ import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { SharedContextCache } from '../../src/reporter/shared-context.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
-import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
+import { createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { whilePolluted } from '../hostile-objects/pollution.ts';
@@ -50,7 +51,7 @@ function opened(options: Partial<ReporterOptions>, now = AT) {
       onRejected: (event) => rejected.push(event),
       ...options,
     },
-    { clock: createFakeClock(now), newId },
+    { clock: { ...systemClock, now: () => now }, newId },
   );
   const outcome = async () => {
     // Messages are sent when the synchronous run is over.
