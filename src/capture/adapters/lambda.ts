@@ -144,7 +144,7 @@ function parsedOf(event: LambdaEvent, request: HttpRequest): ParsedParameters {
 function parse({ body, isBase64Encoded }: LambdaEvent, kind: 'form' | 'json' | undefined): unknown {
   if (typeof body !== 'string' || kind === undefined) return undefined;
   const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
-  // The text of a form is decoded later, like a query.
+  // The text of a form is decoded later, like a query; that of a multipart form is left out.
   if (kind === 'form') return text;
   return tryCall((): unknown => JSON.parse(text));
 }

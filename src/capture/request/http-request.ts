@@ -106,19 +106,28 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
 
 /** Returns the contract's key for the request's body, by media type; undefined for any other type, or none. */
 export function bodyKindOf(request: RequestLike): 'form' | 'json' | undefined {
-  // `application/JSON; charset=utf-8` is `application/json` (RFC 9110 section 8.3.1).
-  const [mediaType = ''] = (headerOf(request, 'content-type') ?? '').split(';', 1);
-  const kind = mediaType.trim().toLowerCase();
-  if (FORMS.includes(kind)) return 'form';
-  return JSON_TYPE.test(kind) ? 'json' : undefined;
+  const mediaType = mediaTypeOf(request);
+  if (FORMS.includes(mediaType)) return 'form';
+  return JSON_TYPE.test(mediaType) ? 'json' : undefined;
 }
+
+/** `application/JSON; charset=utf-8` is `application/json` (RFC 9110 section 8.3.1). */
+function mediaTypeOf(request: RequestLike): string {
+  const [mediaType = ''] = (headerOf(request, 'content-type') ?? '').split(';', 1);
+  return mediaType.trim().toLowerCase();
+}
+
+/** Redaction finds no names in the text of a multipart body: only its parsed fields are collected. */
+const isMultipartText = (request: RequestLike, body: unknown): boolean =>
+  typeof body === 'string' && mediaTypeOf(request).startsWith('multipart/');
 
 export function readParameters(
   request: HttpRequest,
-  { body, params }: ParsedParameters,
+  { body: parsed, params }: ParsedParameters,
   { copyParameters }: CaptureSettings,
 ): RequestParameters | undefined {
   if (copyParameters === undefined) return undefined;
+  const body = isMultipartText(request, parsed) ? undefined : parsed;
   const kind = bodyKindOf(request);
   const hasOtherBody = kind === undefined && !isAbsent(body);
   const parameters = copyParameters({

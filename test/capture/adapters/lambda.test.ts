@@ -95,6 +95,17 @@ describe('a Lambda function', () => {
     expect(await parametersOf({ rawQueryString: '', body: undefined })).toEqual({ other });
   });
 
+  test.each([false, true])('leaves out a multipart body; base64: %s', async (isBase64Encoded) => {
+    const text =
+      '--x\r\nContent-Disposition: form-data; name="password"\r\n\r\nhunter2\r\n--x--\r\n';
+    const body = isBase64Encoded ? Buffer.from(text).toString('base64') : text;
+    const headers = { 'content-type': 'Multipart/Form-Data; boundary=x' };
+    expect(await parametersOf({ headers, body, isBase64Encoded })).toEqual({
+      query: { q: '1', token: '[redacted]' },
+      other: { params: { id: '7' } },
+    });
+  });
+
   test('has the client that further proxies name', async () => {
     const { actor } = (await contextOf({}, { trustedProxies: 2 })) as Seen;
     expect(actor?.ip?.address).toBe('6.6.6.6');

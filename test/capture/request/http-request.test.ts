@@ -79,6 +79,7 @@ describe('the head of a request', () => {
 
 describe('the parameters of a request', () => {
   const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+  const MULTIPART = { 'content-type': 'multipart/form-data; boundary=x' };
 
   test.each<[string, Partial<HttpRequest>, unknown]>([
     ['nothing', {}, undefined],
@@ -89,6 +90,9 @@ describe('the parameters of a request', () => {
     ['Express 4’s empty body', { headers: { 'content-type': 'text/plain' }, body: {} }, undefined],
     ['the original query', { url: '/', originalUrl: '/a?b=1' }, { query: { b: '1' } }],
     ['a form', { headers: FORM, body: { a: '1' } }, { form: { a: '1' } }],
+    ['the text of a form', { headers: FORM, body: 'a=1' }, { form: { a: '1' } }],
+    ['the text of a multipart form', { headers: MULTIPART, body: 'a=1' }, undefined],
+    ['a parsed multipart form', { headers: MULTIPART, body: { a: '1' } }, { form: { a: '1' } }],
     ['text', { body: 'raw', params: {} }, { other: { body: 'raw' } }],
     ['false', { body: false }, { other: { body: false } }],
     [

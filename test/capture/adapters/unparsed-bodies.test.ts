@@ -1,0 +1,123 @@
+/** Bodies that a host passes on as text or bytes: no secret in them may reach a record. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import express from 'express';
+import Fastify from 'fastify';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import * as expressAdapter from '../../../src/capture/adapters/express.ts';
+import * as fastifyAdapter from '../../../src/capture/adapters/fastify.ts';
+import * as koaAdapter from '../../../src/capture/adapters/koa.ts';
+import * as lambdaAdapter from '../../../src/capture/adapters/lambda.ts';
+import { createRequestCapture } from '../../../src/capture/index.ts';
+import { ask, originOf } from '../../helpers/hosts.ts';
+import { ATTACK, openReporter } from '../../reporter/open-reporter.ts';
+
+interface Sent {
+  /** Has the content type, or nothing. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Serves one request whose body is not parsed, and calls `report` while it is served. */
+type Serve = (sent: Sent, report: () => void) => Promise<unknown>;
+
+const expressWith =
+  (parser: express.RequestHandler): Serve =>
+  async (sent, report) => {
+    const app = express().use(expressAdapter.captureRequests(), parser);
+    app.post('/', (_request, response) => {
+      report();
+      response.end();
+    });
+    const server = createServer(app).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    await ask(originOf(server, 'http'), '/', 'http', { method: 'POST', ...sent });
+  };
+
+const fastifyWith =
+  (parseAs: 'string' | 'buffer'): Serve =>
+  async ({ headers, body }, report) => {
+    const app = Fastify();
+    app.register(fastifyAdapter.captureRequests);
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs }, async (_request: unknown, raw: unknown) => raw);
+    app.post('/', async () => report());
+    await app.inject({ method: 'POST', url: '/', headers, payload: body });
+    await app.close();
+  };
+
+const koaWith =
+  (read: (body: string) => unknown): Serve =>
+  ({ headers, body }, report) => {
+    const res = { headersSent: false, statusCode: 200 };
+    const ctx = { req: { headers, url: '/' }, res, request: { body: read(body) } };
+    return koaAdapter.captureRequests()(ctx as never, async () => report());
+  };
+
+const lambdaWith =
+  (encoding: 'utf8' | 'base64'): Serve =>
+  ({ headers, body }, report) => {
+    const event = {
+      rawPath: '/',
+      rawQueryString: '',
+      headers,
+      requestContext: { http: { method: 'POST', sourceIp: '203.0.113.9' } },
+      body: Buffer.from(body).toString(encoding),
+      isBase64Encoded: encoding === 'base64',
+    };
+    const context = { getRemainingTimeInMillis: () => 1000 };
+    return lambdaAdapter.captureRequests(report)(event, context);
+  };
+
+const HOSTS: Readonly<Record<string, Serve>> = {
+  'express.text': expressWith(express.text({ type: () => true })),
+  'express.raw': expressWith(express.raw({ type: () => true })),
+  'Fastify with text': fastifyWith('string'),
+  'Fastify with bytes': fastifyWith('buffer'),
+  'Koa with text': koaWith((body) => body),
+  'Koa with bytes': koaWith((body) => Buffer.from(body)),
+  'Lambda with text': lambdaWith('utf8'),
+  'Lambda with base64': lambdaWith('base64'),
+  'any other host': async (sent, report) =>
+    createRequestCapture().run({ ...sent, url: '/' }, report),
+};
+
+const SECRET = 'hunter2';
+
+const part = (name: string, value: string): string =>
+  `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const MULTIPART = `${part('password', SECRET)}${part('note', `password=${SECRET}`)}--x--\r\n`;
+const XML = `<a password="${SECRET}">\n<password>${SECRET}</password>\npassword=${SECRET}\n</a>`;
+const LINES = `password=${SECRET}\nuser=jane&password=${SECRET}`;
+const JSON_TEXT = JSON.stringify({ password: SECRET });
+
+const BODIES: readonly (readonly [type: string | undefined, body: string])[] = [
+  ['multipart/form-data; boundary=x', MULTIPART],
+  ['Multipart/Form-Data;boundary=x', MULTIPART],
+  ['multipart/form-data', LINES],
+  ['multipart/mixed; boundary=x', MULTIPART],
+  ['text/plain', LINES],
+  ['text/plain; charset=utf-8', JSON_TEXT],
+  ['application/xml', XML],
+  ['text/xml', XML],
+  ['application/soap+xml', XML],
+  [undefined, LINES],
+  [undefined, XML],
+  [undefined, JSON_TEXT],
+  ['application/x-www-form-urlencoded', LINES.replace('\n', '&')],
+  ['Application/X-WWW-Form-Urlencoded; charset=utf-8', LINES.replace('\n', '&')],
+  ['application/x-www-form-urlencoded', JSON_TEXT],
+  ['application/json', JSON_TEXT],
+  ['application/json', LINES],
+];
+
+describe.each(Object.entries(HOSTS))('A record of a request of %s', (_host, serve) => {
+  test.each(BODIES)('has no secret of an unparsed body: %s, %j', async (type, body) => {
+    const { reporter, sink, records } = openReporter();
+    const headers: Sent['headers'] = type === undefined ? {} : { 'content-type': type };
+    await serve({ headers, body }, () => void reporter.attack(ATTACK));
+    expect(records()).toMatchObject([{ context: { http: { request: { path: '/' } } } }]);
+    expect(sink.lines.join('')).not.toContain(SECRET);
+  });
+});
