@@ -98,9 +98,9 @@ export function captureRequests<E extends LambdaEvent, C extends LambdaContext, 
   };
 }
 
-/** Queues and schedules invoke functions, too, without a request. */
-function isRequest({ requestContext }: Partial<LambdaEvent>): boolean {
-  return Boolean(requestContext?.http);
+/** Queues, schedules and test invocations have no request, and may have no event. */
+function isRequest(event: Partial<LambdaEvent> | null | undefined): boolean {
+  return Boolean(event?.requestContext?.http);
 }
 
 /** Never rejects: the request is answered regardless. */

@@ -150,6 +150,15 @@ describe('a Lambda function', () => {
     const work = captureRequests(() => currentContext());
     expect(await work({ Records: [] } as never, context())).toEqual({});
   });
+
+  test.each([null, undefined, 'text', 7, { requestContext: null }])(
+    'calls the handler without a context for the event %j',
+    async (given) => {
+      const handler = vi.fn<(event: unknown) => unknown>(() => currentContext());
+      expect(await captureRequests(handler)(given as never, context())).toEqual({});
+      expect(handler).toHaveBeenCalledExactlyOnceWith(given, expect.anything());
+    },
+  );
 });
 
 const deadlineOf = async (leftMs: number, flushDeadlineMs?: number) => {
