@@ -54,13 +54,14 @@ export function refusalOfHead(
   request: RequestHead,
   maxBodyBytes: number,
 ): RefusalReason | undefined {
+  // First: after 413 the connection is closed. After other refusals, Node would read the whole body to keep it.
+  // Node refuses a Content-Length that is not a number.
+  if (Number(request.header('content-length')) > maxBodyBytes) return 'body-too-large';
   if (request.method !== 'POST') return 'method';
   if (!JSON_TYPE.test(request.header('content-type')?.trim() ?? '')) return 'content-type';
   // Senders of this library do not compress.
   const coding = request.header('content-encoding') ?? 'identity';
   if (!/^\s*identity\s*$/i.test(coding)) return 'content-type';
-  // Node refuses a Content-Length that is not a number.
-  if (Number(request.header('content-length')) > maxBodyBytes) return 'body-too-large';
   const signature = request.header(SIGNATURE_HEADER);
   if (signature === undefined || signature === '') return 'signature-missing';
   return headerVariant(signature) === undefined ? 'signature-wrong' : undefined;

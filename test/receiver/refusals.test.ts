@@ -12,6 +12,11 @@ test.each([
   ['what this library sends', {}, undefined],
   ['a body of just the limit', { 'content-length': '1000' }, undefined],
   ['a body above the limit', { 'content-length': '1001' }, 'body-too-large'],
+  [
+    'a body above the limit of another type',
+    { 'content-length': '1001', 'content-type': '' },
+    'body-too-large',
+  ],
   ['GET', { method: 'GET' }, 'method'],
   ['lower case', { method: 'post' }, 'method'],
   ['no method', { method: undefined }, 'method'],
