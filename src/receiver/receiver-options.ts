@@ -28,7 +28,7 @@ export interface Refusal {
   readonly status: number;
   /** The body, if it was read. Do not trust it: anyone may have sent it. */
   readonly body?: Uint8Array;
-  /** The value of `X-Svc-Integrity`. */
+  /** The value of `X-Svc-Integrity`, if the request has one. */
   readonly signature?: string | undefined;
 }
 
@@ -60,8 +60,8 @@ const OPTIONS = {
    */
   maxUnverifiedBytes: optional<number>(integer(1, 100_000_000_000)),
   /**
-   * Maximum time from a request's head to the end of its body, in milliseconds; then it is refused with
-   * 408. 1 to 2,147,483,647; default 30,000.
+   * Maximum time for reading a body, in milliseconds; then it is refused with 408. It starts when the secret
+   * is known: a `secret` function has its own time. 1 to 2,147,483,647; default 30,000.
    */
   bodyTimeoutMs: option<number>(integer(1, MAX_TIMER_MS), 30_000),
   /**
@@ -79,7 +79,8 @@ const OPTIONS = {
     usable('a store of duplicates or false', (value) => value === false || isStore(value)),
   ),
   /**
-   * Handles invalid elements; the valid ones of the request go to `onMessages`. Without it such a request is
+   * Handles invalid elements before the valid ones of the request go to `onMessages`. Those that arrive again
+   * are passed on again: only valid messages are recognised as duplicates. Without it such a request is
    * refused with 400, and a sender of this library bisects it until the invalid message is alone.
    */
   onInvalid: optional<(elements: readonly RefusedElement[]) => unknown>(A_FUNCTION),
@@ -87,8 +88,9 @@ const OPTIONS = {
   onRefused: optional<(refusal: Refusal) => void>(A_FUNCTION),
   /**
    * Called with errors of `onMessages`, `onInvalid`, `secret` and `duplicates`, and the messages that were
-   * being handled; and with `ERR_RAW_BODY_GONE`. Its errors are ignored. Without it, only
-   * `NODE_DEBUG=security-events` shows these errors.
+   * being handled: without duplicates, unless the error came before they were known. Also called with
+   * `ERR_RAW_BODY_GONE`. Its errors are ignored. Without it, only `NODE_DEBUG=security-events` shows these
+   * errors.
    */
   onError: optional<(error: unknown, messages: readonly ReceivedMessage[]) => void>(A_FUNCTION),
 } as const;
@@ -122,7 +124,7 @@ export function readReceiverOptions(given: ReceiverOptions) {
   return { ...options, secret, maxUnverifiedBytes, duplicates };
 }
 
-/** Returns a promise only if `secret` is a function: listeners on the body must be added before the next turn. */
+/** Returns a promise only if `secret` is a function, so that otherwise the body is read in the same turn. */
 function secretsOf(secret: SecretOption): () => readonly string[] | Promise<readonly string[]> {
   if (typeof secret === 'function') return async () => listOf(await secret());
   const secrets = listOf(secret);

@@ -11,7 +11,12 @@ import { BodyBudget, type BodyReading } from './body-budget.ts';
 import { Deduplicator } from './duplicates.ts';
 import { isFresh } from './is-fresh.ts';
 import { type ParsedBody, parseBody, type ReceivedMessage } from './parse-body.ts';
-import { type ReceiverOptions, readReceiverOptions, type Settings } from './receiver-options.ts';
+import {
+  type ReceiverOptions,
+  type Refusal,
+  readReceiverOptions,
+  type Settings,
+} from './receiver-options.ts';
 import { REFUSALS, type RefusalReason, refusalOfHead, SIGNATURE_HEADER } from './refusals.ts';
 
 /** A request, as an adapter passes it to the receiver. */
@@ -85,25 +90,35 @@ class Receiver implements WebhookReceiver {
 
   async receive(request: WebhookRequest): Promise<WebhookAnswer> {
     const signature = request.header(SIGNATURE_HEADER);
+    const refuse = (reason: RefusalReason) => this.#refuse(reason, { signature });
     const early = refusalOfHead(request, this.#settings.maxBodyBytes);
-    if (early !== undefined) return this.#refuse(early, { signature });
-    if (this.#isBusy()) return this.#refuse('busy');
+    if (early !== undefined) return refuse(early);
+    if (this.#isBusy()) return refuse('busy');
     // Called before the body is read: while `secret` fails or hangs, bodies must not fill the memory.
     const found = this.#secrets();
-    // Awaits only promises: the body's listeners must be added in this turn.
+    // Awaits only promises: with listeners added in this turn, the body is complete even if the host reads it too.
     const secrets = isPromiseLike(found) ? await found : found;
-    if (secrets === undefined) return this.#refuse('failed');
+    if (secrets === undefined) return refuse('failed');
     const body = await this.#bodyOf(request);
-    if (typeof body === 'string') return this.#refuse(body);
+    if (typeof body === 'string') return refuse(body);
+    const answer = await this.#answerTo(body, signature, secrets);
+    return typeof answer === 'string' ? this.#refuse(answer, { body, signature }) : answer;
+  }
+
+  async #answerTo(
+    body: Uint8Array,
+    signature: string | undefined,
+    secrets: readonly string[],
+  ): Promise<WebhookAnswer | RefusalReason> {
     try {
       const parsed = this.#verifyAndParse(body, signature, secrets);
-      if (typeof parsed === 'string') return this.#refuse(parsed, { body, signature });
+      if (typeof parsed === 'string') return parsed;
       // Others may have been accepted while this one was read.
-      if (this.#isBusy()) return this.#refuse('busy');
+      if (this.#isBusy()) return 'busy';
       return await this.#accept(parsed, body.length);
     } catch (error) {
       this.#reportError(error, []);
-      return this.#refuse('failed');
+      return 'failed';
     }
   }
 
@@ -155,7 +170,7 @@ class Receiver implements WebhookReceiver {
     return toleranceMs !== undefined && parsed.messages.some(isStale) ? 'stale' : parsed;
   }
 
-  async #accept(parsed: ParsedBody, bytes: number): Promise<WebhookAnswer> {
+  async #accept(parsed: ParsedBody, bytes: number): Promise<WebhookAnswer | 'failed'> {
     const start = deferred();
     // Pending from here on, so that `idle` also waits for handling that has not started.
     this.#pendingBytes += bytes;
@@ -168,26 +183,34 @@ class Receiver implements WebhookReceiver {
     };
     if (this.#settings.answer === 'received') return { ...ACCEPTED, handle };
     start.resolve();
-    return (await isHandled) ? ACCEPTED : this.#refuse('failed');
+    return (await isHandled) ? ACCEPTED : 'failed';
   }
 
   /** Resolves to whether the messages were handled. Never rejects. */
   async #handleAfter(start: Promise<void>, parsed: ParsedBody, bytes: number): Promise<boolean> {
+    let { messages } = parsed;
     try {
       await start;
-      await this.#handle(parsed);
+      await this.#handle(parsed, (fresh) => {
+        messages = fresh;
+      });
       return true;
     } catch (error) {
-      this.#reportError(error, parsed.messages);
+      this.#reportError(error, messages);
       return false;
     } finally {
       this.#pendingBytes -= bytes;
     }
   }
 
-  async #handle({ messages, refused }: ParsedBody): Promise<void> {
+  /** Passes the messages that are no duplicates to `onFresh` before they are handled. */
+  async #handle(
+    { messages, refused }: ParsedBody,
+    onFresh: (fresh: readonly ReceivedMessage[]) => void,
+  ): Promise<void> {
     const { onMessages, onInvalid } = this.#settings;
     const handle = async (fresh: readonly ReceivedMessage[]): Promise<void> => {
+      onFresh(fresh);
       await onMessages(fresh);
     };
     if (refused.length > 0) await onInvalid?.(refused);
@@ -195,10 +218,7 @@ class Receiver implements WebhookReceiver {
     await (this.#deduplicator?.run(messages, handle) ?? handle(messages));
   }
 
-  #refuse(
-    reason: RefusalReason,
-    seen: { readonly body?: Uint8Array; readonly signature?: string | undefined } = {},
-  ): WebhookAnswer {
+  #refuse(reason: RefusalReason, seen: Pick<Refusal, 'body' | 'signature'>): WebhookAnswer {
     const { status, headers } = REFUSALS[reason];
     const { onRefused } = this.#settings;
     ignoringErrors(() => onRefused?.({ reason, status, ...seen }));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import {
+  createMemoryDuplicates,
   createWebhookReceiver,
   type RefusedElement,
   type WebhookAnswer,
@@ -179,6 +180,42 @@ describe('a receiver', () => {
     expect(answer.status).toBe(204);
     await answer.handle?.();
     expect(reported).toEqual([new Error('later'), ['a']]);
+  });
+
+  test('reports a handler that fails without the duplicates of its request', async () => {
+    const reported: (string | null)[][] = [];
+    const duplicates = createMemoryDuplicates();
+    duplicates.add(['a']);
+    const { receiver } = receiverOf({
+      duplicates,
+      onMessages: failing(new Error('full disk')),
+      onError: (_error, messages) => reported.push(messages.map(({ id }) => id)),
+    });
+    await receiver.receive(requestOf([message('a'), message('b')]));
+    expect(reported).toEqual([['b']]);
+  });
+
+  test('reports all messages if the error comes before the duplicates are known', async () => {
+    const reported: (string | null)[][] = [];
+    const { receiver } = receiverOf({
+      duplicates: { has: throwing, add: () => {} },
+      onError: (_error, messages) => reported.push(messages.map(({ id }) => id)),
+    });
+    await receiver.receive(requestOf([message('a'), message('b')]));
+    expect(reported).toEqual([['a', 'b']]);
+  });
+
+  test('passes signature and body to `onRefused`, as far as they were read', async () => {
+    const { receiver, refusals } = receiverOf({ onMessages: throwing });
+    const sent = requestOf([message('a')]);
+    await receiver.receive(sent);
+    await receiver.receive({ ...sent, readBody: failing(new Error('gone')) });
+    const signature = sent.header('x-svc-integrity');
+    const body = Buffer.from(JSON.stringify([message('a')]));
+    expect(refusals).toEqual([
+      { reason: 'failed', status: 500, signature, body },
+      { reason: 'incomplete', status: 400, signature },
+    ]);
   });
 
   test('reports no error if a sender goes away', async () => {
