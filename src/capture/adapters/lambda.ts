@@ -106,11 +106,13 @@ function isRequest(event: Partial<LambdaEvent> | null | undefined): boolean {
 /** Never rejects: the request is answered regardless. */
 async function flushQuietly(
   source: Flushable,
-  context: LambdaContext,
+  context: LambdaContext | undefined,
   flushDeadlineMs: number,
 ): Promise<void> {
   try {
-    const leftMs = Math.floor(context.getRemainingTimeInMillis()) - RESERVE_MS;
+    // A test may call the handler without a context.
+    const remainingMs = context?.getRemainingTimeInMillis() ?? Number.POSITIVE_INFINITY;
+    const leftMs = Math.floor(remainingMs) - RESERVE_MS;
     await source.flush({ deadlineMs: Math.max(0, Math.min(flushDeadlineMs, leftMs)) });
   } catch {
     // The sender itself publishes its failures.
@@ -123,7 +125,8 @@ function requestOf({ headers, requestContext, rawPath, rawQueryString }: LambdaE
   return {
     headers,
     method,
-    url: rawQueryString === '' ? rawPath : `${rawPath}?${rawQueryString}`,
+    // An event that a test makes may lack the query.
+    url: rawQueryString ? `${rawPath}?${rawQueryString}` : rawPath,
     // The client that is connected to API Gateway, which only accepts TLS.
     socket: { remoteAddress: sourceIp, encrypted: true },
   };

@@ -93,6 +93,8 @@ describe('a Lambda function', () => {
     expect(await parametersOf({ body: undefined })).toEqual(without);
     expect(await parametersOf({ headers: { 'content-type': 'text/plain' } })).toEqual(without);
     expect(await parametersOf({ rawQueryString: '', body: undefined })).toEqual({ other });
+    const noQuery = { rawQueryString: undefined as never, body: undefined };
+    expect(await parametersOf(noQuery)).toEqual({ other });
   });
 
   test.each([false, true])('leaves out a multipart body; base64: %s', async (isBase64Encoded) => {
@@ -194,6 +196,13 @@ describe('the flush of a Lambda function', () => {
     expect(await deadlineOf(30_000, 5000)).toBe(5000);
     expect(await deadlineOf(1000.7)).toBe(750);
     expect(await deadlineOf(100)).toBe(0);
+  });
+
+  test('has its own deadline without a context, as in a test', async () => {
+    const flush = vi.fn<() => Promise<void>>(async () => {});
+    const handler = captureRequests(() => 'result', { flush: { flush } });
+    await Reflect.apply(handler, undefined, [event()]);
+    expect(flush).toHaveBeenCalledWith({ deadlineMs: 2000 });
   });
 
   test('runs if the handler fails, and its own failure is ignored', async () => {
