@@ -100,8 +100,8 @@ const MISSING: Readonly<Record<DeliveryEvents['destination-missing']['because'],
 };
 
 const OPERATIONS: Readonly<Record<QueueOperation, string>> = {
-  claim: 'claim due messages',
-  extend: 'extend a lease while the settings are looked up',
+  claim: 'open the queue, or claim due messages',
+  extend: 'extend a lease before a late request',
   settle: 'settle a claim',
   release: 'release unsent messages',
   maintenance: 'search for expired and stalled messages',
