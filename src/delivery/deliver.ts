@@ -110,12 +110,14 @@ export class Delivery {
 
   #attempt(input: AttemptInput): Promise<void> {
     const { clock, deadlineMs, leaseMs } = this.#parts;
-    const { claim, destination, requestedAt } = input;
+    const { claim, destination, requestedAt, requestedAtWall } = input;
     const intervalMs = intervalAfter(claim.messages.length, destination.application);
     // A lease that ends before the attempt would let messages be sent twice. If it ends before the interval of a rate
     // limit, and this process dies, another one would send too early.
     const neededMs = Math.max(deadlineMs, intervalMs);
-    const leftMs = leaseMs - (clock.monotonicMs() - requestedAt);
+    // A queue may use the wall clock, which can be set, and which runs on while the machine sleeps.
+    const elapsedMs = Math.max(clock.monotonicMs() - requestedAt, clock.now() - requestedAtWall);
+    const leftMs = leaseMs - elapsedMs;
     return leftMs > neededMs
       ? this.#send(input, { sinceMs: requestedAt, leaseMs })
       : this.#attemptWithNewLease(input, Math.max(leaseMs, 2 * intervalMs));

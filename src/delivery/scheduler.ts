@@ -21,7 +21,9 @@ export interface HeldClaim {
   readonly slot: Slot;
   /** When the queue was asked for the claim, on the monotonic clock. */
   readonly requestedAt: number;
-  /** When it answered. The lease began, and the queue read its clock, between the two times. */
+  /** The same moment on the wall clock. */
+  readonly requestedAtWall: number;
+  /** When it answered, on the monotonic clock. The lease began, and the queue read its clock, between the two times. */
   readonly answeredAt: number;
 }
 
@@ -178,6 +180,7 @@ export class Scheduler {
     const { maxMessages, maxBodyBytes } = policy;
     const { ofHealth } = reserved;
     const requestedAt = clock.monotonicMs();
+    const requestedAtWall = clock.now();
     const maxBytes = maxBodyBytes - BRACKET_BYTES;
     const answer = await queue.claim({ ofHealth, maxMessages, maxBytes, leaseMs });
     const answeredAt = clock.monotonicMs();
@@ -187,7 +190,7 @@ export class Scheduler {
     const slot = reserved.take(health);
     const yielding = yieldToEventLoop();
     if (yielding !== undefined) await yielding;
-    void this.#deliver({ claim: answer, slot, requestedAt, answeredAt });
+    void this.#deliver({ claim: answer, slot, requestedAt, requestedAtWall, answeredAt });
     return undefined;
   }
 

@@ -74,6 +74,19 @@ test('a lease that the queue does not extend is over: nothing is sent under it',
   expect((posts[0] ?? 0) - startedAt).toBeGreaterThan(20_001);
 });
 
+test('a lease that has ended by the wall clock alone is extended before anything is sent', async () => {
+  const { clock, sender, posts, extended } = start({ leaseMs: 60_000, settingsMs: 50, postMs: 1 });
+  const answer = sender.send(messages(1));
+  await clock.advance(20);
+  // The machine slept, or its clock was set: the queue may have ended the lease.
+  clock.setWallClock(clock.now() + 60_000);
+  await answer;
+  const flushed = await clock.runUntilSettled(sender.flush(), 120_000);
+  expect(flushed).toEqual({ ...NONE, delivered: 1 });
+  expect(posts).toHaveLength(1);
+  expect(extended).toEqual([60_000]);
+});
+
 test('an extended lease counts from its extension: a lost answer of the queue is not a lost claim', async () => {
   const { clock, sender, posts, loseAnswer } = start({
     leaseMs: 20_001,
