@@ -93,7 +93,7 @@ function delayAfter({ delaysMs, repeatLast }: RetrySchedule, step: number): numb
 const SECOND_MS = 1000;
 
 /** A longer Retry-After counts as this. */
-export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * SECOND_MS;
+const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * SECOND_MS;
 
 const MONTHS = [
   'Jan',

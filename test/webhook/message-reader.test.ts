@@ -11,6 +11,7 @@ import {
 import { inputs } from '../contract/cases/arbitrary-inputs.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
+import { whilePolluted } from '../hostile-objects/pollution.ts';
 
 const DIALECTS: readonly Dialect[] = ['strict', 'open'];
 
@@ -109,5 +110,15 @@ describe('applicationOf', () => {
   test('is undefined for a v1 test without an application', () => {
     const { application_id: _, ...element } = ELEMENTS['test (v1)'];
     expect(applicationOf(contract().WebhookMessageV1.parse(element))).toBeUndefined();
+  });
+
+  test('ignores ids inherited from a polluted prototype', () => {
+    const { application_id: _, ...element } = ELEMENTS['test (v1)'];
+    const contents = [DRAFTS['response to send'].message, element];
+    const pollution = { names: ['application_id'], value: 'all' };
+    expect(whilePolluted(pollution, () => contents.map(applicationOf))).toEqual([
+      'app-1',
+      undefined,
+    ]);
   });
 });
