@@ -93,12 +93,22 @@ describe('the message reader', () => {
   });
 
   test.each([
-    ['message_id', 'everybody', { messageId: 'everybody' }],
-    ['v1', { blocked: true }, { v1: '{"blocked":true}' }],
-  ])('reads a %s inherited from a class', (key, value, data) => {
+    ['message_id', 'everybody'],
+    ['v1', { blocked: true }],
+  ])('ignores a %s inherited from Object.prototype, but reads one of its class', (key, value) => {
     const { message_id: _id, v1: _hints, ...draft } = INCIDENT;
     const instance = Object.assign(Object.create({ [key]: value }) as object, draft);
-    expect(messageReader('strict').safeParse(instance)).toMatchObject({ data });
+    const kept = key === 'v1' ? { v1: JSON.stringify(value) } : { messageId: value };
+    expect(messageReader('strict').safeParse(instance)).toMatchObject({ data: kept });
+    Reflect.defineProperty(Object.prototype, key, { value, writable: true, configurable: true });
+    let read: unknown;
+    try {
+      read = messageReader('strict').safeParse(draft);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, key);
+    }
+    expect(read).toEqual(messageReader('strict').safeParse(draft));
+    expect(read).toMatchObject({ data: { messageId: undefined, v1: undefined } });
   });
 });
 
@@ -116,9 +126,7 @@ describe('applicationOf', () => {
     const { application_id: _, ...element } = ELEMENTS['test (v1)'];
     const contents = [DRAFTS['response to send'].message, element];
     const pollution = { names: ['application_id'], value: 'all' };
-    expect(whilePolluted(pollution, () => contents.map(applicationOf))).toEqual([
-      'app-1',
-      undefined,
-    ]);
+    const found = whilePolluted(pollution, () => contents.map(applicationOf));
+    expect(found).toEqual(['app-1', undefined]);
   });
 });
