@@ -206,9 +206,9 @@ export class SecurityEventError extends Error {
     const given = ownProperties(details);
     const { issues = [], path = issues[0]?.path ?? [] } = given;
     const text = given.detail ?? describe(issues[0]);
-    const detail = text === undefined ? '' : `: ${text}`;
+    const what = text === undefined ? row.what : `${row.what}: ${text}`;
     super(
-      `${row.what}${detail}. ${row.hint}`,
+      `${what}${what.endsWith('?') ? '' : '.'} ${row.hint}`,
       'cause' in given ? { cause: given.cause } : undefined,
     );
     this.code = code;

@@ -29,6 +29,12 @@ describe('an error', () => {
     expect(error.issues).toBe(issues);
   });
 
+  test('that ends with a question adds no full stop', () => {
+    const detail = 'unknown key "ur" in the options; did you mean "url"?';
+    const { message } = new SecurityEventError('ERR_INVALID_OPTION', { detail });
+    expect(message).toContain('did you mean "url"? Set the option');
+  });
+
   test('tells an issue at the root without a path', () => {
     const error = new SecurityEventError('ERR_INVALID_RECORD', { issues: issues.slice(1) });
     expect(error.message).toContain('contract: unknown key "x". ');

@@ -64,9 +64,14 @@ export function describeError(error: unknown): ErrorReport {
   return { exitCode, message: printableLines(message), hint: hint && printableLines(hint) };
 }
 
+/** Returns what to do if the network guard refused an address. `detail` is its text. */
+export const addressHint = (detail: string): string =>
+  detail.includes("only network: 'delegated'")
+    ? 'This command cannot connect to such an address. Use another URL.'
+    : 'Use --network allow-private to reach private addresses. The sender needs the same option.';
+
 /** Replaces hints of the library that do not fit a command, since they name options of the API. */
 const HINTS: Readonly<Partial<Record<SecurityEventErrorCode, string>>> = {
-  ERR_ADDRESS_REFUSED: 'Use --network allow-private to reach private addresses.',
   ERR_PEER_MISSING: 'Install the package that the message names.',
   ERR_QUEUE_FAILED:
     'Is the database reachable? If only its answer was lost, the command may have taken effect.',
@@ -74,9 +79,10 @@ const HINTS: Readonly<Partial<Record<SecurityEventErrorCode, string>>> = {
 
 function libraryError({ code, kind, message, hint }: SecurityEventError): CommandError {
   // Its message ends with the hint.
-  const what = message.slice(0, -`. ${hint}`.length);
+  const what = message.slice(0, -` ${hint}`.length).replace(/\.$/, '');
   const usable = hint.includes('`') ? undefined : hint;
-  return new CommandError(kind === 'caller' ? 2 : 3, what, HINTS[code] ?? usable);
+  const better = code === 'ERR_ADDRESS_REFUSED' ? addressHint(message) : HINTS[code];
+  return new CommandError(kind === 'caller' ? 2 : 3, what, better ?? usable);
 }
 
 function commandError(error: unknown): CommandError {

@@ -1,6 +1,7 @@
 /** The result of a test message, as `test` and `settings` print it. */
 import { type FailureCode, SecurityEventError, type SendReport } from '../index.ts';
 import { flag, type OptionTable } from './command.ts';
+import { addressHint } from './errors.ts';
 import { paint, type TerminalOutput } from './terminal.ts';
 import { durationText } from './values.ts';
 
@@ -46,8 +47,6 @@ const LONGER = 'To let the test wait longer, use --deadline.';
 
 /** What to do, beyond what the library's `detail` says. */
 const BY_FAILURE: Readonly<Partial<Record<FailureCode, string>>> = {
-  'address-refused':
-    'Use --network allow-private to reach private addresses. The sender needs the same option.',
   'connection-refused': '`security-events listen` starts a receiver.',
   tls: 'Does the port speak HTTPS? For your own certificate authority, set NODE_EXTRA_CA_CERTS.',
   'headers-timeout': LONGER,
@@ -61,13 +60,13 @@ const optionsIn = (sentence: string): string[] =>
 
 /** Returns what to do, without the sentences about options that the command lacks. */
 function adviceFor(
-  { status = 0, failure }: Pick<TestFacts, 'status' | 'failure'>,
+  { status = 0, failure, detail = '' }: Pick<TestFacts, 'status' | 'failure' | 'detail'>,
   options: OptionTable,
 ): string | undefined {
   const advice =
     failure === undefined
       ? (BY_STATUS[status] ?? BY_STATUS[`${Math.floor(status / 100)}xx`])
-      : BY_FAILURE[failure];
+      : (BY_FAILURE[failure] ?? (failure === 'address-refused' ? addressHint(detail) : undefined));
   const sentences = advice?.split(/(?<=[.?]) (?=[A-Z])/) ?? [];
   const usable = sentences.filter((it) =>
     optionsIn(it).every((name) => Object.hasOwn(options, name)),
@@ -96,7 +95,8 @@ export function testFacts(
   // The hint of `detail` names an option of the library; the advice names the command's option.
   const { hint } = new SecurityEventError('ERR_ADDRESS_REFUSED');
   const detail = request?.detail?.replace(` ${hint}`, '');
-  const advice = ok || request === undefined ? undefined : adviceFor({ status, failure }, options);
+  const advice =
+    ok || request === undefined ? undefined : adviceFor({ status, failure, detail }, options);
   const [message_id] = message_ids;
   const time = Math.round(durationMs);
   return { ok, message_id, status, failure, detail, durationMs: time, bytes, advice };

@@ -29,7 +29,10 @@ describe('describeError describes', () => {
 
   it.each([
     ['ERR_INVALID_URL', 'Give an absolute http or https URL without credentials.'],
-    ['ERR_ADDRESS_REFUSED', 'Use --network allow-private to reach private addresses.'],
+    [
+      'ERR_ADDRESS_REFUSED',
+      'Use --network allow-private to reach private addresses. The sender needs the same option.',
+    ],
   ] as const)('%s of the library, with a hint for the command line', (code, hint) => {
     expect(describeError(new SecurityEventError(code))).toMatchObject({ hint });
   });
@@ -42,6 +45,11 @@ describe('describeError describes', () => {
     const { message, hint = '' } = describeError(error);
     expect(message + hint).not.toMatch(/\p{Cc}/u);
     expect(message).toContain('a\\u001b');
+  });
+
+  it('of the library that ends with a question, without a full stop', () => {
+    const error = new SecurityEventError('ERR_INVALID_OPTION', { detail: 'did you mean "url"?' });
+    expect(describeError(error).message).toBe('An option is not usable: did you mean "url"?');
   });
 
   it('a bug only by its place, since its message may quote input', () => {

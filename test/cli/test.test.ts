@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { testFacts } from '../../src/cli/test-report.ts';
 import { received } from '../../src/contract/index.ts';
 import { verify } from '../../src/webhook/signature.ts';
 import { hang, reset, respond, startReceiver } from '../helpers/receiver.ts';
@@ -139,6 +140,19 @@ describe('test', () => {
     const literal = await test([receiver.url, '--network', 'public']);
     expect(literal).toMatchObject({ exitCode: 3, stdout: '' });
     expect(literal.stderr).toContain('allow-private');
+  });
+
+  it('does not advise --network for the metadata service of a cloud, which no value allows', async () => {
+    const literal = await test(['http://169.254.169.254/', '--network', 'allow-private']);
+    expect(literal).toMatchObject({ exitCode: 3, stdout: '' });
+    const lines = literal.stderr.trim().split('\n');
+    expect(lines[0]).toMatch(/only network: 'delegated' would allow it$/);
+    expect(lines[1]).toBe('This command cannot connect to such an address. Use another URL.');
+    const facts = testFacts(
+      { ok: false, requests: [{ failure: 'address-refused', detail: lines[0] }] } as never,
+      {},
+    );
+    expect(facts.advice).toBe(lines[1]);
   });
 
   it('ends with Ctrl-C', async () => {
