@@ -53,13 +53,14 @@ function connectsByCredentials(settings: ConnectionSettings, { buildConnector }:
   return (tls: TlsCredentials | undefined): SharedConnect => {
     const identity = credentialsIdentity(tls);
     const known = connects.get(identity);
-    if (known !== undefined) return known;
+    if (known !== undefined && connects.size < MAX_CREDENTIALS) return known;
     const options = { network, connectTimeoutMs: deadlines.connectMs, tls, clock };
-    const made = { id: count, connect: createGuardedConnect(buildConnector, options) };
     count += 1;
-    const [oldest] = connects.keys();
-    if (connects.size >= MAX_CREDENTIALS && oldest !== undefined) connects.delete(oldest);
-    connects.set(identity, made);
-    return made;
+    const used = known ?? { id: count, connect: createGuardedConnect(buildConnector, options) };
+    // At the end: the first is the one that was not used for longest.
+    connects.delete(identity);
+    connects.set(identity, used);
+    if (connects.size > MAX_CREDENTIALS) connects.delete(connects.keys().next().value as string);
+    return used;
   };
 }

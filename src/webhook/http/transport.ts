@@ -52,8 +52,12 @@ export function connectionTransport(settings: PosterSettings): Transport {
 
   return {
     ready: () => {
-      loading ??= load();
-      return lease === undefined ? loading : undefined;
+      if (lease !== undefined) return undefined;
+      // A failed load is tried again: undici may have been installed, or a file limit lifted.
+      loading ??= load().finally(() => {
+        loading = undefined;
+      });
+      return loading;
     },
     lease: (target) => (lease as Transport['lease'])(target),
     close: () => pool.close(),

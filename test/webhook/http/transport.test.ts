@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createWebhookSender, sendWebhook } from '../../../src/index.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { sampleMessageToSend } from '../../../src/testing/index.ts';
+import { sampleMessageToSend, startReceiver } from '../../../src/testing/index.ts';
 import { createPoster } from '../../../src/webhook/http/client.ts';
 import { loadUndici } from '../../../src/webhook/http/load-undici.ts';
 import { listen } from '../../helpers/sender.ts';
@@ -12,6 +12,7 @@ vi.mock('../../../src/webhook/http/load-undici.ts', () => ({
   ),
 }));
 
+const LOAD_UNDICI = '../../../src/webhook/http/load-undici.ts';
 const APPLICATION = { id: 'shop-1', name: 'shop', environment: 'test' };
 
 const REQUEST = {
@@ -35,7 +36,22 @@ test('without undici attempts fail with undici-missing, and close resolves', asy
     });
   }
   await expect(poster.close()).resolves.toBeUndefined();
+});
+
+test('undici is loaded again after it could not be loaded, and once for attempts at the same time', async () => {
+  await using receiver = await startReceiver();
+  const poster = createPoster({ network: 'allow-private', clock: systemClock });
+  const post = () => poster.post({ ...REQUEST, url: new URL(receiver.url) });
+  const failed = await Promise.all([post(), post()]);
   expect(loadUndici).toHaveBeenCalledTimes(1);
+  vi.mocked(loadUndici).mockImplementationOnce(
+    (await vi.importActual<{ loadUndici: typeof loadUndici }>(LOAD_UNDICI)).loadUndici,
+  );
+  const loaded = [...(await Promise.all([post(), post()])), await post()];
+  await poster.close();
+  expect(failed).toMatchObject([{ code: 'undici-missing' }, { code: 'undici-missing' }]);
+  expect(loaded).toMatchObject([{ status: 200 }, { status: 200 }, { status: 200 }]);
+  expect(loadUndici).toHaveBeenCalledTimes(2);
 });
 
 test('undici is not loaded for an attempt that ends before it starts', async () => {
@@ -55,7 +71,10 @@ describe('without undici', () => {
 
   test('sendWebhook rejects at once with the messages, because a retry would not help', async () => {
     const messages = [message];
-    const error: unknown = await sendWebhook(destination, messages).catch((reason) => reason);
+    // Ends a call that retries after all.
+    const options = { signal: AbortSignal.timeout(2000) };
+    const call = sendWebhook(destination, messages, options);
+    const error: unknown = await call.catch((reason) => reason);
     expect(error).toMatchObject({
       code: 'ERR_PEER_MISSING',
       input: messages,
