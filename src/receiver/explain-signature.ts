@@ -12,6 +12,7 @@ import {
   KEY_MISTAKES,
   keyVariant,
   type Mistake,
+  PREFIX,
   type Variant,
 } from './signature-variants.ts';
 
@@ -111,9 +112,8 @@ const OTHER_HASH_LENGTHS: readonly number[] = [40, 96, 128];
 
 function headerFault(header: unknown): SignatureFault {
   if (typeof header !== 'string' || header.trim() === '') return 'header-missing';
-  return OTHER_HASH_LENGTHS.includes(header.trim().length)
-    ? 'header-other-hash'
-    : 'header-malformed';
+  const { length } = header.trim().replace(PREFIX, '');
+  return OTHER_HASH_LENGTHS.includes(length) ? 'header-other-hash' : 'header-malformed';
 }
 
 const guess = (fault: SignatureFault): SignatureExplanation => explained([fault], false);

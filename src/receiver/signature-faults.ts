@@ -30,13 +30,13 @@ export const SIGNATURE_FAULTS = {
     'Either the body was changed after it was signed, or the secret is wrong. Verify the raw bytes.',
   'secret-missing': 'The secret is empty. Check where you read it from.',
   'secret-whitespace':
-    'The secret has whitespace or a line end around it, for example from a file or an environment variable. Trim it.',
+    'The secret of one end, sender or receiver, has whitespace or a line end around it, for example from a file or an environment variable. Trim it there.',
   'secret-quotes':
     'The secret has quotation marks around it, for example from a settings file. Remove them.',
   'secret-hex-decoded':
-    'The secret was decoded from hex. Use its text: the key is the UTF-8 bytes of the text.',
+    'One end, sender or receiver, decoded the secret from hex. Use its text there: the key is the UTF-8 bytes of the text.',
   'secret-base64-decoded':
-    'The secret was decoded from base64. Use its text: the key is the UTF-8 bytes of the text.',
+    'One end, sender or receiver, decoded the secret from base64. Use its text there: the key is the UTF-8 bytes of the text.',
   'secret-case': "The secret differs from the sender's in upper and lower case. Copy it again.",
   'other-secret':
     'The body seems unchanged, so the secret is wrong: it belongs to another application or environment, or was rotated.',

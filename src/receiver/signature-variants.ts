@@ -163,7 +163,8 @@ export function keyVariant(secret: unknown): Variant | undefined {
 
 const HEX = /^[0-9a-f]{64}$/;
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/_-]{43}=?$/;
-const PREFIX = /^[\w-]+[=:]\s*/;
+/** A prefix such as `sha256=`. */
+export const PREFIX = /^[\w-]+[=:]\s*/;
 
 /** Returns the signature in the header, or `undefined` if none can be read. */
 export function headerVariant(header: unknown): Variant | undefined {

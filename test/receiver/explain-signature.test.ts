@@ -104,6 +104,7 @@ const GUESSED: readonly (readonly [string, Case, SignatureFault])[] = [
   ['a body that was cut', { body: SENT.slice(0, -1) }, 'body-changed'],
   ['SHA-1', { header: hash('sha1') }, 'header-other-hash'],
   ['SHA-512', { header: hash('sha512') }, 'header-other-hash'],
+  ['SHA-512 with a prefix', { header: `sha512=${hash('sha512')}` }, 'header-other-hash'],
   ['no header', { header: undefined }, 'header-missing'],
   ['an empty header', { header: ' ' }, 'header-missing'],
   ['another header', { header: 'application/json' }, 'header-malformed'],
