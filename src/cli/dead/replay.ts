@@ -68,21 +68,21 @@ export async function changeAll(
   terminal: Terminal,
 ): Promise<Progress> {
   const { errors, signal } = terminal;
-  const { applicationId, ids } = selection;
+  const { applicationId, ids, reason, sinceMs, limit = Number.POSITIVE_INFINITY } = selection;
   const { dead, applications } = await letters.stats();
   const present = applicationId === undefined ? dead : (applications.get(applicationId)?.dead ?? 0);
   // Without this limit, letters that fail again meanwhile would be replayed again and again.
   const maxRead = Math.min(present, ids?.length ?? present);
+  // With a reason or a time, the number of selected letters is unknown.
+  const isKnown = reason === undefined && sinceMs === undefined;
+  const total = isKnown ? ` of ${wholeNumber(Math.min(maxRead, limit))}` : '';
   const progress: Progress = { count: 0, unknown: new Set(ids), closed: {}, isFull: false };
   try {
     for await (const page of pagesOf(letters, selection, maxRead)) {
       signal.throwIfAborted();
       for (const { id } of page) progress.unknown.delete(id);
       if (page.length > 0) await change(letters, page, progress);
-      await showProgress(
-        terminal,
-        `${wholeNumber(progress.count)} of ${wholeNumber(maxRead)} done`,
-      );
+      await showProgress(terminal, `${wholeNumber(progress.count)}${total} done`);
       if (progress.isFull) break;
     }
     return progress;

@@ -20,6 +20,25 @@ test('dead replay stops when the queue is full, and says so', async () => {
   expect(await letters.stats()).toMatchObject({ pending: 250, dead: 250 });
 });
 
+test.each([
+  [{}, '3 of 3 done'],
+  [{ limit: 2 }, '2 of 2 done'],
+  // How many have the reason is unknown until all are read.
+  [{ reason: 'attempts-exhausted' }, '3 done'],
+  [{ sinceMs: 0 }, '3 done'],
+] as const)(
+  'dead replay shows how many of the selected ones are done: %j',
+  async (selection, text) => {
+    const queue = createMemoryQueue();
+    await addDeadLetters(queue, deadLetterSpecs(3));
+    const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
+    onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+    const terminal = fakeTerminal({ isTerminal: true });
+    await changeAll(letters, { selection, change: replayPage(false) }, terminal);
+    expect(terminal.stderr()).toContain(`\u001B[K${text}\r`);
+  },
+);
+
 test('dead replay leaves out messages that die while it runs', async () => {
   const queue = createMemoryQueue();
   await addDeadLetters(queue, deadLetterSpecs(300));
