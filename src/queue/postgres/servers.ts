@@ -159,15 +159,19 @@ export class Servers {
   async #update(): Promise<void> {
     this.#pg ??= await optionalImport('pg', this.#parts.load);
     const pg = this.#pg;
-    const { connection, connect, pool } = this.#options;
+    const { connection, connect, pool, callTimeoutMs: ms } = this.#options;
     const known = this.#servers;
     if (pool !== undefined) {
       if (known.length === 0) this.#servers = [serverOfPool(pool as unknown as Pool, pg)];
       return;
     }
-    const named = connect === undefined ? connection : await connect();
+    // With a time limit: later calls, and `close`, wait for this search.
+    const named =
+      connect === undefined
+        ? connection
+        : await this.#resolveWithin(ms, Promise.resolve(connect()));
     if (!isServers(named)) {
-      const detail = 'connect returned neither a connection string nor an object';
+      const detail = `connect returned neither a connection string nor an object within ${ms} ms`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
     }
     const list = [named].flat();

@@ -452,6 +452,19 @@ describe('a queue', () => {
     await queue.close();
   });
 
+  test('calls connect again after it did not answer, and closes', async () => {
+    let calls = 0;
+    const connect = () => {
+      calls += 1;
+      return new Promise<never>(() => {});
+    };
+    const options = readQueueOptions({ connect, callTimeoutMs: 100 });
+    const queue = new PostgresQueue(options, { ...parts, load: loadPg });
+    await expect(queue.open(INITIAL)).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    await expect.poll(() => queue.open(INITIAL).catch(() => calls)).toBe(2);
+    expect(await queue.close()).toEqual({ returned: [], remaining: 0 });
+  });
+
   test('survives a server that ends a connection while it is made', async () => {
     const ready = Buffer.from('5200000008000000005a0000000549', 'hex');
     const fatal = Buffer.from('SFATAL\0C57P01\0Mthe server is killed\0\0');
