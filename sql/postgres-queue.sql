@@ -76,6 +76,7 @@ create unique index message_sequence on "security_events".message (sequence);
 create table "security_events".dead_letter (
   id bigint primary key default nextval('"security_events".turn_number'),
   application bigint not null,
+  -- Both on the server's clock.
   accepted_at bigint not null,
   died_at bigint not null,
   size_bytes bigint not null,
@@ -143,6 +144,16 @@ create function "security_events".now_exact() returns double precision language 
 begin
   return "security_events".clock_ms() + (select c.offset_ms from "security_events".clock c);
 end $$;
+
+-- The server's time, of dead letters and exported items, at a time of the queue.
+create function "security_events".server_time(queue_ms bigint) returns bigint language sql stable as $$
+  select floor(queue_ms - c.offset_ms)::bigint from "security_events".clock c
+$$;
+
+-- The queue's time at a time of the server.
+create function "security_events".queue_time(server_ms bigint) returns bigint language sql stable as $$
+  select floor(server_ms + c.offset_ms)::bigint from "security_events".clock c
+$$;
 
 -- Keeps the queue's time from going back with the clock, as can happen in a failover: messages that are due would
 -- wait for as long as the clock went back. Returns whether the clock had gone back.
@@ -625,7 +636,8 @@ begin
   ), dead as (
     insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
         date_at, count_at, format, message_id, reason, last_attempt, content)
-      select m.application, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
+      select m.application, "security_events".server_time(m.accepted_at),
+          "security_events".server_time(floor(now_exact)::bigint), m.size_bytes, m.sends + 1,
           m.date_at, m.count_at, m.format, m.message_id, v.reason, v.last_attempt, m.content
         from result v join "security_events".message m
           on m.application = v.application and m.due = v.due and m.sequence = v.sequence
@@ -732,7 +744,7 @@ begin
     ), dead as (
       insert into "security_events".dead_letter (application, accepted_at, died_at, size_bytes, sends,
           date_at, count_at, format, message_id, reason, last_attempt, content)
-        select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
+        select g.application, "security_events".server_time(g.accepted_at), "security_events".server_time(now_ms), g.size_bytes, g.sends,
             g.date_at, g.count_at, g.format, g.message_id,
             case when closed_number is null then 'horizon-passed' else 'destination-closed' end,
             'null', g.content
@@ -1068,13 +1080,15 @@ begin
   elsif wanted = 'application' then
     return query select row_to_json(i) from (
       select queue as source, wanted as kind, a.number as id, a.id as application, a.health,
-          a.max_messages, a.max_bytes, a.circuit_breaker, a.not_before
+          a.max_messages, a.max_bytes, a.circuit_breaker,
+          greatest(0, "security_events".server_time(a.not_before)) as not_before
         from "security_events".application a where a.number > after order by a.number limit 100) i;
   elsif wanted = 'message' then
     return query select row_to_json(i) from (
       select queue as source, wanted as kind, m.sequence as id, a.id as application, m.message_id,
           m.format, m.date_at, m.count_at, m.size_bytes, encode(m.content, 'base64') as body,
-          m.sends, m.accepted_at as accepted, m.due, m.max_messages, m.retry_state
+          m.sends, "security_events".server_time(m.accepted_at) as accepted, "security_events".server_time(m.due) as due,
+          m.max_messages, m.retry_state
         from "security_events".message m join "security_events".application a on a.number = m.application
         where m.sequence > after order by m.sequence limit 100) i;
   else
@@ -1122,13 +1136,13 @@ begin
   update "security_events".application a set
       health = case when a.health = 'closed' then a.health else i.health end,
       max_messages = i.max_messages, max_bytes = i.max_bytes,
-      circuit_breaker = i.circuit_breaker, not_before = i.not_before
+      circuit_breaker = i.circuit_breaker, not_before = "security_events".queue_time(i.not_before)
     from unnest(items) i where a.id = i.application and i.kind = 'application';
   with stored as (
     insert into "security_events".message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
         count_at, format, message_id, max_messages, retry_state, content)
-      select a.number, i.due, nextval('"security_events".turn_number'), i.accepted, i.size_bytes, i.sends, i.date_at,
-          i.count_at, i.format, i.message_id, i.max_messages, i.retry_state, decode(i.body, 'base64')
+      select a.number, "security_events".queue_time(i.due), nextval('"security_events".turn_number'), "security_events".queue_time(i.accepted),
+          i.size_bytes, i.sends, i.date_at, i.count_at, i.format, i.message_id, i.max_messages, i.retry_state, decode(i.body, 'base64')
         from unnest(items) with ordinality i join "security_events".application a on a.id = i.application
         where i.kind = 'message' order by i.ordinality
       returning application, due, sequence, size_bytes, sends

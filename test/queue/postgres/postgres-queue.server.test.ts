@@ -13,7 +13,7 @@ import {
   createPostgresSchema,
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
-import type { Claim, MessageQueue, QueueEntry } from '../../../src/queue/queue.ts';
+import type { Claim, DurableQueue, MessageQueue, QueueEntry } from '../../../src/queue/queue.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { root } from '../../helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
@@ -379,6 +379,41 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       if (isClaim(claim)) found.push(claim.applicationId);
       expect(found.toSorted()).toEqual(['one', 'two']);
     }, 20_000);
+  });
+
+  test("exports, imports and lists times of the server's clock when it was set back", async () => {
+    const back = 3_600_000;
+    const schema = 'clock_of_items';
+    await createPostgresSchema({ connection: server.connection, schema });
+    const now = Date.now();
+    await control.query(`create table ${schema}.test (ms double precision);
+      insert into ${schema}.test values (${now});
+      create or replace function ${schema}.clock_ms() returns double precision
+      language sql volatile as 'select ms from ${schema}.test'`);
+    const queue = (await open({ schema })) as DurableQueue;
+    await queue.enqueue([entryOf('one'), entryOf('one')]);
+    // After a flush, which notes the time.
+    await queue.stats();
+    await control.query(`update ${schema}.test set ms = ms - ${back}`);
+    const claim = await vi.waitFor(() => claimFrom(queue));
+    const dead = { kind: 'dead', reason: 'too-large', lastAttempt: null } as const;
+    const retry = { kind: 'retry', afterMs: 5000, retryState: null } as const;
+    await queue.settle(claim, [dead, retry], LAST);
+    const times = { acceptedAt: now - back, diedAt: now - back };
+    expect((await queue.listDeadLetters({ limit: 1 })).items).toMatchObject([times]);
+    const items = await Promise.all(
+      (['message', 'dead_letter'] as const).map((kind) => queue.exportItems(kind, 0)),
+    );
+    expect(items.flat()).toMatchObject([
+      { accepted: now - back, due: now - back + 5000 },
+      { accepted: now - back, died: now - back },
+    ]);
+    // Into the same queue, with another source.
+    for (const some of items)
+      await queue.importItems(some.map((item) => ({ ...item, source: 'x' })));
+    expect(await queue.deadLetterOlderThan(0, 9)).toEqual([]);
+    expect((await queue.listDeadLetters({ limit: 9 })).items).toMatchObject([times, times]);
+    await expect.poll(() => queue.claim(REQUEST)).toEqual({ dueInMs: 5000 });
   });
 
   test('refuses the results of a claim that a new primary does not know', async () => {

@@ -70,6 +70,7 @@ create unique index message_sequence on {s}.message (sequence);
 create table {s}.dead_letter (
   id bigint primary key default nextval('{s}.turn_number'),
   application bigint not null,
+  -- Both on the server's clock.
   accepted_at bigint not null,
   died_at bigint not null,
   size_bytes bigint not null,

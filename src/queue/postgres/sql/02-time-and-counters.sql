@@ -9,6 +9,16 @@ begin
   return {s}.clock_ms() + (select c.offset_ms from {s}.clock c);
 end $$;
 
+-- The server's time, of dead letters and exported items, at a time of the queue.
+create function {s}.server_time(queue_ms bigint) returns bigint language sql stable as $$
+  select floor(queue_ms - c.offset_ms)::bigint from {s}.clock c
+$$;
+
+-- The queue's time at a time of the server.
+create function {s}.queue_time(server_ms bigint) returns bigint language sql stable as $$
+  select floor(server_ms + c.offset_ms)::bigint from {s}.clock c
+$$;
+
 -- Keeps the queue's time from going back with the clock, as can happen in a failover: messages that are due would
 -- wait for as long as the clock went back. Returns whether the clock had gone back.
 create function {s}.keep_time() returns boolean language plpgsql {path} as $$

@@ -199,7 +199,8 @@ begin
   ), dead as (
     insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
         date_at, count_at, format, message_id, reason, last_attempt, content)
-      select m.application, m.accepted_at, floor(now_exact), m.size_bytes, m.sends + 1,
+      select m.application, {s}.server_time(m.accepted_at),
+          {s}.server_time(floor(now_exact)::bigint), m.size_bytes, m.sends + 1,
           m.date_at, m.count_at, m.format, m.message_id, v.reason, v.last_attempt, m.content
         from result v join {s}.message m
           on m.application = v.application and m.due = v.due and m.sequence = v.sequence

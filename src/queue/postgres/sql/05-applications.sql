@@ -43,7 +43,7 @@ begin
     ), dead as (
       insert into {s}.dead_letter (application, accepted_at, died_at, size_bytes, sends,
           date_at, count_at, format, message_id, reason, last_attempt, content)
-        select g.application, g.accepted_at, now_ms, g.size_bytes, g.sends,
+        select g.application, {s}.server_time(g.accepted_at), {s}.server_time(now_ms), g.size_bytes, g.sends,
             g.date_at, g.count_at, g.format, g.message_id,
             case when closed_number is null then 'horizon-passed' else 'destination-closed' end,
             'null', g.content

@@ -20,13 +20,15 @@ begin
   elsif wanted = 'application' then
     return query select row_to_json(i) from (
       select queue as source, wanted as kind, a.number as id, a.id as application, a.health,
-          a.max_messages, a.max_bytes, a.circuit_breaker, a.not_before
+          a.max_messages, a.max_bytes, a.circuit_breaker,
+          greatest(0, {s}.server_time(a.not_before)) as not_before
         from {s}.application a where a.number > after order by a.number limit 100) i;
   elsif wanted = 'message' then
     return query select row_to_json(i) from (
       select queue as source, wanted as kind, m.sequence as id, a.id as application, m.message_id,
           m.format, m.date_at, m.count_at, m.size_bytes, encode(m.content, 'base64') as body,
-          m.sends, m.accepted_at as accepted, m.due, m.max_messages, m.retry_state
+          m.sends, {s}.server_time(m.accepted_at) as accepted, {s}.server_time(m.due) as due,
+          m.max_messages, m.retry_state
         from {s}.message m join {s}.application a on a.number = m.application
         where m.sequence > after order by m.sequence limit 100) i;
   else
@@ -72,13 +74,13 @@ begin
   update {s}.application a set
       health = case when a.health = 'closed' then a.health else i.health end,
       max_messages = i.max_messages, max_bytes = i.max_bytes,
-      circuit_breaker = i.circuit_breaker, not_before = i.not_before
+      circuit_breaker = i.circuit_breaker, not_before = {s}.queue_time(i.not_before)
     from unnest(items) i where a.id = i.application and i.kind = 'application';
   with stored as (
     insert into {s}.message (application, due, sequence, accepted_at, size_bytes, sends, date_at,
         count_at, format, message_id, max_messages, retry_state, content)
-      select a.number, i.due, nextval('{s}.turn_number'), i.accepted, i.size_bytes, i.sends, i.date_at,
-          i.count_at, i.format, i.message_id, i.max_messages, i.retry_state, decode(i.body, 'base64')
+      select a.number, {s}.queue_time(i.due), nextval('{s}.turn_number'), {s}.queue_time(i.accepted),
+          i.size_bytes, i.sends, i.date_at, i.count_at, i.format, i.message_id, i.max_messages, i.retry_state, decode(i.body, 'base64')
         from unnest(items) with ordinality i join {s}.application a on a.id = i.application
         where i.kind = 'message' order by i.ordinality
       returning application, due, sequence, size_bytes, sends
