@@ -1,7 +1,7 @@
 /** Reports each incident in order, and retracts failed reports from the store. */
 import type { SecurityEventError } from '../errors.ts';
 import type { IncidentChanges, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
-import { isPromiseLike } from '../runtime/host-calls.ts';
+import { ignoreRejection, isPromiseLike } from '../runtime/host-calls.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
@@ -25,20 +25,29 @@ export class IncidentReports {
    * the store fails, and with `ERR_QUEUE_FULL` if too many reports wait.
    */
   report(incident: IncidentReport, write: Output<boolean>): void | Promise<void> {
-    if (this.#last.has(keyOf(incident))) {
+    const key = keyOf(incident);
+    if (this.#last.has(key)) {
       return this.reportInOrder(incident, async (changes) => write(changes));
     }
     this.#inFlight[incident.channel].checkLimit();
     const recorded = this.#record(incident);
     if (isPromiseLike(recorded)) {
+      // Nobody awaits it if the limit was reached while the store was called.
+      ignoreRejection(recorded);
       return this.#inOrder(incident, async () =>
         this.#reportOrRetract(incident, await fromStore(recorded), async (changes) =>
           write(changes),
         ),
       );
     }
-    if (write(recorded)) return undefined;
+    // If `write` itself leads to a report of the incident, that report waits for this one.
+    const writing = Promise.resolve();
+    this.#last.set(key, writing);
+    const isReported = write(recorded);
+    if (this.#last.get(key) === writing) this.#last.delete(key);
+    if (isReported) return undefined;
     const retraction = this.#retract(incident, recorded);
+    ignoreRejection(retraction);
     // The next report of the incident waits for it.
     return retraction && this.#inOrder(incident, () => fromStore(retraction));
   }

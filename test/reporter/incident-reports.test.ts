@@ -142,6 +142,25 @@ describe('a synchronous store', () => {
   });
 });
 
+describe('a report during another report of the same incident', () => {
+  test.each([true, false])('waits for the other, which succeeds: %s', async (succeeds) => {
+    const reports = new IncidentReports(createMemoryIncidents());
+    const reported: [string, boolean][] = [];
+    let inner: void | Promise<void>;
+    reports.report(report(), ({ isFirst }) => {
+      inner = reports.report(report(), (news) => reported.push(['inner', news.isFirst]) > 0);
+      reported.push(['outer', isFirst]);
+      return succeeds;
+    });
+    await inner;
+    expect(reported).toEqual([
+      ['outer', true],
+      ['inner', !succeeds],
+    ]);
+    expect(reports.report(report(), () => true)).toBeUndefined();
+  });
+});
+
 describe('a store that fails', () => {
   const cause = new Error('out of order');
   const message = expect.stringContaining('the incident store failed');
@@ -237,6 +256,23 @@ describe('a store that does not answer', () => {
     // The other channel has its own limit.
     void hanging.report(report({ incidentId: 'next' }), () => true);
     expect(asked).toBe(101);
+  });
+
+  test('may reject a call during which the limit was reached', async () => {
+    const reports: IncidentReports = new IncidentReports({
+      record: async (given) => {
+        if (given.incidentId !== 'last') return await new Promise(() => {});
+        void reports.report(report({ incidentId: 'meanwhile' }), () => true);
+        throw new Error('the store failed');
+      },
+      retract: () => {},
+    });
+    for (let count = 1; count < MAX_IN_FLIGHT; count += 1) {
+      void reports.reportInOrder(report({ incidentId: `${count % 100}` }), reported);
+    }
+    // vitest fails if the store's rejection is unhandled.
+    await expect(reports.report(report({ incidentId: 'last' }), () => true)).rejects.toThrow(full);
+    await new Promise((resolve) => setImmediate(resolve));
   });
 
   test('frees the place of a report when it answers', async () => {
