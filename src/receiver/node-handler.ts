@@ -147,10 +147,11 @@ export function writeAnswer(
   // Already answered, for example by a timeout of the host, or the sender is gone: writing would throw.
   if (readProperty(response, 'headersSent') === true || isGone(response)) return;
   response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Closes the connection instead of reading the rest of the body. HTTP/2 has no such header.
-  const mayHaveUnreadBody = status === 413 || status === 408 || hasUnreadChunkedBody(request);
-  if (mayHaveUnreadBody && !isHttp2(request)) response.setHeader('connection', 'close');
+  const close = hasUnreadChunkedBody(request) ? { connection: 'close' } : {};
+  for (const [name, value] of Object.entries({ ...headers, ...close })) {
+    // HTTP/2 has no such header.
+    if (name !== 'connection' || !isHttp2(request)) response.setHeader(name, value);
+  }
   response.end(text);
 }
 

@@ -79,9 +79,9 @@ const OPTIONS = {
     usable('a store of duplicates or false', (value) => value === false || isStore(value)),
   ),
   /**
-   * Handles invalid elements before the valid ones of the request go to `onMessages`. Those that arrive again
-   * are passed on again: only valid messages are recognised as duplicates. Without it such a request is
-   * refused with 400, and a sender of this library bisects it until the invalid message is alone.
+   * Handles invalid elements before the valid ones of the request go to `onMessages`, even if it fails. Invalid
+   * elements that arrive again are passed on again: only valid messages are recognised as duplicates. Without
+   * it such a request is refused with 400, and a sender of this library bisects it until the invalid message is alone.
    */
   onInvalid: optional<(elements: readonly RefusedElement[]) => unknown>(A_FUNCTION),
   /** Called for each refused request. Its errors are ignored. */

@@ -6,6 +6,9 @@ const refusal = (status: number, headers: Readonly<Record<string, string>> = {})
   headers,
 });
 
+/** Otherwise the host would read the rest of the body to keep the connection. */
+const CLOSE = { connection: 'close' };
+
 /**
  * Statuses are chosen for this library's sender: it retries after all of them, pauses after 503, sends
  * smaller requests after 413, and bisects after 400 to find the invalid message.
@@ -15,11 +18,11 @@ export const REFUSALS = {
   method: refusal(405, { allow: 'POST' }),
   /** The type is not `application/json` in UTF-8, or the body is compressed. */
   'content-type': refusal(415),
-  'body-too-large': refusal(413),
+  'body-too-large': refusal(413, CLOSE),
   'signature-missing': refusal(401),
   'signature-wrong': refusal(401),
   /** The body did not end within `bodyTimeoutMs`. */
-  'body-late': refusal(408),
+  'body-late': refusal(408, CLOSE),
   /** The sender went away before its body was read, and gets no response. */
   incomplete: refusal(400),
   /** Not an array of 1 to 1000 messages. */
@@ -54,7 +57,7 @@ export function refusalOfHead(
   request: RequestHead,
   maxBodyBytes: number,
 ): RefusalReason | undefined {
-  // First: after 413 the connection is closed. After other refusals, Node would read the whole body to keep it.
+  // First, since it closes the connection. After other refusals, Node would read the whole body to keep it.
   // Node refuses a Content-Length that is not a number.
   if (Number(request.header('content-length')) > maxBodyBytes) return 'body-too-large';
   if (request.method !== 'POST') return 'method';

@@ -10,7 +10,12 @@ import { verify } from '../webhook/signature.ts';
 import { BodyBudget, type BodyReading } from './body-budget.ts';
 import { Deduplicator } from './duplicates.ts';
 import { isFresh } from './is-fresh.ts';
-import { type ParsedBody, parseBody, type ReceivedMessage } from './parse-body.ts';
+import {
+  type ParsedBody,
+  parseBody,
+  type ReceivedMessage,
+  type RefusedElement,
+} from './parse-body.ts';
 import {
   type ReceiverOptions,
   type Refusal,
@@ -186,36 +191,40 @@ class Receiver implements WebhookReceiver {
     return (await isHandled) ? ACCEPTED : 'failed';
   }
 
-  /** Resolves to whether the messages were handled. Never rejects. */
+  /** Resolves to whether everything was handled. Never rejects. */
   async #handleAfter(start: Promise<void>, parsed: ParsedBody, bytes: number): Promise<boolean> {
-    let { messages } = parsed;
+    await start;
+    // Both, even if the first fails: with `answer: 'received'` nothing is sent again.
+    const isInvalidHandled = await this.#handleInvalid(parsed.refused);
+    const areHandled = await this.#handleMessages(parsed.messages);
+    this.#pendingBytes -= bytes;
+    return isInvalidHandled && areHandled;
+  }
+
+  async #handleInvalid(elements: readonly RefusedElement[]): Promise<boolean> {
     try {
-      await start;
-      await this.#handle(parsed, (fresh) => {
-        messages = fresh;
-      });
+      if (elements.length > 0) await this.#settings.onInvalid?.(elements);
       return true;
     } catch (error) {
-      this.#reportError(error, messages);
+      this.#reportError(error, []);
       return false;
-    } finally {
-      this.#pendingBytes -= bytes;
     }
   }
 
-  /** Passes the messages that are no duplicates to `onFresh` before they are handled. */
-  async #handle(
-    { messages, refused }: ParsedBody,
-    onFresh: (fresh: readonly ReceivedMessage[]) => void,
-  ): Promise<void> {
-    const { onMessages, onInvalid } = this.#settings;
+  async #handleMessages(messages: readonly ReceivedMessage[]): Promise<boolean> {
+    let handling = messages;
     const handle = async (fresh: readonly ReceivedMessage[]): Promise<void> => {
-      onFresh(fresh);
-      await onMessages(fresh);
+      handling = fresh;
+      await this.#settings.onMessages(fresh);
     };
-    if (refused.length > 0) await onInvalid?.(refused);
-    if (messages.length === 0) return;
-    await (this.#deduplicator?.run(messages, handle) ?? handle(messages));
+    try {
+      if (messages.length > 0)
+        await (this.#deduplicator?.run(messages, handle) ?? handle(messages));
+      return true;
+    } catch (error) {
+      this.#reportError(error, handling);
+      return false;
+    }
   }
 
   #refuse(reason: RefusalReason, seen: Pick<Refusal, 'body' | 'signature'>): WebhookAnswer {

@@ -68,6 +68,9 @@ async function connectedTo(port: number) {
 const JSON_TYPE = { 'content-type': 'application/json' };
 const LARGE = 'x'.repeat(2 ** 20);
 
+/** More than the limit of a body, and the end of a test whose server reads on. */
+const MAX_SENT = 2 ** 24;
+
 /** Hosts that drop the rest of a body; the route handler of the tests cannot. */
 const REAL_HOSTS = Object.entries(HOSTS).filter(([name]) => !name.startsWith('a route'));
 
@@ -86,6 +89,15 @@ describe.each(REAL_HOSTS)('on %s, a sender whose body is not read', (host, start
     await receiver.idle();
     expect(handled).toEqual(['a']);
   });
+  test('that is too large gets a response that closes the connection', async () => {
+    const { port, pathname } = new URL(await start(receiverOf().receiver));
+    const { socket, answer } = await connectedTo(Number(port));
+    socket.on('error', () => {});
+    socket.write(headOf(pathname, { ...signedHeaders(), 'content-length': MAX_SENT }));
+    await answer(/^HTTP\/1\.1 413 .*connection: close.*body-too-large/is);
+    socket.destroy();
+  });
+
   // Hono writes its answers itself.
   test.skipIf(host === 'hono')(
     'that sends chunks is answered, and its connection closed',
@@ -108,9 +120,6 @@ describe.each(REAL_HOSTS)('on %s, a sender whose body is not read', (host, start
     },
   );
 });
-
-/** More than the limit of a body, and the end of a test whose server reads on. */
-const MAX_SENT = 2 ** 24;
 
 /** Sends a body to a node:http server, and returns how much its socket read after the answer. */
 async function bytesReadAfterAnswer(head: string) {

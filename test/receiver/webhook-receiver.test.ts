@@ -128,6 +128,32 @@ describe('a receiver', () => {
     expect(invalid.map(({ index }) => index)).toEqual([0, 0]);
   });
 
+  test.each(['handled', 'received'] as const)(
+    'passes valid messages to `onMessages` even if `onInvalid` fails, with answer %s',
+    async (answer) => {
+      const failed: unknown[] = [];
+      const error = new Error('full disk');
+      const { receiver, handled } = receiverOf({
+        answer,
+        onInvalid: failing(error),
+        onError: (...given) => failed.push(given),
+      });
+      const receive = async (): Promise<number> => {
+        const { status, handle } = await receiver.receive(requestOf([{}, message('a')]));
+        await handle?.();
+        return status;
+      };
+      expect(await receive()).toBe(answer === 'received' ? 204 : 500);
+      // If the request is sent again, its valid message is a duplicate.
+      await receive();
+      expect(handled).toEqual(['a']);
+      expect(failed).toEqual([
+        [error, []],
+        [error, []],
+      ]);
+    },
+  );
+
   test('refuses old messages if it has a tolerance', async () => {
     const { receiver, refusals } = receiverOf({ toleranceMs: 60_000 });
     const now = new Date().toISOString();

@@ -156,8 +156,6 @@ async function decide(
 function write(response: ServerResponse, { status, headers, text }: Answer): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // The rest of a body that is too large or too late is not read.
-  if (status === 413 || status === 408) response.setHeader('connection', 'close');
   response.end(text);
 }
 
