@@ -235,12 +235,12 @@ export class SecurityEventError extends Error {
   }
 
   /**
-   * Returns a copy of this error for another caller, with another `path` and without `input`.
+   * Returns a copy of this error for another caller, with other paths and without `input`.
    * @internal
    */
-  copy(path: readonly PropertyKey[] = this.path): SecurityEventError {
+  copy(path = this.path, issues = this.issues): SecurityEventError {
     return errorOf(this.code, {
-      issues: this.issues,
+      issues,
       path,
       ...(this.#detail === undefined ? {} : { detail: this.#detail }),
       ...(Object.hasOwn(this, 'cause') ? { cause: this.cause } : {}),

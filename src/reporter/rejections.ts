@@ -16,9 +16,8 @@ export interface RejectedEvent {
   /** The caller's own object: do not change it. */
   readonly context: EventContext;
   /**
-   * Why. Its `path` names the invalid field. On channel A it starts at the root of the record. On channel B
-   * it starts at an argument (`payload`, `webhook`); if the sender refused the message, with the message's
-   * index, which is 0 (`0`, `message`, …).
+   * Why. Its `path` names the invalid field: on channel A from the root of the record, on channel B from the
+   * call's arguments (`payload`, or `webhook` for other fields of the message).
    */
   readonly error: SecurityEventError;
 }

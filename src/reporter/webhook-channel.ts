@@ -1,5 +1,6 @@
 /** Channel B of a reporter: passes messages to the sender, and its answers to receipts. */
 import type { CloseResult, FlushResult, SendSelection } from '../delivery/sender.ts';
+import type { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import { captureAsyncContext } from '../runtime/async-context.ts';
 import type { DraftMessage } from './build-message.ts';
@@ -64,7 +65,7 @@ export class WebhookChannel {
   /** Rejects an event whose message cannot be sent. */
   reject(call: EventCall, thrown: unknown): Settlement {
     const error = wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
-    const { code: reason } = this.#parts.rejections.add('webhook', call, error);
+    const { code: reason } = this.#parts.rejections.add('webhook', call, withCallPaths(error));
     return { outcome: 'rejected', reason };
   }
 
@@ -80,6 +81,14 @@ export class WebhookChannel {
   close(deadlineMs: number): Promise<CloseResult> {
     return this.#parts.sink.close(deadlineMs);
   }
+}
+
+/** The sender got a list of one message. Lets paths begin at the argument of the call: `webhook`, not `0`. */
+function withCallPaths(error: SecurityEventError): SecurityEventError {
+  if (error.path[0] !== 0) return error;
+  const inCall = ([, ...rest]: readonly PropertyKey[]): PropertyKey[] => ['webhook', ...rest];
+  const issues = error.issues.map(({ path, message }) => ({ path: inCall(path), message }));
+  return error.copy(inCall(error.path), issues).withInput(error.input);
 }
 
 /** Applications choose by module and playbook which messages they get. */

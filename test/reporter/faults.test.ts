@@ -248,7 +248,7 @@ test.each<[string, unknown, readonly PropertyKey[]]>([
   ['null', null, ['webhook']],
   ['an array', [], ['webhook']],
   ['a function within', { a: { b: () => 1 } }, ['webhook', 'a', 'b']],
-  ['a message that breaks the contract', { message: { evil: true } }, [0, 'message']],
+  ['a message that breaks the contract', { message: { evil: true } }, ['webhook', 'message']],
 ])(
   'unusable overrides (%s) reject the message; the record is written',
   async (_, webhook, path) => {

@@ -183,7 +183,8 @@ describe('a failed call', () => {
       code: 'ERR_INVALID_MESSAGE',
       input: [{ message_id: receipts[1]?.message_id }],
     });
-    expect(rejected[0]?.error.path.slice(0, 2)).toEqual([0, 'message']);
+    expect(rejected[0]?.error.path.slice(0, 2)).toEqual(['webhook', 'message']);
+    expect(rejected[0]?.error.message).toContain('webhook.message.');
     expect(await reporter.stats()).toMatchObject({ accepted: 2, rejected: { webhook: 1 } });
   });
 
