@@ -183,6 +183,12 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     await expect.poll(() => options(page).count()).toBe(0);
     await page.reload();
     await page.getByText('Nothing to show').waitFor();
+    // Also while the program gets no request: the page clears itself.
+    await page.route('**/clear', (route) => route.fulfill({ status: 204 }));
+    await send(url, 'Attack on the shop');
+    await expect.poll(() => options(page).count()).toBe(1);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect(await options(page).count()).toBe(0);
   });
 
   it('copies a command that sends the same request, and sends it again', async () => {

@@ -1,8 +1,8 @@
 /**
  * Passes each block (a `RequestBlockedError`) from async handlers of Express 4 to its error handlers. Express 4
  * drops the promises that handlers return, and a rejection crashes the process: an attacker whose request is
- * blocked would stop the host. Express 5 passes rejections to `next`; this file makes Express 4 do the same,
- * only for blocks.
+ * blocked would stop the host. Express 5 passes rejections to `next`; this file makes Express 4 do the same
+ * in a request that is blocked.
  *
  * It patches Express's own classes, as tracers do. Only Express gets the promises of handlers, so the
  * alternatives are to change every handler of the application, or to listen for `unhandledRejection`,
@@ -76,7 +76,7 @@ function wrapCallbacks(source: object): unknown {
   return Object.fromEntries(wrapped);
 }
 
-/** Handles the rejection only if the request is blocked: all others keep the host's behaviour. */
+/** Handles a rejection only if the request is blocked: in other requests, the host's behaviour stays. */
 function wrapHandler(handler: Handler, nextAt: number): Handler {
   const wrapped: Handler = (...args) => {
     const next = args[nextAt] as Next;

@@ -80,13 +80,13 @@ const REASONS: Readonly<Record<Verdict, string>> = {
 };
 
 function textOf(explanation: Omit<ClientAddressExplanation, 'text'>): string {
-  const { client, header, hops, ignored } = explanation;
+  const { client, hops, ignored } = explanation;
   return [
     client === undefined
       ? 'The client address is not known.'
       : `The client address is ${client.address} (hop ${client.hop}, ${client.source}).`,
     ...hops.map(lineOf),
-    ...endOf(hops, header),
+    ...endOf(explanation),
     ...(ignored.length === 0 ? [] : [`Ignored: ${ignored.join(', ')}.`]),
   ].join('\n');
 }
@@ -97,17 +97,20 @@ function lineOf({ hop, source, token, address, verdict }: Hop): string {
 }
 
 /** Explains the end of the walk, unless the last hop's line does. */
-function endOf(hops: readonly Hop[], header: string): string[] {
+function endOf({ client, header, hops }: Omit<ClientAddressExplanation, 'text'>): string[] {
   const verdict = hops.at(-1)?.verdict;
+  const isKnown = client !== undefined;
   if (verdict === 'trusted')
-    return [`- ${header} names no further hop, so the last one is the client`];
+    return [`- ${header} names no further hop${isKnown ? ', so the last one is the client' : ''}`];
   const isRefusal = hops.length > 1 && verdict !== 'untrusted';
-  return isRefusal ? ['- so the last trusted hop that has an address counts as the client'] : [];
+  return isRefusal && isKnown
+    ? ['- so the last trusted hop that has an address counts as the client']
+    : [];
 }
 
 const MAX_SHOWN_CHARS = 80;
 
-/** Returns one line of ASCII. */
+/** Returns one line: JSON in which only the mark of a cut is not ASCII. */
 function shown(token: string): string {
   const short = token.length > MAX_SHOWN_CHARS ? `${token.slice(0, MAX_SHOWN_CHARS)}…` : token;
   return JSON.stringify(short).replace(

@@ -198,10 +198,10 @@ describe('the flush of a Lambda function', () => {
     expect(await deadlineOf(100)).toBe(0);
   });
 
-  test('has its own deadline without a context, as in a test', async () => {
+  test.each([undefined, {}])('has its own deadline with the context %j of a test', async (given) => {
     const flush = vi.fn<() => Promise<void>>(async () => {});
     const handler = captureRequests(() => 'result', { flush: { flush } });
-    await Reflect.apply(handler, undefined, [event()]);
+    await handler(event(), given as never);
     expect(flush).toHaveBeenCalledWith({ deadlineMs: 2000 });
   });
 

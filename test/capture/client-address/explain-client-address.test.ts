@@ -90,6 +90,23 @@ describe('explainClientAddress', () => {
     ]);
   });
 
+  test.each<[string, HeadersLike, readonly string[]]>([
+    ['no header', {}, ['- x-forwarded-for names no further hop']],
+    [
+      'an unknown address',
+      { 'x-forwarded-for': 'unknown' },
+      [
+        '- hop 1, x-forwarded-for: "unknown": the proxy does not know the address (RFC 7239 6.2)',
+      ],
+    ],
+  ])('names no client behind a trusted Unix socket with %s', (_what, headers, end) => {
+    expect(textOf({ headers, socket: {} }, { trustedProxies: 1 }).split('\n')).toEqual([
+      'The client address is not known.',
+      '- hop 0, socket: "": a trusted proxy, so the next hop is read from its header',
+      ...end,
+    ]);
+  });
+
   test('shows a header on one line, shortened, and no other header', () => {
     const headers = {
       'x-forwarded-for': `\n\u001b[31m\u00e9\ud800${'x'.repeat(100)}`,
