@@ -198,12 +198,15 @@ describe('the flush of a Lambda function', () => {
     expect(await deadlineOf(100)).toBe(0);
   });
 
-  test.each([undefined, {}])('has its own deadline with the context %j of a test', async (given) => {
-    const flush = vi.fn<() => Promise<void>>(async () => {});
-    const handler = captureRequests(() => 'result', { flush: { flush } });
-    await handler(event(), given as never);
-    expect(flush).toHaveBeenCalledWith({ deadlineMs: 2000 });
-  });
+  test.each([undefined, {}])(
+    'has its own deadline with the context %j of a test',
+    async (given) => {
+      const flush = vi.fn<() => Promise<void>>(async () => {});
+      const handler = captureRequests(() => 'result', { flush: { flush } });
+      await handler(event(), given as never);
+      expect(flush).toHaveBeenCalledWith({ deadlineMs: 2000 });
+    },
+  );
 
   test('runs if the handler fails, and its own failure is ignored', async () => {
     const flush = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('closed')));

@@ -95,9 +95,7 @@ describe('explainClientAddress', () => {
     [
       'an unknown address',
       { 'x-forwarded-for': 'unknown' },
-      [
-        '- hop 1, x-forwarded-for: "unknown": the proxy does not know the address (RFC 7239 6.2)',
-      ],
+      ['- hop 1, x-forwarded-for: "unknown": the proxy does not know the address (RFC 7239 6.2)'],
     ],
   ])('names no client behind a trusted Unix socket with %s', (_what, headers, end) => {
     expect(textOf({ headers, socket: {} }, { trustedProxies: 1 }).split('\n')).toEqual([
