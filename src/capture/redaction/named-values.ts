@@ -179,8 +179,8 @@ function closing(quote: string): EndOf {
   return (text, from) => {
     let at = from;
     while (at < text.length && !text.startsWith(quote, at)) {
-      const escape = text[at] === '\\' && escapes.find((it) => text.startsWith(it, at));
-      at += escape ? escape.length : 1;
+      const escaped = text[at] === '\\' && escapes.find((it) => text.startsWith(it, at));
+      at += escaped ? escaped.length : 1;
     }
     return at;
   };
