@@ -86,10 +86,11 @@ export class WebhookChannel {
 /** The sender got a list of one message. Lets paths begin at the argument of the call: `webhook`, not `0`. */
 function withCallPaths(error: SecurityEventError): SecurityEventError {
   if (error.path[0] !== 0) return error;
-  const inCall = ([, ...rest]: readonly PropertyKey[]): PropertyKey[] => ['webhook', ...rest];
-  const issues = error.issues.map(({ path, message }) => ({ path: inCall(path), message }));
-  return error.copy(inCall(error.path), issues).withInput(error.input);
+  const issues = error.issues.map(({ path, message }) => ({ path: pathInCall(path), message }));
+  return error.copy(pathInCall(error.path), issues).withInput(error.input);
 }
+
+const pathInCall = ([, ...rest]: readonly PropertyKey[]): PropertyKey[] => ['webhook', ...rest];
 
 /** Applications choose by module and playbook which messages they get. */
 function selectionOf({ call, draft }: ReportedEvent): SendSelection {

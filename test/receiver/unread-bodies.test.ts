@@ -95,7 +95,8 @@ describe.each(REAL_HOSTS)('on %s, a sender whose body is not read', (host, start
     socket.on('error', () => {});
     socket.write(headOf(pathname, { ...signedHeaders(), 'content-length': MAX_SENT }));
     await answer(/^HTTP\/1\.1 413 .*connection: close.*body-too-large/is);
-    socket.destroy();
+    await once(socket, 'close');
+    expect(socket.destroyed).toBe(true);
   });
 
   // Hono writes its answers itself.

@@ -146,13 +146,13 @@ describe('a report during another report of the same incident', () => {
   test.each([true, false])('waits for the other, which succeeds: %s', async (succeeds) => {
     const reports = new IncidentReports(createMemoryIncidents());
     const reported: [string, boolean][] = [];
-    let inner: void | Promise<void>;
-    reports.report(report(), ({ isFirst }) => {
-      inner = reports.report(report(), (news) => reported.push(['inner', news.isFirst]) > 0);
+    const inner: unknown[] = [];
+    void reports.report(report(), ({ isFirst }) => {
+      inner[0] = reports.report(report(), (news) => reported.push(['inner', news.isFirst]) > 0);
       reported.push(['outer', isFirst]);
       return succeeds;
     });
-    await inner;
+    await inner[0];
     expect(reported).toEqual([
       ['outer', true],
       ['inner', !succeeds],

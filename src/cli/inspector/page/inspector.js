@@ -173,8 +173,8 @@ function summaryOf(/** @type {Entry} */ entry) {
   };
   const resend = async () => {
     output.textContent = 'Sending…';
-    const response = await post(`resend/${entry.sequence}`);
-    output.textContent = (await response?.text()) ?? 'The program does not answer.';
+    const response = await fetch(`resend/${entry.sequence}`, { method: 'POST' });
+    output.textContent = await response.text();
   };
   const decode = encoding === 'text' ? '' : 'base64 --decode | ';
   const data = body.replaceAll("'", `'\\''`);
@@ -261,15 +261,6 @@ function onKey(/** @type {KeyboardEvent} */ event) {
   choose(visible[index]);
 }
 
-function clear() {
-  [entries, arrived, characters, isFollowing] = [[], [], 0, true];
-  document.body.classList.remove('shows-detail');
-  filterEntries();
-}
-
-/** Resolves to undefined if the program has ended. @param {string} path */
-const post = (path) => fetch(path, { method: 'POST' }).catch(() => undefined);
-
 const showState = (/** @type {string} */ state) => {
   element('connection').textContent = element('connection').className = state;
 };
@@ -285,13 +276,17 @@ stream.addEventListener('message', ({ data }) => {
   if (arrived.length > MAX_ENTRIES) arrived.shift();
   if (frame === undefined) frame = requestAnimationFrame(showArrived);
 });
-stream.addEventListener('clear', clear);
+stream.addEventListener('clear', () => {
+  [entries, arrived, characters, isFollowing] = [[], [], 0, true];
+  document.body.classList.remove('shows-detail');
+  filterEntries();
+});
 list.addEventListener('scroll', () => requestAnimationFrame(renderList), { passive: true });
 list.addEventListener('keydown', onKey);
 element('filters').addEventListener('input', filterEntries);
 element('clear').addEventListener('click', () => {
-  clear();
-  void post('clear');
+  stream.dispatchEvent(new Event('clear'));
+  fetch('clear', { method: 'POST' }).catch(() => {});
 });
 element('back').addEventListener('click', () => {
   document.body.classList.remove('shows-detail');
