@@ -20,7 +20,6 @@ const GROUPS = [
     'queue/stored-values',
     'runtime/deferred',
     'runtime/host-calls',
-    'runtime/yield-to-event-loop',
     'runtime/heap',
     'runtime/optional-import',
     'runtime/tracers',
@@ -30,7 +29,9 @@ const GROUPS = [
     'runtime/clock',
     'runtime/diagnostics',
     'runtime/on-abort',
+    'runtime/real-timers',
     'runtime/untraced',
+    'runtime/yield-to-event-loop',
   ],
   ['incident/incident-store', 'runtime/id', 'webhook/signature'],
   [

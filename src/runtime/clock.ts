@@ -1,4 +1,5 @@
 import { onAbort } from './on-abort.ts';
+import { realTimers } from './real-timers.ts';
 
 /** Time as an argument: everything that waits or reads the time uses one of these. */
 export interface Clock extends Waits {
@@ -54,14 +55,14 @@ export function waitsOf(startTimer: StartTimer): Waits {
 }
 
 const startTimer: StartTimer = (ms, callback, reference) => {
-  const timer = setTimeout(callback, ms);
+  const timer = realTimers.setTimeout(callback, ms);
   if (reference === 'unref') timer.unref();
-  return () => clearTimeout(timer);
+  return () => realTimers.clearTimeout(timer);
 };
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  monotonicMs: realTimers.monotonicMs,
   startTimer,
   ...waitsOf(startTimer),
 };

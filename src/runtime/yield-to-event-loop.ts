@@ -1,4 +1,7 @@
 import type { Clock } from './clock.ts';
+import { realTimers } from './real-timers.ts';
+
+const { nextTick, queueMicrotask, setImmediate } = realTimers;
 
 /** Our time in each turn of the event loop; the rest is for the host. */
 const SLICE_MS = 4;
@@ -35,7 +38,7 @@ export function createYield(clock: Pick<Clock, 'monotonicMs'>): YieldToEventLoop
     for (const resolve of waiting.splice(0, WAITERS_PER_CHECK)) resolve();
     // Resumes more in the same turn: otherwise a host that starts more tasks per turn would pile them up. The tick
     // is scheduled from a microtask, so that it runs after the resumed tasks and the promises that they await.
-    if (waiting.length > 0) queueMicrotask(() => process.nextTick(resumeInTime));
+    if (waiting.length > 0) queueMicrotask(() => nextTick(resumeInTime));
   };
   const resumeInTime = (): void => {
     if (!isSliceOver()) resumeWaiters();

@@ -14,7 +14,7 @@ const sources = new Map([...allSources].filter(([path]) => !path.endsWith('.gene
 const TABLE = `
 closest-name.ts errors.ts lazy-value.ts option-rules.ts own-properties.ts | - | -
 index.ts | contract/ delivery/ incident/ log/ projection/ queue/queue.ts reporter/ settings/ webhook/ | -
-runtime/ | - | node:async_hooks node:crypto node:diagnostics_channel node:events node:fs node:util uuid
+runtime/ | - | node:async_hooks node:crypto node:diagnostics_channel node:events node:fs node:timers node:util uuid
 address/ | - | ipaddr.js node:net
 contract/ | - | zod
 projection/ | contract/ | -

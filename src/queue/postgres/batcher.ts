@@ -3,6 +3,7 @@
  * that many small calls share a commit. A full batch does not wait for others.
  */
 import { SecurityEventError } from '../../errors.ts';
+import { realTimers } from '../../runtime/real-timers.ts';
 import { isAboutValues, isLockTimeout } from './failure.ts';
 
 /** A call with a smaller part of its time left does not begin: its timeout would fail the others of its batch. */
@@ -61,7 +62,7 @@ export class Batcher<Call, Result> {
         reject,
       };
       this.#waiting.push(waiting);
-      if (isGathering) queueMicrotask(() => this.#startBatches());
+      if (isGathering) realTimers.queueMicrotask(() => this.#startBatches());
       else this.#startBatches();
     });
   }

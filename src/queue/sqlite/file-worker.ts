@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { SecurityEventError } from '../../errors.ts';
+import { realTimers } from '../../runtime/real-timers.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import {
   type FailureAnswer,
@@ -83,7 +84,7 @@ export class FileWorker {
       this.#lastId += 1;
       if (this.#pending.size === 0) this.#worker.ref();
       this.#pending.set(this.#lastId, { resolve: resolve as PendingCall['resolve'], reject });
-      if (this.#calls.length === 0) process.nextTick(() => this.#flush());
+      if (this.#calls.length === 0) realTimers.nextTick(() => this.#flush());
       const bytesAt = this.#byteCount;
       this.#calls.push({ id: this.#lastId, operation, nowMs, settings, args, bytesAt });
       for (const body of bodies) {

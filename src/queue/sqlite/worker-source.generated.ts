@@ -71,6 +71,18 @@ function listenerLimit(signal) {
   }
 }
 
+// src/runtime/real-timers.ts
+var import_node_timers = require("node:timers");
+var clock = performance;
+var realTimers = {
+  clearTimeout: import_node_timers.clearTimeout,
+  setImmediate: import_node_timers.setImmediate,
+  setTimeout: import_node_timers.setTimeout,
+  nextTick: process.nextTick.bind(process),
+  queueMicrotask,
+  monotonicMs: () => clock.now()
+};
+
 // src/runtime/clock.ts
 function waitsOf(startTimer2) {
   const wait = (ms, signal, reference) => new Promise((resolve) => {
@@ -92,13 +104,13 @@ function waitsOf(startTimer2) {
   };
 }
 var startTimer = (ms, callback, reference) => {
-  const timer = setTimeout(callback, ms);
+  const timer = realTimers.setTimeout(callback, ms);
   if (reference === "unref") timer.unref();
-  return () => clearTimeout(timer);
+  return () => realTimers.clearTimeout(timer);
 };
 var systemClock = {
   now: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  monotonicMs: realTimers.monotonicMs,
   startTimer,
   ...waitsOf(startTimer)
 };

@@ -8,6 +8,7 @@ import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { deferred } from '../../runtime/deferred.ts';
+import { realTimers } from '../../runtime/real-timers.ts';
 import { callInNextTurn } from '../../runtime/yield-to-event-loop.ts';
 import type { AttemptResult, ConnectionUse } from '../outcome.ts';
 import type { ConnectInfo } from './connection.ts';
@@ -127,7 +128,7 @@ export class Attempt implements ResponseHandler {
 
   onResponseEnd(): void {
     // undici frees or ends the connection in an immediate that it schedules right after this call.
-    process.nextTick(callInNextTurn, () => this.#end('clean'));
+    realTimers.nextTick(callInNextTurn, () => this.#end('clean'));
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
