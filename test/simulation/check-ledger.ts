@@ -1,6 +1,5 @@
 /** Compares the queue's ledger with the expected state. */
 import type { Ledger, QueueStats } from '../../src/queue/queue.ts';
-import type { QueueView } from './queue-backend.ts';
 import type { Tracked } from './tracked.ts';
 import type { World } from './world.ts';
 
@@ -8,11 +7,10 @@ type Column = 'accepted' | 'delivered' | 'pending' | 'dead' | `discarded: ${stri
 type Row = ReadonlyMap<Column, number>;
 
 /** Takes the expected values now, because the queue answers later. */
-export function checkLedger(world: World, queue: QueueView | undefined): void {
-  if (queue === undefined) return;
+export function checkLedger(world: World): void {
   const expected = expectedByApplication(world);
   const expectedBytes = pendingBytes(world);
-  void queue.stats().then((stats) => {
+  void world.queue.stats().then((stats) => {
     for (const [id, ledger] of stats.applications) {
       compare(world, { of: id, actual: rowOf(ledger), expected: expected.get(id) ?? new Map() });
     }
@@ -41,8 +39,6 @@ function expectedByApplication(world: World): ReadonlyMap<string, Row> {
 /** A delivery counts only if the receiver confirmed it. */
 function columnOf({ state, confirmed, discardReason }: Tracked): Column | undefined {
   switch (state) {
-    case 'entering':
-      return undefined;
     case 'waiting':
     case 'claimed':
       return 'pending';

@@ -29,14 +29,6 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 20,
   },
   {
-    name: 'a probe has no minimum wait',
-    file: `${FOLDER}/circuit-breaker.ts`,
-    from: 'Math.max(delayMs, minProbeWaitMs)',
-    to: 'delayMs',
-    invariant: 'destination-wait',
-    withinSeeds: 300,
-  },
-  {
     name: 'there is no slow start',
     file: `${FOLDER}/circuit-breaker.ts`,
     from: 'breaker.isOpen ? attempt.now : breaker.recoveredAt',

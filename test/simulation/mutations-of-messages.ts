@@ -14,14 +14,6 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 50,
   },
   {
-    name: 'a failed batch is not bisected',
-    file: `${FOLDER}/settlement.ts`,
-    from: 'mayBeAnothersFault && (retryState.isBisecting || retryState.failures > 0)',
-    to: 'mayBeAnothersFault && retryState.isBisecting',
-    invariant: 'schedule',
-    withinSeeds: 50,
-  },
-  {
     name: 'a refused message gets one attempt too many',
     file: `${FOLDER}/settlement.ts`,
     from: 'refusals >= policy.refusedMaxAttempts',
@@ -51,14 +43,6 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
     from: 'Number(text) * SECOND_MS',
     to: 'Number(text)',
     invariant: 'retry-after',
-    withinSeeds: 100,
-  },
-  {
-    name: 'an attempt that exceeded its deadline counts as aborted',
-    file: `${FOLDER}/settlement.ts`,
-    from: "result.code === 'aborted') {",
-    to: "result.code === 'deadline') {",
-    invariant: 'destination-wait',
     withinSeeds: 100,
   },
   {

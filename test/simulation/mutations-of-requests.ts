@@ -54,14 +54,6 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 20,
   },
   {
-    name: 'a reopening restarts the rate limit',
-    file: `${FOLDER}/circuit-breaker.ts`,
-    from: '{ ...fresh, nextRequestAt: stored.nextRequestAt ?? null }',
-    to: 'fresh',
-    invariant: 'rate-limit',
-    withinSeeds: 1000,
-  },
-  {
     name: 'a secret function counts as no secret',
     file: `${FOLDER}/destination.ts`,
     from: 'secret === undefined) return',

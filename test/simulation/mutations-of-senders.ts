@@ -13,14 +13,6 @@ export const SENDER_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 20,
   },
   {
-    name: 'playbooks are looked up in the modules',
-    file: 'settings/routing.ts',
-    from: 'isSelected(playbooks, slug)',
-    to: 'isSelected(modules, slug)',
-    invariant: 'send-result',
-    withinSeeds: 50,
-  },
-  {
     name: 'the scheduler never waits',
     file: `${FOLDER}/scheduler.ts`,
     from: 'await this.#timer.wait(Math.min(waitMs, MAX_WAIT_MS));',

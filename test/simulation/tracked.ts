@@ -1,8 +1,7 @@
 /** The expected state of a message, observed from outside the engine. */
 import type { DeadReason, DiscardReason, Format, QueueEntry } from '../../src/queue/queue.ts';
 
-/** `entering`: passed to `enqueue`, which has not returned. */
-export type MessageState = 'entering' | 'waiting' | 'claimed' | 'delivered' | 'dead' | 'discarded';
+export type MessageState = 'waiting' | 'claimed' | 'delivered' | 'dead' | 'discarded';
 
 export interface Tracked {
   readonly key: string;
@@ -78,7 +77,6 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     hasMetHanging: false,
     ...newState(now),
     dueAt: now + by.delayMs,
-    state: 'entering',
   };
 }
 
