@@ -134,11 +134,29 @@ async function startPageReceiver(program: MarkdownProgram, port: number): Promis
   return started;
 }
 
+/** The port of each program in place of `PAGE_PORT`: a page's programs send to its first receiver. */
+async function assignPorts(): Promise<Map<MarkdownProgram, number>> {
+  const ports = new Map<MarkdownProgram, number>();
+  const freeOne = () => freePort(PORTS, [...ports.values()]);
+  for (const { programs } of pages) {
+    const shared = await freeOne();
+    const first = programs.find(isReceiver);
+    for (const program of programs) {
+      const isAlone = program !== first && isReceiver(program);
+      ports.set(program, isAlone ? await freeOne() : shared);
+    }
+  }
+  return ports;
+}
+
 /** Runs a page from top to bottom against its receivers, and what became of each program. */
-async function runPage(programs: readonly MarkdownProgram[], port: number): Promise<void> {
+async function runPage(
+  programs: readonly MarkdownProgram[],
+  ports: ReadonlyMap<MarkdownProgram, number>,
+): Promise<void> {
   const receivers = new Map<MarkdownProgram, StartedProgram>();
   for (const program of programs.filter(isReceiver)) {
-    receivers.set(program, await startPageReceiver(program, port));
+    receivers.set(program, await startPageReceiver(program, ports.get(program) ?? 0));
   }
   for (const program of programs.filter((other) => !isReceiver(other))) {
     runs.set(program, await runProgram(argumentsOf(program), { cwd: cwdOf(program) }));
@@ -153,14 +171,10 @@ const compiled = { output: '' };
 const runs = new Map<MarkdownProgram, ProgramRun>();
 
 beforeAll(async () => {
-  const ports: number[] = [];
-  for (const { programs } of pages) {
-    const port = await freePort(PORTS, ports);
-    for (const program of programs) {
-      const file = join(folder, sourceOf(program));
-      writeFileSync(file, program.code.replaceAll(PAGE_PORT, String(port)));
-    }
-    ports.push(port);
+  const ports = await assignPorts();
+  for (const [program, port] of ports) {
+    const file = join(folder, sourceOf(program));
+    writeFileSync(file, program.code.replaceAll(PAGE_PORT, String(port)));
   }
   for (const fragment of fragments) {
     // A module, so that its names are its own.
@@ -171,7 +185,7 @@ beforeAll(async () => {
   compiled.output = compile();
   const bundled = pages.flatMap(({ programs }) => programs.filter(isBundled));
   bundlePrograms(join(folder, 'bundled'), bundled.map(sourceOf), folder);
-  await Promise.all(pages.map(({ programs }, index) => runPage(programs, ports[index] ?? 0)));
+  await Promise.all(pages.map(({ programs }) => runPage(programs, ports)));
 });
 
 it('compiles every TypeScript program and fragment under the strict settings of the package', () => {

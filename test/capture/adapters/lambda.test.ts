@@ -4,43 +4,10 @@ import {
   type LambdaCaptureOptions,
   type LambdaEvent,
 } from '../../../src/capture/adapters/lambda.ts';
-import {
-  blockRequest,
-  currentContext,
-  identify,
-  RequestBlockedError,
-} from '../../../src/capture/index.ts';
+import { blockRequest, currentContext, RequestBlockedError } from '../../../src/capture/index.ts';
 import { LogRecord } from '../../../src/contract/index.ts';
-import { createReporter } from '../../../src/index.ts';
+import { context, event } from '../../helpers/lambda-events.ts';
 import { smallRecord } from '../../helpers/log-records.ts';
-import { openReceiver, SECRET } from '../../helpers/sender.ts';
-
-/** As API Gateway documents payload format 2.0. */
-const event = (more: Partial<LambdaEvent> = {}) => ({
-  version: '2.0',
-  routeKey: 'POST /users/{id}',
-  rawPath: '/users/7',
-  rawQueryString: 'q=1&token=sesame',
-  cookies: ['session=1'],
-  headers: {
-    'content-type': 'application/json',
-    host: 'id.execute-api.eu-west-1.amazonaws.com',
-    'user-agent': 'a test',
-    'x-forwarded-for': '6.6.6.6, 203.0.113.9',
-    'x-forwarded-port': '443',
-    'x-forwarded-proto': 'https',
-  },
-  requestContext: {
-    accountId: '123456789012',
-    http: { method: 'POST', path: '/users/7', protocol: 'HTTP/1.1', sourceIp: '203.0.113.9' },
-  },
-  pathParameters: { id: '7' },
-  body: '{"search":"shoes","password":"x"}',
-  isBase64Encoded: false,
-  ...more,
-});
-
-const context = (leftMs = 30_000) => ({ getRemainingTimeInMillis: () => leftMs });
 
 const contextOf = (more: Partial<LambdaEvent> = {}, options?: LambdaCaptureOptions) =>
   captureRequests(() => currentContext(), options)(event(more), context());
@@ -161,62 +128,6 @@ describe('a Lambda function', () => {
       expect(handler).toHaveBeenCalledExactlyOnceWith(given, expect.anything());
     },
   );
-});
-
-const deadlineOf = async (leftMs: number, flushDeadlineMs?: number) => {
-  const flush = vi.fn<(options: { readonly deadlineMs: number }) => Promise<void>>(async () => {});
-  const handler = captureRequests(() => 'result', { flush: { flush }, flushDeadlineMs });
-  await handler(event(), context(leftMs));
-  return flush.mock.calls[0]?.[0].deadlineMs;
-};
-
-describe('the flush of a Lambda function', () => {
-  test('delivers the events of the request before the result is returned', async () => {
-    const receiver = await openReceiver();
-    const reporter = createReporter({
-      service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
-      log: false,
-      webhook: { url: receiver.url, secret: SECRET, network: 'allow-private' },
-    });
-    const handler = captureRequests(
-      () => {
-        identify({ uid: 7 });
-        reporter.attack({ ruleset: 'xss' });
-        return { statusCode: 204 };
-      },
-      { flush: reporter },
-    );
-    expect(await handler(event(), context())).toEqual({ statusCode: 204 });
-    expect(receiver.requests).toHaveLength(1);
-    await reporter.close();
-  });
-
-  test('has a deadline below that of the function', async () => {
-    expect(await deadlineOf(30_000)).toBe(2000);
-    expect(await deadlineOf(30_000, 5000)).toBe(5000);
-    expect(await deadlineOf(1000.7)).toBe(750);
-    expect(await deadlineOf(100)).toBe(0);
-  });
-
-  test.each([undefined, {}])(
-    'has its own deadline with the context %j of a test',
-    async (given) => {
-      const flush = vi.fn<() => Promise<void>>(async () => {});
-      const handler = captureRequests(() => 'result', { flush: { flush } });
-      await handler(event(), given as never);
-      expect(flush).toHaveBeenCalledWith({ deadlineMs: 2000 });
-    },
-  );
-
-  test('runs if the handler fails, and its own failure is ignored', async () => {
-    const flush = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('closed')));
-    const options = { flush: { flush } };
-    const error = new Error('of the handler');
-    const failing = captureRequests(() => Promise.reject(error), options);
-    await expect(failing(event(), context())).rejects.toBe(error);
-    expect(await captureRequests(() => 'result', options)(event(), context())).toBe('result');
-    expect(flush).toHaveBeenCalledTimes(2);
-  });
 });
 
 test.each([
