@@ -2,14 +2,26 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { lazyValue } from '../lazy-value.ts';
 
-/** One object for the process, but with a separate value in each async context. */
-const ambient = new AsyncLocalStorage<object | undefined>();
+type Storage = AsyncLocalStorage<object | undefined>;
+
+/** All copies of the package in a process share the storage: a bundle often has several. */
+const SHARED = Symbol.for('security-event-delivery.async-context');
+
+/** One object for the process, but with a separate value in each async context. Created on first use. */
+const ambient = lazyValue((): Storage => {
+  const known: unknown = Reflect.get(globalThis, SHARED);
+  if (known instanceof AsyncLocalStorage) return known as Storage;
+  const created: Storage = new AsyncLocalStorage();
+  // Returns false if the host has frozen its globals: then this copy has a storage of its own.
+  Reflect.defineProperty(globalThis, SHARED, { configurable: true, value: created });
+  return created;
+});
 
 /** Runs `work`, and everything that it starts, with this context value. Returns or throws what `work` does. */
 export const runWithStore = <T>(store: object | undefined, work: () => T): T =>
-  ambient.run(store, work);
+  ambient().run(store, work);
 
-export const currentStore = (): object | undefined => ambient.getStore();
+export const currentStore = (): object | undefined => ambient().getStore();
 
 export type AsyncContext = Pick<AsyncResource, 'runInAsyncScope'>;
 
@@ -36,7 +48,8 @@ export function runDetached<T>(store: object, work: () => T): T {
   const outside = idsOnly(new AsyncResource('security-event-delivery'), idKeys());
   if (outside === undefined) return runWithStore(store, work);
   // `bind` instead of a function of our own, which would add a frame to stack traces.
-  return outside.runInAsyncScope(ambient.run.bind(ambient)<T>, undefined, store, work);
+  const storage = ambient();
+  return outside.runInAsyncScope(storage.run.bind(storage)<T>, undefined, store, work);
 }
 
 /** Looked up once: that takes most of the time of `runDetached`. */

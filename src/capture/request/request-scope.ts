@@ -52,6 +52,12 @@ const newState = (): RequestState => ({
   blockWatchers: [],
 });
 
+/**
+ * Every copy of the package recognises a scope by this name, and calls its methods: raise the number when a method or
+ * the state changes its meaning.
+ */
+const STATE: unique symbol = Symbol.for('security-event-delivery.request-state.1');
+
 const NO_CONTEXT: RequestContext = Object.freeze({});
 
 export class RequestScope {
@@ -64,7 +70,7 @@ export class RequestScope {
   cached: object | undefined;
   readonly #read: () => RequestContext;
   readonly #options: ScopeOptions;
-  readonly #state: RequestState;
+  readonly [STATE]: RequestState;
   #captured: RequestContext | undefined;
   #current: RequestContext | undefined;
   /** The state's changes when `#current` was built. */
@@ -78,7 +84,7 @@ export class RequestScope {
     this.blockedStatus = blockedStatus;
     this.request = request;
     const isNested = request !== undefined && request === outer?.request;
-    this.#state = isNested ? outer.#state : newState();
+    this[STATE] = isNested ? outer[STATE] : newState();
   }
 
   /** Returns the same deeply frozen object until something changes: events of a request share it. */
@@ -86,13 +92,13 @@ export class RequestScope {
     const { hasChanged, status } = this.#options;
     const now = status && tryCall(status);
     // The status that the host sent replaces the status of a block.
-    if (isStatus(now) && now !== this.#state.response?.status) this.addResponse({ status: now });
+    if (isStatus(now) && now !== this[STATE].response?.status) this.addResponse({ status: now });
     if (this.#captured !== undefined && hasChanged?.() === true) {
       this.#captured = undefined;
       this.#current = undefined;
     }
-    if (this.#current === undefined || this.#changesSeen !== this.#state.changes) {
-      this.#changesSeen = this.#state.changes;
+    if (this.#current === undefined || this.#changesSeen !== this[STATE].changes) {
+      this.#changesSeen = this[STATE].changes;
       this.#current = this.#build();
     }
     return this.#current;
@@ -103,38 +109,38 @@ export class RequestScope {
     const { identifiers, isComplete } = readIdentifiers(given);
     const isText = typeof svcIdentifier === 'string';
     const encoded = isText ? encodeSvcIdentifier(svcIdentifier) : null;
-    this.#state.user = { identifiers, svc_identifier: encoded };
-    this.#state.changes += 1;
+    this[STATE].user = { identifiers, svc_identifier: encoded };
+    this[STATE].changes += 1;
     return isComplete && (isText || svcIdentifier === undefined);
   }
 
   /** Adds facts about the response. */
   addResponse(response: NonNullable<RequestState['response']>): void {
-    this.#state.response = { ...this.#state.response, ...response };
-    this.#state.changes += 1;
+    this[STATE].response = { ...this[STATE].response, ...response };
+    this[STATE].changes += 1;
   }
 
   /** Marks the request as blocked by the agent. */
   block(block: Block): void {
-    this.#state.block = block;
+    this[STATE].block = block;
     this.addResponse({ blocked: true, status: block.status });
   }
 
   /** The error of `blockRequest`, even if the application caught it; or the one that an adapter has answered. */
   get blockedBy(): Block | undefined {
-    return this.#state.block;
+    return this[STATE].block;
   }
 
   /** Runs `watcher` when a block is expected, or at once if it is already. */
   whenBlocked(watcher: () => void): void {
-    if (this.#state.blockWatchers === undefined) watcher();
-    else this.#state.blockWatchers.push(watcher);
+    if (this[STATE].blockWatchers === undefined) watcher();
+    else this[STATE].blockWatchers.push(watcher);
   }
 
   /** Must be called when an error that blocks the request was created: it is about to be thrown. */
   expectBlock(): void {
-    const watchers = this.#state.blockWatchers;
-    this.#state.blockWatchers = undefined;
+    const watchers = this[STATE].blockWatchers;
+    this[STATE].blockWatchers = undefined;
     for (const watcher of watchers ?? []) watcher();
   }
 
@@ -143,7 +149,7 @@ export class RequestScope {
     // If the request cannot be read, only the context is lost, not the event.
     this.#captured ??= deepFreeze(tryCall(this.#read) ?? {});
     const { actor, http } = this.#captured;
-    const { user, response } = this.#state;
+    const { user, response } = this[STATE];
     return Object.freeze({
       ...(actor && { actor: user === undefined ? actor : Object.freeze({ ...actor, ...user }) }),
       ...(http && { http: response === undefined ? http : withResponse(http, response) }),
@@ -166,7 +172,7 @@ export function runInScope<T>(scope: RequestScope, work: () => T): T {
 /** Returns undefined in the library's own work, which belongs to no request. */
 export function currentScope(): RequestScope | undefined {
   const store = currentStore();
-  return store instanceof RequestScope ? store : undefined;
+  return store !== undefined && STATE in store ? (store as RequestScope) : undefined;
 }
 
 /**
