@@ -36,6 +36,8 @@ const MAX_CLASSES = 100;
 const hasMethod = (value: unknown, name: string): boolean =>
   typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function';
 
+const SENDER_GIVEN = 'expected options, found a sender: pass it as `{ senders: { main: sender } }`';
+
 const RULES: Rules<keyof MetricsOptions> = {
   applicationClass: usable(
     'a list of application ids or a function',
@@ -57,6 +59,7 @@ export function registerMetrics(
   if (!hasMethod(meterProvider, 'getMeter')) {
     throw invalidOption('expected a MeterProvider', ['meterProvider']);
   }
+  if (hasMethod(options, 'stats')) throw invalidOption(SENDER_GIVEN, []);
   const { applicationClass, senders = {} } = check<MetricsOptions>(options, RULES);
   const metrics = metricsOf(meterProvider.getMeter('security-event-delivery'));
   const classOf = classifier(applicationClass);

@@ -256,6 +256,14 @@ describe('registerMetrics', () => {
     );
   });
 
+  test('rejects a sender in place of the options, and says what to pass', async () => {
+    const sender = senderTo(await openReceiver());
+    expect(() => registerMetrics(new MeterProvider(), sender as never)).toThrow(
+      'found a sender: pass it as `{ senders: { main: sender } }`',
+    );
+    await sender.close();
+  });
+
   test('returns a function that stops everything', async () => {
     const sender = senderTo(await openReceiver());
     const { stop, metrics } = registered({ senders: { main: sender } });

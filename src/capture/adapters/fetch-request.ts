@@ -7,8 +7,13 @@ import type { HeadersLike } from '../request/request-like.ts';
 export interface FetchRequest {
   readonly method: string;
   readonly url: string;
-  readonly headers: Iterable<readonly [string, string]>;
+  readonly headers: FetchHeaders;
 }
+
+/** TypeScript before version 6 knows that `Headers` is iterable only with the library `dom.iterable`. */
+type FetchHeaders =
+  | Iterable<readonly [string, string]>
+  | { forEach(callback: (value: string, name: string) => void): void };
 
 /** Facts that a Fetch `Request` does not have. */
 export interface FetchDetails {
@@ -41,8 +46,17 @@ export function fetchRequest(request: FetchRequest, details: FetchDetails = {}):
     params,
     /** A `Request` may have no `host` header; its URL always has a host. */
     get headers() {
-      headers ??= { host, ...Object.fromEntries(request.headers) };
+      headers ??= { host, ...Object.fromEntries(pairsOf(request.headers)) };
       return headers;
     },
   };
+}
+
+function pairsOf(headers: FetchHeaders): Iterable<readonly [string, string]> {
+  if (Symbol.iterator in headers) return headers;
+  const pairs: [string, string][] = [];
+  headers.forEach((value, name) => {
+    pairs.push([name, value]);
+  });
+  return pairs;
 }

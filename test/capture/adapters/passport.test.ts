@@ -286,9 +286,3 @@ describe('a Passport that is watched', () => {
     await expect.poll(() => contexts).toEqual([{}, {}]);
   });
 });
-
-test.each([undefined, {}, 'passport'])('reportLogins refuses %j, which is no Passport', (given) => {
-  expect(() => reportLogins(given as never, { reporter: { userLogin: () => {} } })).toThrow(
-    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['passport'] }),
-  );
-});
