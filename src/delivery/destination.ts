@@ -5,7 +5,7 @@ import { isPromiseLike } from '../runtime/host-calls.ts';
 import { type TimeLimit, withTimeout } from '../runtime/timers.ts';
 import type { ResolvedApplication, SettingsReader } from '../settings/source.ts';
 import type { PostRequest } from '../webhook/http/client.ts';
-import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
+import { checkLiteralAddress, type NetworkPolicy } from '../webhook/http/ssrf-guard.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import { checkSecret } from '../webhook/signature.ts';
 
@@ -114,7 +114,7 @@ export class Destinations {
 
   #isRefused(url: URL): boolean {
     try {
-      refuseLiteralAddress(url, this.#parts.network);
+      checkLiteralAddress(url, this.#parts.network);
       return false;
     } catch {
       return true;

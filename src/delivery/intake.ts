@@ -12,8 +12,8 @@ import {
   type BytesOf,
   formatTimestamp,
   sharedBytes,
-  storeText,
-  storeV1,
+  toStored,
+  toStoredV1,
 } from '../webhook/encoder.ts';
 import { messageReader, readMessages, type ValidatedMessage } from '../webhook/read-messages.ts';
 import type { SendSelection, SkippedMessage, SkipReason } from './sender.ts';
@@ -121,7 +121,7 @@ function project(
   const { messageType, message } = validated;
   if (application.format !== 1) {
     const text = { message_id: messageId, message_type: messageType, message };
-    return acceptedEntry(routed, storeText(text, toBytes), rules.maxBodyBytes);
+    return acceptedEntry(routed, toStored(text, toBytes), rules.maxBodyBytes);
   }
   // Settings of format 1 have both.
   const { name = '', environment = '' } = application;
@@ -131,7 +131,7 @@ function project(
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
   const v1 = downgrade(given, context);
   if (v1.kind === 'skipped') return skip(routed, v1.reason);
-  return acceptedEntry(routed, storeV1(messageId, v1.element), rules.maxBodyBytes);
+  return acceptedEntry(routed, toStoredV1(messageId, v1.element), rules.maxBodyBytes);
 }
 
 function skip({ index, applicationId }: Routed, reason: SkipReason): SkippedMessage {

@@ -24,7 +24,7 @@ import {
 } from '../settings/schema.ts';
 import { IS_CHECKED, type SettingsSource } from '../settings/source.ts';
 import type { PosterOptions } from '../webhook/http/client.ts';
-import { type NetworkPolicy, refuseLiteralAddress } from '../webhook/http/ssrf-guard.ts';
+import { checkLiteralAddress, type NetworkPolicy } from '../webhook/http/ssrf-guard.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import { requestHeaders } from '../webhook/request-headers.ts';
 import { checkSecret } from '../webhook/signature.ts';
@@ -170,7 +170,7 @@ function oneDestination(given: Given): SettingsSource {
   const { url, secret, application, tls, network } = given;
   const { maxRequestsPerSecond, maxMessagesPerSecond } = given;
   const { format = DESTINATION_OPTIONS.format.default } = given;
-  refuseLiteralAddress(parseWebhookUrl(url as string), network);
+  checkLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
   const named = readWith(namedApplicationSchema(format), application);
   const { id, ...names } = (named.ok ? named.value : undefined) ?? ANY_APPLICATION;
@@ -227,7 +227,7 @@ export function readSendOptions(destination: unknown, options: unknown): SendSet
   const { format, dialect, maxBodyBytes, maxMessages, signal } = given;
   const http = httpOptionsOf(given);
   const parsedUrl = parseWebhookUrl(url as string);
-  refuseLiteralAddress(parsedUrl, http.network);
+  checkLiteralAddress(parsedUrl, http.network);
   return {
     url: parsedUrl,
     secret: checkSecret(secret),

@@ -5,7 +5,12 @@ import { downgrade } from '../projection/downgrade.ts';
 import type { StoredMessage } from '../queue/queue.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import { AcceptedEntry } from '../webhook/accept.ts';
-import { formatTimestamp, type MessageToStore, storeV1, storeV2 } from '../webhook/encoder.ts';
+import {
+  formatTimestamp,
+  type MessageToStore,
+  toStoredV1,
+  toStoredV2,
+} from '../webhook/encoder.ts';
 import type { Sending } from './attempt.ts';
 import { type Destinations, isUnresolved, type Unresolved } from './destination.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
@@ -59,11 +64,11 @@ function stored(
 ): StoredMessage {
   const now = clock.now();
   const message = testMessage({ applicationId, name, environment, id: newId(), now });
-  if (format !== 1) return storeV2(message);
+  if (format !== 1) return toStoredV2(message);
   const application = { name, environment };
   const context = { application, acceptedAt: formatTimestamp(now), dialect, v1Aliases };
   const v1 = downgrade(message, context);
-  return v1.kind === 'element' ? storeV1(message.message_id, v1.element) : storeV2(message);
+  return v1.kind === 'element' ? toStoredV1(message.message_id, v1.element) : toStoredV2(message);
 }
 
 export interface TestSubject {

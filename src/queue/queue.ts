@@ -2,7 +2,7 @@
  * The contract between the delivery engine and its queues. Types only.
  *
  * A queue stores accepted messages until each is delivered or becomes a dead letter. `enqueue` stores them,
- * `claim` leases messages for one request, and `settle` records the result of each. Compared with pg-boss,
+ * `claim` takes messages for one request, and `settle` records the result of each. Compared with pg-boss,
  * River and Oban:
  *
  * | There | Here |
@@ -11,16 +11,16 @@
  * | fetch a batch of jobs | `claim` |
  * | complete, fail, discard | `settle` with `delivered`, `retry`, `dead` |
  * | attempts | `sends`: how often a message was claimed and not released; `retryCount`: its `sends` before this claim |
- * | rescuer of stuck jobs | expired lease: every call makes the messages of expired claims due again |
+ * | rescuer of stuck jobs | lease: every call makes the messages of claims due again whose lease has expired |
  * | retention, cancel | `deadLetterOlderThan`, `deadLetterClosed` |
  *
  * Every queue obeys these laws, which one conformance suite tests:
  *
  * 1. **All or nothing.** `enqueue` stores all messages of a call or none. Once it resolves, they survive
  *    what `durability` names.
- * 2. **One claim per application.** A claim leases due messages of one application and one format for
- *    `leaseMs`, oldest due first. It raises their `sends` durably, so that a crash counts as a send.
- *    `release` undoes that.
+ * 2. **One claim per application.** A claim has due messages of one application and one format, oldest due
+ *    first, and holds for `leaseMs` (its lease). It raises their `sends` durably, so that a crash counts as a
+ *    send. `release` undoes that.
  * 3. **Settle once.** `settle` records one result for each message of a claim, and the application's
  *    state. A claim is lost when its lease expires: its messages are due again and keep their `sends`.
  *    Then `settle`, `release` and `extend` resolve to `'lost'` and change nothing.
@@ -105,7 +105,7 @@ export interface Backlog {
   readonly pendingMessages: number;
   /** Number of those that are due or claimed. */
   readonly dueMessages: number;
-  /** The highest sequence that a message got so far; 0 in a new queue. */
+  /** At least the highest sequence of these messages; 0 in a new queue. */
   readonly lastSequence: number;
 }
 
@@ -130,7 +130,7 @@ export interface ClaimedMessage {
   readonly retryState: Json | null;
 }
 
-/** Messages that are leased for one request. */
+/** Messages that were taken for one request. */
 export interface Claim {
   /** Unique among claims. Identifies the claim in `settle`, `release` and `extend`. */
   readonly id: string;
@@ -216,7 +216,7 @@ export interface MessageQueue {
    * has resolved.
    */
   enqueue(entries: readonly QueueEntry[], delayMs?: number): Promise<EnqueueResult>;
-  /** Leases due messages of the application whose turn it is, for one request. */
+  /** Takes due messages of the application whose turn it is, for one request. */
   claim(request: ClaimRequest): Promise<Claim | NothingDue>;
   /** Ends a claim with one result for each message, in the claim's order. */
   settle(

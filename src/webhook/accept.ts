@@ -3,7 +3,7 @@ import { contract, type Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { QueueEntry, StoredMessage } from '../queue/queue.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
-import { BRACKET_BYTES, maxElementBytes, storeV1 } from './encoder.ts';
+import { BRACKET_BYTES, maxElementBytes, toStoredV1 } from './encoder.ts';
 import { applicationOf, type MessageSchema, readMessages } from './read-messages.ts';
 
 /** The index of a message in its call, and its application. */
@@ -70,7 +70,7 @@ export async function acceptElements(
     // An element of format v1 has no message_id: reports use its own id instead.
     const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
     const place = { index, applicationId: applicationOf(data) ?? '' };
-    entries.push(acceptedEntry(place, storeV1(messageId, data), maxBodyBytes));
+    entries.push(acceptedEntry(place, toStoredV1(messageId, data), maxBodyBytes));
   };
   await readMessages(elements, { schema, store, yieldToEventLoop });
   return entries;

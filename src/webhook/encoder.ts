@@ -44,9 +44,9 @@ export function formatTimestamp(ms: number): string {
   return latest.text;
 }
 
-/** Serialises a message; later changes of the original have no effect. */
-export const storeV2 = (message: MessageToStore): StoredMessage =>
-  storeText({ ...message, message: JSON.stringify(message.message) }, (text) => Buffer.from(text));
+/** Returns the stored form of a message. Later changes of the original have no effect. */
+export const toStoredV2 = (message: MessageToStore): StoredMessage =>
+  toStored({ ...message, message: JSON.stringify(message.message) }, (text) => Buffer.from(text));
 
 /** Escapes a text for the inside of a JSON string. */
 const escaped = (text: string): string =>
@@ -60,8 +60,8 @@ const BEFORE_COUNT = '","retry_count":';
 const AFTER_ID = `${BEFORE_DATE}${BEFORE_TYPE}`;
 const AFTER_TYPE = `${BEFORE_COUNT},"message":`;
 
-/** Stores a message that is JSON already, in an envelope with the contract's key order. */
-export function storeText(
+/** Returns the stored form of a message that is JSON already: an envelope with the contract's key order. */
+export function toStored(
   { message_id, message_type, message }: SerializedMessage,
   toBytes: BytesOf,
 ): StoredMessage {
@@ -77,8 +77,8 @@ export function storeText(
   return new Stored({ messageId: message_id, format: 2, bytes, dateAt, countAt });
 }
 
-/** `messageId` identifies the element in reports; it is not sent. */
-export function storeV1(messageId: string, element: object): StoredMessage {
+/** Returns the stored form of an element of format v1. `messageId` identifies it in reports; it is not sent. */
+export function toStoredV1(messageId: string, element: object): StoredMessage {
   const bytes = Buffer.from(JSON.stringify(element));
   return new Stored({ messageId, format: 1, bytes, dateAt: 0, countAt: 0 });
 }

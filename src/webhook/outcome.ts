@@ -79,7 +79,7 @@ export type Outcome =
   | 'later'
   /** too large: due again at once, half as many in a request */
   | 'smaller'
-  /** like `later`, and the destination gets no requests until its Retry-After */
+  /** like `later`, and the destination gets no requests until the time of its Retry-After */
   | 'pause'
   /** like `later`; a second time closes the destination, except in `sendWebhook` */
   | 'close'
@@ -88,26 +88,23 @@ export type Outcome =
 
 export interface Judgement {
   readonly outcome: Outcome;
-  /** Whether the receiver refuses the messages: then `refusedMaxAttempts` limits the attempts, not only the schedule. */
+  /** Whether the receiver refuses the messages. If so, they get at most `refusedMaxAttempts` attempts. */
   readonly isRefusal: boolean;
 }
 
 interface StatusRow extends Judgement {
   readonly from: number;
   readonly to: number;
-  /** If several messages were sent in a body above `largeBodyBytes`, this status counts as "too large". */
+  /** Whether the status means "too large" if several messages were sent in a body above `largeBodyBytes`. */
   readonly blamesSize: boolean;
-  /** A single message may be the cause: a request that keeps failing so is bisected. */
+  /** Whether one of the messages may be the cause. If so, a request that keeps failing is bisected. */
   readonly blamesContent: boolean;
 }
 
-/**
- * Many receivers refuse a body above the limit of their JSON parser (100 kB is a common default)
- * with a status other than 413.
- */
+/** Default of `largeBodyBytes`: 100 kB is a common limit of JSON parsers, and many receivers do not answer 413 then. */
 export const LARGE_BODY_BYTES = 100_000;
 
-/** Each row has every key: an absent one would be looked up on `Object.prototype`. */
+/** A row has all keys, so that none is read from a polluted `Object.prototype`. */
 const NO_BLAME = { isRefusal: false, blamesSize: false, blamesContent: false } as const;
 
 /** The receiver rejects the content: 72 hours of retries would not change that. */
@@ -130,7 +127,7 @@ const STATUS_TABLE: readonly StatusRow[] = [
   { from: 503, to: 503, ...NO_BLAME, outcome: 'pause' },
 ];
 
-/** Failures without a response, redirects (never followed), other 5xx and unknown statuses. */
+/** For failures without a response, redirects (never followed), other 5xx and unknown statuses. */
 const ANYTHING_ELSE: Judgement = { outcome: 'later', isRefusal: false };
 
 /** Size of the request. */
@@ -141,7 +138,7 @@ export interface AttemptSize {
   readonly largeBodyBytes: number;
 }
 
-/** Returns what follows from an attempt. */
+/** Returns what happens after an attempt. */
 export function judgeAttempt(result: AttemptResult, size: AttemptSize): Judgement {
   const row = result.kind === 'response' ? rowOf(result.status) : undefined;
   if (row === undefined) return ANYTHING_ELSE;

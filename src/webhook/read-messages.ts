@@ -123,18 +123,18 @@ class BlankMessage implements ValidatedMessage {
  * an id or hint inherited from `Object.prototype` does not count.
  */
 export function messageFromZod(data: object, given: unknown): ValidatedMessage {
-  const notInherited = <K extends 'message_id' | 'v1'>(key: K): ParsedMessage[K] | undefined =>
+  const readOwn = <K extends 'message_id' | 'v1'>(key: K): ParsedMessage[K] | undefined =>
     Object.hasOwn(given as object, key) || !(key in Object.prototype)
       ? own(data as ParsedMessage, key)
       : undefined;
   const { message_type, message } = data as ParsedMessage;
   const validated = new BlankMessage();
-  validated.messageId = notInherited('message_id');
+  validated.messageId = readOwn('message_id');
   validated.messageType = message_type;
   validated.message = JSON.stringify(message);
   validated.application = applicationOf(message);
   validated.playbook = own(message as WithPlaybook, 'playbook')?.name;
-  validated.v1 = JSON.stringify(notInherited('v1'));
+  validated.v1 = JSON.stringify(readOwn('v1'));
   return validated;
 }
 

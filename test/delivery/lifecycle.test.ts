@@ -4,7 +4,7 @@ import { LastFailures } from '../../src/delivery/report.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
-import { storeV2 } from '../../src/webhook/encoder.ts';
+import { toStoredV2 } from '../../src/webhook/encoder.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 
 const never = (): Promise<never> => new Promise(() => {});
@@ -38,7 +38,7 @@ test('close gives way between the messages that it hands back, as many as there 
   tracker.beginEnqueue(3)([1, 2, 3]);
   const returned = ['m-0', 'm-1', 'm-2'].map((id, index) => ({
     applicationId: 'shop-1',
-    stored: storeV2({ message_id: id, message_type: 'test', message: {} }),
+    stored: toStoredV2({ message_id: id, message_type: 'test', message: {} }),
     sequence: index + 1,
     sends: 1,
   }));

@@ -5,7 +5,7 @@ import { Tracker } from '../../src/delivery/tracker.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { ApplicationUpdate, Claim, MessageQueue } from '../../src/queue/queue.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
-import { storeV2 } from '../../src/webhook/encoder.ts';
+import { toStoredV2 } from '../../src/webhook/encoder.ts';
 import { POLICY } from '../helpers/queues.ts';
 
 const EVERY_MS = 60_000;
@@ -44,7 +44,7 @@ async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<Ma
 async function enqueue(queue: MessageQueue, applicationId: string, count: number): Promise<void> {
   const entries = Array.from({ length: count }, (_, index) => {
     const message = { message_id: `m-${index}`, message_type: 'test', message: {} };
-    return { applicationId, stored: storeV2(message), sizeBytes: 100 };
+    return { applicationId, stored: toStoredV2(message), sizeBytes: 100 };
   });
   await queue.enqueue(entries);
 }

@@ -4,13 +4,13 @@ import { messageToSend } from '../../src/contract/index.ts';
 import { DeadMessage, QueuedMessage } from '../../src/delivery/sender.ts';
 import type { DeadLetter } from '../../src/queue/queue.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
-import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
+import { toStoredV1, toStoredV2 } from '../../src/webhook/encoder.ts';
 
 const GIVEN = { ...sampleMessageToSend('security_response'), message_id: 'm-1' };
 const ELEMENT = { svc_payload_type: 'test', application_name: 'hunter2', ips: [] };
 
-const V2 = { applicationId: 'shop-1', stored: storeV2(GIVEN), sends: 3 };
-const V1 = { applicationId: 'shop-1', stored: storeV1('m-2', ELEMENT), sends: 0 };
+const V2 = { applicationId: 'shop-1', stored: toStoredV2(GIVEN), sends: 3 };
+const V1 = { applicationId: 'shop-1', stored: toStoredV1('m-2', ELEMENT), sends: 0 };
 
 const LETTER: DeadLetter = {
   ...V2,

@@ -4,7 +4,7 @@ import type { DeliveryOptions } from '../../src/delivery/options.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { Claim, MessageQueue, MessageResult } from '../../src/queue/queue.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
-import { storeV2 } from '../../src/webhook/encoder.ts';
+import { toStoredV2 } from '../../src/webhook/encoder.ts';
 import { startEngine } from '../helpers/fake-engine.ts';
 import { createFailingQueue, POLICY, wrapQueue } from '../helpers/queues.ts';
 import { message, messages, NONE } from '../helpers/sender.ts';
@@ -30,7 +30,9 @@ function otherProcess(queue: MessageQueue) {
     enqueue: async (count: number, applicationId = 'shop-1'): Promise<void> => {
       const entries = Array.from({ length: count }, (_, index) => ({
         applicationId,
-        stored: storeV2(message(`old-${index}`, applicationId) as Parameters<typeof storeV2>[0]),
+        stored: toStoredV2(
+          message(`old-${index}`, applicationId) as Parameters<typeof toStoredV2>[0],
+        ),
         sizeBytes: 400,
       }));
       await queue.enqueue(entries);

@@ -17,7 +17,7 @@ import type {
 } from '../../src/queue/queue.ts';
 import { createSqliteQueue } from '../../src/queue/sqlite.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
-import { storeV2 } from '../../src/webhook/encoder.ts';
+import { toStoredV2 } from '../../src/webhook/encoder.ts';
 import { message } from './sender.ts';
 import { temporaryFolder } from './temporary-files.ts';
 
@@ -33,7 +33,7 @@ const claimed = (
   id: string,
   { retryState = null, ageMs = 0, retryCount = 0 }: Partial<ClaimedMessage> = {},
 ): ClaimedMessage => ({
-  stored: storeV2({ message_id: id, message_type: 'test', message: {} }),
+  stored: toStoredV2({ message_id: id, message_type: 'test', message: {} }),
   sequence: 1,
   retryCount,
   ageMs,
@@ -102,7 +102,9 @@ const batchOf = (spec: DeadLetterSpec): Batch => ({
 });
 
 function entryOf({ messageId, text = 'x' }: DeadLetterSpec, applicationId: string): QueueEntry {
-  const stored = storeV2(message(messageId, applicationId, text) as Parameters<typeof storeV2>[0]);
+  const stored = toStoredV2(
+    message(messageId, applicationId, text) as Parameters<typeof toStoredV2>[0],
+  );
   return { applicationId, stored, sizeBytes: stored.bytes.length + 32 };
 }
 

@@ -5,11 +5,11 @@ import type { Claim, ClaimedMessage } from '../../src/queue/queue.ts';
 import type { ResolvedApplication } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { AcceptedEntry } from '../../src/webhook/accept.ts';
-import { storeV1, storeV2 } from '../../src/webhook/encoder.ts';
+import { toStoredV1, toStoredV2 } from '../../src/webhook/encoder.ts';
 import { messageFromZod, messageReader } from '../../src/webhook/read-messages.ts';
 
 const stored = () =>
-  storeV2({ message_id: 'id-1', message_type: 'test', message: { application_id: 'one' } });
+  toStoredV2({ message_id: 'id-1', message_type: 'test', message: { application_id: 'one' } });
 
 async function claimOf(count: number): Promise<readonly ClaimedMessage[]> {
   const queue = createMemoryQueue();
@@ -55,6 +55,6 @@ test('a call of send holds objects of classes only', async () => {
   const draft = sampleMessageToSend();
   const quick = messageReader('strict').safeParse(draft);
   const drafts = [(quick as { readonly data: object }).data, messageFromZod(draft, draft)];
-  const made = [entry, entry.stored, storeV1('id', {}), ...drafts];
+  const made = [entry, entry.stored, toStoredV1('id', {}), ...drafts];
   expect(made.filter(isLiteral)).toEqual([]);
 });

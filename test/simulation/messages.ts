@@ -1,7 +1,7 @@
 /** Messages with a simulation key, which can be read back from either wire format. */
 import type { QueueEntry } from '../../src/queue/queue.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
-import { requestBytes, storeV2 } from '../../src/webhook/encoder.ts';
+import { requestBytes, toStoredV2 } from '../../src/webhook/encoder.ts';
 import type { MessagePlan, Policy } from './scenario.ts';
 
 /** An argument of `send`. */
@@ -28,7 +28,7 @@ export function compose(
   }
   // Exactly as large as the largest request.
   const bare = { message_id: `own-${key}`, ...content(plan, { key, applicationId, pad: 0 }) };
-  const bytes = requestBytes([{ stored: storeV2(bare), retryCount: 0 }]);
+  const bytes = requestBytes([{ stored: toStoredV2(bare), retryCount: 0 }]);
   const pad = Math.max(0, Math.min(policy.maxBodyBytes, 5000) - bytes);
   const given = { ...content(plan, { key, applicationId, pad }), message_id: bare.message_id };
   return { key, given };

@@ -5,8 +5,8 @@ import {
   encodeBody,
   formatTimestamp,
   type Outgoing,
-  storeV1,
-  storeV2,
+  toStoredV1,
+  toStoredV2,
 } from '../../src/webhook/encoder.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
@@ -38,7 +38,7 @@ function plainBody(drafts: readonly Draft[], retryCounts: readonly number[]): Bu
 
 function outgoingOf(drafts: readonly Draft[], retryCounts: readonly number[]): Outgoing[] {
   return drafts.map((draft, index) => ({
-    stored: storeV2(draft),
+    stored: toStoredV2(draft),
     retryCount: retryCounts[index] ?? 0,
   }));
 }
@@ -93,7 +93,7 @@ describe('encodeBody', () => {
     const elements = Object.values(ELEMENTS);
     const outgoing = [
       ...outgoingOf(drafts, []),
-      ...elements.map((element) => ({ stored: storeV1('id', element), retryCount: 0 })),
+      ...elements.map((element) => ({ stored: toStoredV1('id', element), retryCount: 0 })),
     ];
     const expected = encodeBody(outgoing, SENT_AT).toString().replaceAll(SENT_AT, date);
     expect(date).not.toHaveLength(SENT_AT.length);
@@ -104,7 +104,7 @@ describe('encodeBody', () => {
     const [draft] = Object.values(DRAFTS);
     const counts = [12, 1];
     const outgoing = {
-      stored: storeV2(draft as Draft),
+      stored: toStoredV2(draft as Draft),
       get retryCount() {
         return counts.shift() ?? 0;
       },
@@ -114,7 +114,7 @@ describe('encodeBody', () => {
 
   test('encodes a message again with another date and count', () => {
     const [draft] = Object.values(DRAFTS);
-    const stored = storeV2(draft as Draft);
+    const stored = toStoredV2(draft as Draft);
     const first = encodeBody([{ stored, retryCount: 0 }], SENT_AT).toString();
     const later = '2026-11-21T10:00:02.002+00:00';
     expect(encodeBody([{ stored, retryCount: 12 }], later).toString()).toBe(
@@ -124,16 +124,19 @@ describe('encodeBody', () => {
 
   test('writes v1 elements unchanged, since they have no date and count (D45)', () => {
     const elements = Object.values(ELEMENTS);
-    const outgoing = elements.map((element) => ({ stored: storeV1('id', element), retryCount: 7 }));
+    const outgoing = elements.map((element) => ({
+      stored: toStoredV1('id', element),
+      retryCount: 7,
+    }));
     const body = encodeBody(outgoing, SENT_AT);
     expect(body.toString()).toBe(JSON.stringify(elements));
     expect(received.WebhookBodyV1.safeParse(JSON.parse(body.toString())).success).toBe(true);
   });
 });
 
-describe('storeV2', () => {
+describe('toStoredV2', () => {
   test('stores the id, the format and the positions of date and count', () => {
-    const { bytes, ...rest } = storeV2({ message_id: 'ä', message_type: 'test', message: {} });
+    const { bytes, ...rest } = toStoredV2({ message_id: 'ä', message_type: 'test', message: {} });
     expect(bytes.toString()).toBe(
       '{"message_id":"ä","api_version":"2","date_created":"","message_type":"test",' +
         '"retry_count":,"message":{}}',
@@ -142,9 +145,9 @@ describe('storeV2', () => {
   });
 });
 
-describe('storeV1', () => {
+describe('toStoredV1', () => {
   test('stores its handle beside the bytes, not in them', () => {
-    expect(storeV1('handle', { a: 'ü' })).toEqual({
+    expect(toStoredV1('handle', { a: 'ü' })).toEqual({
       messageId: 'handle',
       format: 1,
       bytes: Buffer.from('{"a":"ü"}'),

@@ -71,7 +71,7 @@ export class Application {
   }
 
   /** Claims due messages. At least one must be due. */
-  lease(
+  startClaim(
     request: ClaimRequest,
     { id, nowMs, endsAtMs }: Pick<Claim, 'id' | 'nowMs'> & Pick<LiveClaim, 'endsAtMs'>,
   ): Claim {
@@ -99,7 +99,7 @@ export class Application {
     this.rescueClaim();
   }
 
-  /** Returns when a message can be claimed, or the lease ends; `undefined` if it is closed or no message waits. */
+  /** Returns when a message can be claimed, or the lease of the claim ends; `undefined` if it is closed or no message waits. */
   claimableAtMs(): number | undefined {
     if (this.claim !== undefined) return this.claim.endsAtMs;
     const first = this.waiting.first();

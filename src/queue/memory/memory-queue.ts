@@ -29,8 +29,8 @@ const SLICE_MESSAGES = 100;
 
 /**
  * Every method except `enqueue` and `close` does its work synchronously, so that no call sees half of
- * another. There are no timers: each call first ends expired leases, and updates which
- * applications are ready.
+ * another. There are no timers: each call first ends claims whose lease has expired, and
+ * updates which applications are ready.
  */
 export class MemoryQueue implements MessageQueue {
   readonly durability = 'memory';
@@ -107,7 +107,7 @@ export class MemoryQueue implements MessageQueue {
       nowMs: at.nowMs,
       endsAtMs: at.after(request.leaseMs),
     };
-    const claim = application.lease(request, times);
+    const claim = application.startClaim(request, times);
     schedule.update(application, at.nowMs);
     return claim;
   };
@@ -242,7 +242,7 @@ export class MemoryQueue implements MessageQueue {
     return { returned, remaining: 0 };
   }
 
-  /** Begins a call: checks that the queue is open, and ends expired leases. */
+  /** Begins a call: checks that the queue is open, and ends claims whose lease has expired. */
   #begin(): { readonly at: QueueTime; readonly initialState: ApplicationState } {
     const initialState = this.#initialState;
     if (initialState === undefined || this.#closing !== undefined) {

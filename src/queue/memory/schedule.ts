@@ -23,7 +23,7 @@ export class Schedule {
     healthy: heapByKey(),
     failing: heapByKey(),
   };
-  /** Closed applications wait here too, while they have a lease. */
+  /** Closed applications wait here too, while they have a claim. */
   readonly #later: Record<Health, Heap<Application>> = {
     untried: heapByKey(),
     healthy: heapByKey(),

@@ -32,12 +32,12 @@ const MAX = Number.MAX_SAFE_INTEGER;
 
 export const MEMORY_OPTIONS = {
   /**
-   * Maximum size of the waiting messages, in bytes of their request bodies. `enqueue` rejects more with
+   * Maximum size of the pending messages (waiting or claimed), in bytes of their request bodies. `enqueue` rejects more with
    * `ERR_QUEUE_FULL`.
    * The heap needs about 250 bytes more for each message. A positive integer; default 67108864 (64 MiB).
    */
   maxPendingBytes: option(integer(1, MAX), 64 * MIB),
-  /** Maximum number of waiting messages. A positive integer; default 100000. */
+  /** Maximum number of pending messages. A positive integer; default 100000. */
   maxPendingMessages: option(integer(1, MAX), 100_000),
   /**
    * Maximum size of the dead letters, in bytes of their request bodies. The oldest are discarded as `evicted`.
@@ -234,7 +234,7 @@ export class MemoryStore {
     return replayed;
   }
 
-  /** Ends expired leases, and updates the schedule for what has become due. */
+  /** Ends claims whose lease has expired, and updates the schedule for what has become due. */
   advance(nowMs: number): void {
     for (;;) {
       const application = this.schedule.due(nowMs);

@@ -1,4 +1,4 @@
-/** Claims: leases of messages, and how they end. */
+/** Makes claims, and ends them. */
 import { SecurityEventError } from '../../errors.ts';
 import type {
   Claim,

@@ -247,7 +247,7 @@ begin
   return changed;
 end $$;
 
--- Locks an application. Ends its lease if that has expired: the messages count as sent.
+-- Locks an application. Ends its claim if the lease has expired: the messages count as sent.
 create function {s}.lock_application(wanted_number bigint) returns {s}.application language plpgsql as $$
 declare
   app {s}.application;

@@ -46,11 +46,11 @@ const QUEUE_OPTIONS = {
    */
   sync: option<boolean>(oneOf(true, false), true),
   /**
-   * Maximum size of the waiting messages, in bytes of their request bodies. The file is up to twice as
+   * Maximum size of the pending messages (waiting or claimed), in bytes of their request bodies. The file is up to twice as
    * large. `enqueue` rejects more with `ERR_QUEUE_FULL`. A positive integer; default 1073741824 (1 GiB).
    */
   maxPendingBytes: option(integer(1, MAX), 1024 * MIB),
-  /** Maximum number of waiting messages. A positive integer; default 2000000. */
+  /** Maximum number of pending messages. A positive integer; default 2000000. */
   maxPendingMessages: option(integer(1, MAX), 2_000_000),
   /**
    * Maximum size of the dead letters, in bytes of their request bodies. The oldest are discarded as `evicted`.

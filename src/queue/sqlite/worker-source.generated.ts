@@ -427,7 +427,7 @@ var APPLICATION = {
   first_due: "integer",
   /** The latest end of the delays of \`enqueue\`. */
   delayed_until: COUNT,
-  /** When it can be claimed, or its lease ends; null when it is closed or empty. */
+  /** When it can be claimed, or the lease of its claim ends; null when it is closed or empty. */
   ready_at: "integer",
   pending: COUNT,
   delivered: COUNT,
@@ -804,9 +804,9 @@ function eachOfPage(context, page, work) {
   return { count, upTo, ...after === void 0 ? {} : { after } };
 }
 
-// src/queue/sqlite/worker/leases.ts
+// src/queue/sqlite/worker/live-claims.ts
 var import_node_zlib2 = require("node:zlib");
-function startLease(context, application, { messages, leaseMs }) {
+function startClaim(context, application, { messages, leaseMs }) {
   const { store, database } = context;
   const number = store.nextNumber();
   const sizeBytes = messages.reduce((sum, message) => sum + message.size_bytes, 0);
@@ -859,7 +859,7 @@ function endClaim({ store, database }, application, ms) {
   application.turn = store.nextNumber();
   refreshFirstDue(store, application);
 }
-function rescueExpiredLeases(context) {
+function endExpiredClaims(context) {
   const { store, nowMs } = context;
   store.flushApplications();
   const expired = context.database.all(
@@ -1352,7 +1352,7 @@ function claim(context, request) {
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
     const application = store.byNumber(ready.number);
     const { messages, damaged } = takeMessages(context, application, request);
-    if (messages.length > 0) return leaseMessages(context, application, { messages, request });
+    if (messages.length > 0) return claimMessages(context, application, { messages, request });
     if (damaged === 0 && ready.number === previous)
       throw new Error("an application is ready without due messages");
     refreshFirstDue(store, application);
@@ -1408,9 +1408,9 @@ function* dueMessages(context, { number }, limit) {
     page = Math.max(1, Math.floor(PAGE_BYTES * found.length / bytes));
   }
 }
-function leaseMessages(context, application, { messages, request }) {
+function claimMessages(context, application, { messages, request }) {
   const { nowMs } = context;
-  const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
+  const number = startClaim(context, application, { messages, leaseMs: request.leaseMs });
   return {
     id: \`\${application.number}-\${number}\`,
     applicationId: application.id,
@@ -2194,18 +2194,18 @@ var Group = class {
   #store;
   /** The machine's time, the same for all calls. */
   #machineMs = systemClock.now();
-  #rescuedMs;
+  #claimsEndedMs;
   constructor(store, hasSpace) {
     this.#store = store;
     this.hasSpace = hasSpace;
   }
-  /** Advances the queue's time and ends expired leases, so that no call sees one. */
+  /** Advances the queue's time, and ends claims whose lease has expired, so that no call sees one. */
   beginCall(nowMs, settings, bytes = NO_BYTES) {
     const machineMs = nowMs ?? this.#machineMs;
     const { transfer } = this;
     const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
-    if (context.nowMs !== this.#rescuedMs) rescueExpiredLeases(context);
-    this.#rescuedMs = context.nowMs;
+    if (context.nowMs !== this.#claimsEndedMs) endExpiredClaims(context);
+    this.#claimsEndedMs = context.nowMs;
     return context;
   }
 };

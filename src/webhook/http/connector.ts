@@ -13,7 +13,7 @@ import { ownProperties } from '../../own-properties.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { cancelWait, onAbort } from '../../runtime/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
-import { type NetworkPolicy, refuseAddress } from './ssrf-guard.ts';
+import { checkAddress, type NetworkPolicy } from './ssrf-guard.ts';
 import { createTlsUpgrade, type TlsCredentials } from './tls.ts';
 
 /** `dns.lookup` with `all: true`. */
@@ -93,7 +93,7 @@ export function createGuardedConnect(
       isIP(hostname) === 0
         ? await time('dnsMs', () => resolve(hostname, lookup))
         : [withFamily(hostname)];
-    for (const { address } of addresses) refuseAddress(address, network);
+    for (const { address } of addresses) checkAddress(address, network);
     signal.throwIfAborted();
     const socket = await time('tcpMs', () =>
       openTcp(target, { addresses, signal, addressMs: Math.ceil(timeoutMs / ADDRESSES_TRIED) }),
@@ -187,7 +187,7 @@ function lookupFrom(addresses: Addresses): LookupFunction {
 /** A preloaded proxy or a patched `net` may have connected to another address. */
 function checkPeer({ remoteAddress }: Socket, network: NetworkPolicy): void {
   if (remoteAddress === undefined) throw codedError('ECONNRESET', 'the peer closed at once');
-  refuseAddress(remoteAddress, network);
+  checkAddress(remoteAddress, network);
 }
 
 interface ConnectLimits {

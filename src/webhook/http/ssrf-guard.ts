@@ -51,7 +51,7 @@ export function judgeAddress(text: string, network: NetworkPolicy): Refusal | un
 }
 
 /** @throws SecurityEventError `ERR_ADDRESS_REFUSED` */
-export function refuseAddress(address: string, network: NetworkPolicy): void {
+export function checkAddress(address: string, network: NetworkPolicy): void {
   const refused = judgeAddress(address, network);
   if (refused === undefined) return;
   throw new SecurityEventError('ERR_ADDRESS_REFUSED', {
@@ -65,9 +65,9 @@ export function refuseAddress(address: string, network: NetworkPolicy): void {
  *
  * @throws SecurityEventError `ERR_ADDRESS_REFUSED`
  */
-export function refuseLiteralAddress({ hostname }: URL, network: NetworkPolicy): void {
+export function checkLiteralAddress({ hostname }: URL, network: NetworkPolicy): void {
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-  if (isIP(host) !== 0) refuseAddress(host, network);
+  if (isIP(host) !== 0) checkAddress(host, network);
 }
 
 function refusal(rule: RefusalRule, what: string, network: NetworkPolicy): Refusal {

@@ -1,7 +1,7 @@
 import type { ApplicationState, DeadLetteredMessage, Health } from '../../queue.ts';
 import { fromText, toWhole } from '../../stored-values.ts';
 import { evict } from './dead-letters.ts';
-import { claimedSequences } from './leases.ts';
+import { claimedSequences } from './live-claims.ts';
 import {
   type Death,
   isIntact,

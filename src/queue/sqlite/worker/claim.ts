@@ -1,7 +1,7 @@
 import type { Claim, ClaimedMessage, ClaimRequest, Format, NothingDue } from '../../queue.ts';
 import { toWhole } from '../../stored-values.ts';
 import type { PostedMessage } from '../protocol.ts';
-import { startLease } from './leases.ts';
+import { startClaim } from './live-claims.ts';
 import {
   isIntact,
   postedOf,
@@ -23,7 +23,7 @@ const FIRST_PAGE = 16;
 /** Approximate size of each later page, estimated from the bodies of the page before. */
 const PAGE_BYTES = 4_000_000;
 
-/** Leases the due messages of the application that has been ready for longest. */
+/** Claims due messages of the application that has been ready for longest. */
 export function claim(context: Context, request: ClaimRequest): ClaimAnswer | NothingDue {
   const { store, nowMs } = context;
   for (let previous: number | undefined; ; ) {
@@ -32,7 +32,7 @@ export function claim(context: Context, request: ClaimRequest): ClaimAnswer | No
     if (ready.ready_at > nowMs) return { dueInMs: ready.ready_at - nowMs };
     const application = store.byNumber(ready.number) as Application;
     const { messages, damaged } = takeMessages(context, application, request);
-    if (messages.length > 0) return leaseMessages(context, application, { messages, request });
+    if (messages.length > 0) return claimMessages(context, application, { messages, request });
     if (damaged === 0 && ready.number === previous)
       throw new Error('an application is ready without due messages');
     // All messages that were read were damaged, or `ready_at` was wrong. Another application may be ready first.
@@ -123,13 +123,13 @@ function* dueMessages(
   }
 }
 
-function leaseMessages(
+function claimMessages(
   context: Context,
   application: Application,
   { messages, request }: { messages: readonly MessageRow[]; request: ClaimRequest },
 ): ClaimAnswer {
   const { nowMs } = context;
-  const number = startLease(context, application, { messages, leaseMs: request.leaseMs });
+  const number = startClaim(context, application, { messages, leaseMs: request.leaseMs });
   return {
     id: `${application.number}-${number}`,
     applicationId: application.id,

@@ -13,7 +13,7 @@ import {
 import type { SqlValue } from './sqlite-library.ts';
 import type { Context, Store } from './store.ts';
 
-/** The columns that `progress_checksum` covers. A retry or an expired lease changes some of them. */
+/** The columns that `progress_checksum` covers. A retry, or the end of a lease, changes some of them. */
 export type Progress = Pick<
   MessageRow,
   'sequence' | 'due' | 'accepted' | 'sends' | 'max_messages' | 'retry_state'

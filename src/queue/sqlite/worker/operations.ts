@@ -10,7 +10,7 @@ import { listDeadLetters, purge, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
 import { recordIncident, retractIncident } from './incidents.ts';
 import { exportItems, importItems } from './items.ts';
-import { closeHandle, extend, release, settle } from './leases.ts';
+import { closeHandle, extend, release, settle } from './live-claims.ts';
 import { countBacklog, countPending, stats } from './stats.ts';
 import type { Context } from './store.ts';
 

@@ -5,7 +5,7 @@ import { repairTimes } from './applications.ts';
 import { type Database, Gate, Stopped } from './database.ts';
 import { DiskSpace } from './disk-space.ts';
 import { failureAnswer, isBroken, isDiskFull, Rejection } from './failure.ts';
-import { rescueExpiredLeases } from './leases.ts';
+import { endExpiredClaims } from './live-claims.ts';
 import { openDatabase } from './open.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { loadSqlite } from './sqlite-library.ts';
@@ -219,20 +219,20 @@ class Group {
   readonly #store: Store;
   /** The machine's time, the same for all calls. */
   readonly #machineMs = systemClock.now();
-  #rescuedMs: number | undefined;
+  #claimsEndedMs: number | undefined;
 
   constructor(store: Store, hasSpace: boolean) {
     this.#store = store;
     this.hasSpace = hasSpace;
   }
 
-  /** Advances the queue's time and ends expired leases, so that no call sees one. */
+  /** Advances the queue's time, and ends claims whose lease has expired, so that no call sees one. */
   beginCall(nowMs: number | null, settings: HandleSettings, bytes: Uint8Array = NO_BYTES): Context {
     const machineMs = nowMs ?? this.#machineMs;
     const { transfer } = this;
     const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
-    if (context.nowMs !== this.#rescuedMs) rescueExpiredLeases(context);
-    this.#rescuedMs = context.nowMs;
+    if (context.nowMs !== this.#claimsEndedMs) endExpiredClaims(context);
+    this.#claimsEndedMs = context.nowMs;
     return context;
   }
 }

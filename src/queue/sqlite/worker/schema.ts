@@ -58,7 +58,7 @@ const APPLICATION = {
   first_due: 'integer',
   /** The latest end of the delays of `enqueue`. */
   delayed_until: COUNT,
-  /** When it can be claimed, or its lease ends; null when it is closed or empty. */
+  /** When it can be claimed, or the lease of its claim ends; null when it is closed or empty. */
   ready_at: 'integer',
   pending: COUNT,
   delivered: COUNT,

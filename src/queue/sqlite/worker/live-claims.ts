@@ -1,4 +1,4 @@
-/** Leases the messages of a claim, and ends claims. */
+/** Starts claims, and ends them. */
 import { crc32 } from 'node:zlib';
 import type { ApplicationUpdate, MessageResult, SequenceRange } from '../../queue.ts';
 import { toWhole } from '../../stored-values.ts';
@@ -15,8 +15,8 @@ import {
 import { type Application, type ClaimRow, type MessageRow, setState } from './schema.ts';
 import type { Context } from './store.ts';
 
-/** Leases the messages, and returns the number of the claim. */
-export function startLease(
+/** Starts a claim of these messages, and returns its number. */
+export function startClaim(
   context: Context,
   application: Application,
   { messages, leaseMs }: { readonly messages: readonly MessageRow[]; readonly leaseMs: number },
@@ -93,8 +93,8 @@ function endClaim({ store, database }: Context, application: Application, ms: nu
   refreshFirstDue(store, application);
 }
 
-/** Ends expired leases. Their messages count as sent. */
-export function rescueExpiredLeases(context: Context): void {
+/** Ends claims whose lease has expired. Their messages count as sent. */
+export function endExpiredClaims(context: Context): void {
   const { store, nowMs } = context;
   store.flushApplications();
   const expired = context.database.all<Application>(
