@@ -254,7 +254,7 @@ begin
   return changed;
 end $$;
 
--- Locks an application. Ends its lease if that has expired: the messages count as sent.
+-- Locks an application. Ends its claim if the lease has expired: the messages count as sent.
 create function "security_events".lock_application(wanted_number bigint) returns "security_events".application language plpgsql as $$
 declare
   app "security_events".application;
