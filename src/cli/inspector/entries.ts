@@ -24,8 +24,6 @@ export interface Entry extends Content {
   readonly subtitle: string;
   readonly facts: readonly MessageRow[];
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The command that sends the request again, to which the body is piped; empty in a file. */
-  readonly curl: string;
   /** As received, or as in the file; base64 if it is not text. */
   readonly body: string;
   readonly encoding: 'text' | 'base64';
@@ -38,11 +36,6 @@ const MAX_CHARACTERS = 2 ** 21;
 
 const CREDENTIAL_NAME = /authorization|cookie|token|secret|password|api-?key/i;
 const CREDENTIAL_IN_QUERY = /([?&][^=&]*(?:auth|code|key|pass|secret|sig|token)[^=&]*=)[^&#]+/gi;
-/** The headers that a receiver reads. */
-const CURL_HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
-
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
 const REASONS: Readonly<Partial<Record<string, string>>> = {
   method: 'Refused: not a POST',
   'content-type': 'Refused: wrong content type',
@@ -74,8 +67,7 @@ function judge({ refusal }: Delivery, hasMessages: boolean): Judgement {
 }
 
 function bodyOf(bytes: Buffer): Pick<Entry, 'body' | 'bodyLength' | 'encoding'> {
-  // A shell cannot pass a zero byte.
-  const encoding = isUtf8(bytes) && !bytes.includes(0) ? 'text' : 'base64';
+  const encoding = isUtf8(bytes) ? 'text' : 'base64';
   const body = bytes.toString(encoding === 'text' ? 'utf8' : 'base64');
   return { body, bodyLength: body.length, encoding };
 }
@@ -91,7 +83,6 @@ export function requestEntry(delivery: Delivery): Entry {
     const text = [value ?? []].flat().join(', ');
     return [name, CREDENTIAL_NAME.test(name) ? `hidden, ${text.length} characters` : text] as const;
   });
-  const curlHeaders = rows.filter(([name]) => CURL_HEADERS.includes(name));
   return {
     ...content,
     ...judgement,
@@ -108,10 +99,6 @@ export function requestEntry(delivery: Delivery): Entry {
       ['size', `${wholeNumber(body.length)} bytes`],
     ],
     headers: rows,
-    curl: [
-      `curl -X ${quoted(method)} ${quoted(`http://${headers.host ?? ''}${target}`)}`,
-      ...curlHeaders.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ].join(' \\\n  '),
     ...bodyOf(body),
   };
 }
@@ -150,7 +137,6 @@ export function valueEntry(
       ['size', `${wholeNumber(Buffer.byteLength(text))} bytes`],
     ],
     headers: [],
-    curl: '',
     body: text.slice(0, MAX_CHARACTERS),
     encoding: 'text',
     bodyLength: text.length,

@@ -164,30 +164,26 @@ function detailOf(/** @type {Entry} */ entry) {
 }
 
 function summaryOf(/** @type {Entry} */ entry) {
-  const { verdict, reason, advice, facts, curl, body, encoding, receivedAt } = entry;
+  const { verdict, reason, advice, facts, body, receivedAt } = entry;
   const output = make('output', {});
-  const copy = async (/** @type {string} */ text) => {
+  const copy = async () => {
     output.textContent = 'The browser refused to copy.';
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(body);
     output.textContent = 'Copied.';
   };
   const resend = async () => {
     output.textContent = 'Sending…';
-    const response = await fetch(`resend/${entry.sequence}`, { method: 'POST' });
-    output.textContent = await response.text();
+    const resent = fetch(`resend/${entry.sequence}`, { method: 'POST' });
+    const response = await resent.catch(() => undefined);
+    output.textContent = (await response?.text()) ?? 'security-events does not answer.';
   };
-  const decode = encoding === 'text' ? '' : 'base64 --decode | ';
-  const data = body.replaceAll("'", `'\\''`);
-  // Piped to curl, since an argument has at most 128 KiB.
-  const command = `printf '%s' '${data}' | ${decode}${curl} \\\n  --data-binary @-`;
   const summary = make(
     'div.summary',
     {},
     make('h2', {}, make('span.sign', { ariaHidden: 'true' }, SIGNS[verdict]), reason),
     ...texts('p.advice', advice),
     definitions(receivedAt === undefined ? facts : [...facts, ['received', timeText(receivedAt)]]),
-    curl !== '' && button('Copy as curl', () => copy(command)),
-    body !== '' && button('Copy body', () => copy(body)),
+    body !== '' && button('Copy body', copy),
     entry.isResendable && button('Send again', resend),
     output,
   );
