@@ -200,7 +200,9 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     await page.getByRole('button', { name: 'Copy body' }).click();
     await page.getByText('Copied.').waitFor();
     const body = await page.evaluate<string>('navigator.clipboard.readText()');
-    expect(JSON.parse(body)).toMatchObject([{ message: { humanized_description: "It's an attack" } }]);
+    expect(JSON.parse(body)).toMatchObject([
+      { message: { humanized_description: "It's an attack" } },
+    ]);
     await postSigned(url, Buffer.from([0xff, 0x00, 0x27]), SECRET);
     await page.getByText('Raw body in base64').waitFor();
     await target.close();

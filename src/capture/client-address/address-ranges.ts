@@ -17,8 +17,9 @@ const numberOf = (address: Address): bigint =>
   BigInt(`0x${Buffer.from(address.toByteArray()).toString('hex')}`);
 
 /**
- * Parses a CIDR or an address. Ignores host bits. Returns the ranges of the addresses in normalised
- * form: IPv4 for mapped ones, and 127.0.0.1 too if `::1` is included. Returns undefined for any other text.
+ * Parses a CIDR or an address. Ignores host bits. Returns the ranges of the addresses in normalised form:
+ * IPv4 for IPv4-mapped IPv6 (`::ffff:0:0/96`), and 127.0.0.1 too if `::1` is included, which is normalised to
+ * it. Returns undefined for any other text.
  */
 export function rangesOf(text: string): readonly Range[] | undefined {
   const [, addressText = '', mask] = CIDR.exec(text) ?? [];

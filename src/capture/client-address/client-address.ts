@@ -3,12 +3,12 @@ import { normaliseAddress } from '../../address/normalise.ts';
 import {
   checkedElsewhere,
   type OptionsOf,
+  type OptionValues,
   type OrUndefined,
   option,
   readOptions,
   usable,
 } from '../../option-rules.ts';
-import { ownProperties } from '../../own-properties.ts';
 import { headerOf, peerOf, type RequestLike } from '../request/request-like.ts';
 import { forwardedHops, type Refusal } from './forwarded-for.ts';
 import { compileTrust, type Trust, type TrustedProxies } from './trusted-proxies.ts';
@@ -17,14 +17,14 @@ import { compileTrust, type Trust, type TrustedProxies } from './trusted-proxies
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 
 export const CLIENT_ADDRESS_OPTIONS = {
-  /** Lists the proxies whose headers you trust. Default: none; the client is the direct peer. */
+  /** Lists the proxies whose headers you trust. Default: none; the client is the direct peer, which opened the connection. */
   trustedProxies: option<TrustedProxies>(checkedElsewhere('proxies'), [], 'none'),
   /**
    * The only header whose addresses are read, and only if the direct peer is trusted: `x-forwarded-for`
    * (the default), `forwarded` (RFC 7239), or another header with an address or a list of addresses, the
-   * nearest last, such as `cf-connecting-ip`. With `forwarded`, scheme and host are its `proto` and
-   * `host`; otherwise those of `x-forwarded-proto`, `-host` and `-port`. Choose a header that your proxy
-   * sets or appends to: clients can forge a header that the proxy passes on unchanged.
+   * nearest last, such as `cf-connecting-ip`. Choose a header that your proxy sets or appends to: clients can
+   * forge a header that the proxy passes on unchanged. The request's scheme, host and port are read from `proto`
+   * and `host` of `forwarded`, or from `x-forwarded-proto`, `-host` and `-port` with any other header.
    */
   addressHeader: option<string>(
     usable('the name of a header', (value) => typeof value === 'string' && HEADER_NAME.test(value)),
@@ -56,14 +56,14 @@ export interface ClientAddress {
  * - `trusted`: a trusted proxy, so the next hop is read from its header
  * - `untrusted`: not a trusted proxy, so it is the client
  * - `no-address`: the direct peer has no readable address and is not trusted
- * - the rest: a trusted proxy names this hop, but without an address
+ * - the rest: a trusted proxy's header has no readable address here
  */
 export type Verdict = 'trusted' | 'untrusted' | 'no-address' | Refusal;
 
 export interface Hop {
   readonly hop: number;
   readonly source: string;
-  /** The original text: a whole element of the header, or the socket's address (`''` if it has none). */
+  /** The original text: a whole element of the header (`''` if it was not read), or the socket's address, if any. */
   readonly token: string;
   readonly address: string | undefined;
   readonly port: number | undefined;
@@ -76,26 +76,24 @@ export interface Walk {
   readonly hops: readonly [Hop, ...Hop[]];
 }
 
-/**
- * Validates `trustedProxies` and `addressHeader`, and ignores all other options.
- *
- * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` is `addressHeader`, or begins with
- * `trustedProxies`.
- */
-export function readClientAddressOptions(options: ClientAddressOptions = {}): ClientAddressPolicy {
-  const { trustedProxies, addressHeader } = ownProperties(options);
-  const given = readOptions({ trustedProxies, addressHeader }, CLIENT_ADDRESS_OPTIONS);
-  return {
-    isTrusted: compileTrust(given.trustedProxies),
-    addressHeader: given.addressHeader.toLowerCase(),
-  };
-}
+/** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` begins with the name of the option. */
+export const readClientAddressOptions = (options: ClientAddressOptions = {}): ClientAddressPolicy =>
+  clientAddressPolicy(readOptions(options, CLIENT_ADDRESS_OPTIONS));
+
+/** For options that `readOptions` has read. Throws like {@link readClientAddressOptions}. */
+export const clientAddressPolicy = ({
+  trustedProxies,
+  addressHeader,
+}: OptionValues<typeof CLIENT_ADDRESS_OPTIONS>): ClientAddressPolicy => ({
+  isTrusted: compileTrust(trustedProxies),
+  addressHeader: addressHeader.toLowerCase(),
+});
 
 /**
  * Finds the client: the first hop that is not a trusted proxy, from the direct peer over the header's
- * elements from right to left. If a trusted proxy names no address (`unknown`), the client is the last
- * trusted hop with one. Without a trusted peer no header is read. Never throws because of a header;
- * `client` is `undefined` if not even the direct peer's address is known.
+ * elements from right to left; the last hop with an address if all are trusted, or if a trusted proxy names none
+ * (`unknown`). Without a trusted peer no header is read. Never throws because of a header; `client` is `undefined`
+ * if not even the direct peer's address is known.
  */
 export function walkHops(request: RequestLike, policy: ClientAddressPolicy): Walk {
   const peer = readPeer(request, policy.isTrusted);

@@ -1,5 +1,4 @@
 /** Explains how the client's address was found, to help set up `trustedProxies`. */
-import { check, checkedElsewhere, type Rules } from '../../option-rules.ts';
 import { headerOf, type RequestLike } from '../request/request-like.ts';
 import {
   type ClientAddress,
@@ -22,12 +21,6 @@ export interface ClientAddressExplanation {
   readonly text: string;
 }
 
-const CHECKED = checkedElsewhere('an option of `readClientAddressOptions`');
-const RULES: Rules<keyof ClientAddressOptions> = {
-  trustedProxies: CHECKED,
-  addressHeader: CHECKED,
-};
-
 /**
  * Explains hop by hop which addresses of a request were trusted, and why. Validates the options at each
  * call: meant for setup and tests, not for every request.
@@ -39,7 +32,7 @@ export function explainClientAddress(
   request: RequestLike,
   options: ClientAddressOptions = {},
 ): ClientAddressExplanation {
-  const policy = readClientAddressOptions(check<ClientAddressOptions>(options, RULES));
+  const policy = readClientAddressOptions(options);
   const { client, hops } = walkHops(request, policy);
   const header = policy.addressHeader;
   const isHeaderRead = hops[0].verdict === 'trusted';

@@ -9,7 +9,7 @@ import { readPort } from '../request/request-like.ts';
 /** Maximum number of elements, counting empty ones. No request passes as many proxies. */
 export const MAX_HOPS = 64;
 
-/** Maximum length of an element. In `Forwarded` it has up to two nodes, a host name and a scheme. */
+/** Maximum length of an element. In `Forwarded` it has up to two addresses (`for`, `by`), a host and a scheme. */
 const MAX_ELEMENT_CHARS = 1024;
 
 /**
@@ -19,7 +19,7 @@ const MAX_ELEMENT_CHARS = 1024;
  * - `no-for`: an element of `Forwarded` without `for`
  * - `malformed`: an element of `Forwarded` outside its grammar, or with a parameter twice
  * - `not-an-address`: anything else that `net.isIP` refuses: octal, hex and short forms, host names
- * - `too-long`: more than 1024 characters
+ * - `too-long`: more than 1024 characters with the comma and blanks before it
  * - `too-many`: after the 64th element, counting empty ones
  */
 export type Refusal =

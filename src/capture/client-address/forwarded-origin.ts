@@ -26,9 +26,9 @@ interface Forwarded {
 const NOT_FORWARDED: Forwarded = { scheme: undefined, authority: undefined, port: undefined };
 
 /**
- * Forwarded values count only if the direct peer is trusted. In a list, the value at the client's own
- * position from the right counts: the proxy that the client connected to has written it. Missing or
- * unreadable values are taken from the connection, `:authority` or `Host`. `walk` is
+ * Forwarded values count only if the direct peer is trusted. Each proxy appends one value to every list. So the
+ * value at the position of the client's address, counted from the right, is of the proxy that the client
+ * connected to. Missing or unreadable values are taken from the connection, `:authority` or `Host`. `walk` is
  * `walkHops(request, policy)`. Never throws because of a header.
  */
 export function forwardedOrigin(
@@ -62,7 +62,8 @@ function readElement({ hops }: Walk): Forwarded {
 }
 
 function readLists(request: RequestLike, { hops }: Walk): Forwarded {
-  // The client's position in the list. A trusted peer may set these headers without listing addresses.
+  // Of the hops, the first is the peer, which is in no list, and the last is the client; places begin at 0.
+  // A trusted peer may set these headers without listing addresses.
   const place = Math.max(0, hops.length - 2);
   const read = (name: string): string | undefined => {
     const value = headerOf(request, name);

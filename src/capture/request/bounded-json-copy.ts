@@ -38,7 +38,7 @@ const HARMLESS_VALUES: ReadonlySet<unknown> = new Set<unknown>([
 /** Keys whose value is the name in a `{ name, value }` pair. */
 const LABELS = ['name', 'key', 'field', 'id'] as const;
 
-/** A value that exceeds the budget. */
+/** Stands for a value that exceeds the budget. */
 const TOO_LARGE = Symbol('too large');
 type Copied = JsonValue | typeof TOO_LARGE;
 
@@ -56,7 +56,8 @@ export class BoundedJsonCopier {
 
   /** Returns the copy; `undefined` for null and undefined, or if no part of the value fits. */
   copy(value: unknown): JsonValue | undefined {
-    const copied = value === undefined || value === null ? TOO_LARGE : this.#value(value);
+    if (value === undefined || value === null) return undefined;
+    const copied = this.#value(value);
     return copied === TOO_LARGE ? undefined : copied;
   }
 

@@ -14,7 +14,7 @@ import { isObjectLike, readProperty } from '../../own-properties.ts';
 import {
   CLIENT_ADDRESS_OPTIONS,
   type ClientAddressPolicy,
-  readClientAddressOptions,
+  clientAddressPolicy,
 } from '../client-address/client-address.ts';
 import type { Enrichment } from '../enrichment/enrichers.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../redaction/redactor.ts';
@@ -29,7 +29,7 @@ export const CAPTURE_OPTIONS = {
   ...CLIENT_ADDRESS_OPTIONS,
   /** Adds facts about addresses: see `createEnrichment`. Default: none. */
   enrichment: optional<Enrichment>(usable('the result of `createEnrichment`', isObjectLike)),
-  /** Redaction of parameters, path and user agent. Default: by the default names, and by value. */
+  /** Redaction of parameters, path and user agent. Default: names of `SENSITIVE_KEYS`, and values like secrets. */
   redaction: optional<RedactionOptions>(ANYTHING),
   /** Limits of the captured parameters; `false`: none are captured. */
   parameters: option<ParameterOptions | false>(
@@ -44,7 +44,7 @@ export interface CaptureOptions extends OrUndefined<OptionsOf<typeof CAPTURE_OPT
 
 /** Validated options. */
 export interface CaptureSettings {
-  readonly addresses: ClientAddressPolicy;
+  readonly addressPolicy: ClientAddressPolicy;
   readonly enrichment: Enrichment | undefined;
   readonly redactor: Redactor;
   /** `undefined`: no parameters are captured. */
@@ -68,7 +68,7 @@ export function readCaptureOptions(options: CaptureOptions = {}): CaptureSetting
   const given = readOptions(options, CAPTURE_OPTIONS);
   const redactor = createRedactor(given.redaction);
   return {
-    addresses: readClientAddressOptions(given),
+    addressPolicy: clientAddressPolicy(given),
     enrichment: given.enrichment,
     redactor,
     copyParameters:

@@ -18,16 +18,11 @@ const BINARY_TYPES: readonly (readonly [(value: object) => boolean, object])[] =
   [types.isAnyArrayBuffer, ArrayBuffer.prototype],
 ];
 
-/** Returns the text for an object that is a single value, or `undefined` if it has elements. */
+/** Returns the text for a date, bytes or a file; `undefined` for all other objects. */
 export function describeSingleValue(value: object): string | undefined {
   if (types.isDate(value)) return describeDate(value);
   const binary = BINARY_TYPES.find(([isType]) => isType(value))?.[1];
   if (binary !== undefined) return `[binary: ${Reflect.get(binary, 'byteLength', value)} bytes]`;
-  if (types.isRegExp(value)) return '[regular expression]';
-  if (types.isMap(value))
-    return `[collection: ${Reflect.get(Map.prototype, 'size', value)} elements]`;
-  if (types.isSet(value))
-    return `[collection: ${Reflect.get(Set.prototype, 'size', value)} elements]`;
   if (types.isProxy(value)) return undefined;
   return value instanceof Blob
     ? `[file: ${Reflect.get(Blob.prototype, 'size', value)} bytes]`
@@ -47,7 +42,7 @@ export interface Elements {
   readonly omitted: number;
 }
 
-/** Converts lists of pairs to an object of at most `limit` keys. A repeated name gets a list of its values. */
+/** Converts URLSearchParams and FormData to an object of at most `limit` keys. A repeated name gets a list of its values. */
 export function elementsOf(value: object, limit: number): Elements {
   const pairs = pairsOf(value);
   if (pairs === undefined) return { source: value, omitted: 0 };

@@ -25,7 +25,7 @@ export interface HttpRequest extends RequestLike {
   readonly params?: unknown;
 }
 
-/** Parameters that the host may parse after the head was read. */
+/** Parameters that the host may parse later: they are read again for each event. */
 export type ParsedParameters = Pick<HttpRequest, 'body' | 'params'>;
 
 /** The contract's request. Its other form, `{}`, is for events outside a request. */
@@ -33,26 +33,26 @@ export type RequestFacts = Extract<LogHttp['request'], { readonly host: string }
 
 const MAX_VERB_LENGTH = 32;
 
-/** For requests without a known peer. No client has this address; `metadata.unspecified` is true for it. */
+/** For requests without a known peer. No client has this address; `actor.ip.metadata.unspecified` marks it. */
 const UNKNOWN_ADDRESS = '0.0.0.0';
 /** The contract requires a port; a Unix socket has none. Clients do not use port 1. */
 const UNKNOWN_PORT = '1';
 
-/** The part that is the same for all events of a request. */
+/** Address and request line, which are the same for all events of a request. */
 export interface RequestHead {
   readonly ip: ActorIp;
   readonly request: Omit<RequestFacts, 'parameters'>;
 }
 
 export function readHead(request: HttpRequest, settings: CaptureSettings): RequestHead {
-  const { addresses, enrichment, redactor } = settings;
-  const walk = walkHops(request, addresses);
-  const { scheme, host, port } = forwardedOrigin(request, addresses, walk);
+  const { addressPolicy, enrichment, redactor } = settings;
+  const walk = walkHops(request, addressPolicy);
+  const { scheme, host, port } = forwardedOrigin(request, addressPolicy, walk);
   const ip = describeNormalised(walk.client?.address ?? UNKNOWN_ADDRESS, enrichment);
   const verb = cleanText(cutText(textOf(request, 'method') || 'GET', MAX_VERB_LENGTH));
   return {
     ip,
-    // Listed one by one: see `describeNormalised`.
+    // Listed one by one, since a spread costs more than everything else: see `describeNormalised`.
     request: {
       scheme,
       host,
@@ -62,7 +62,7 @@ export function readHead(request: HttpRequest, settings: CaptureSettings): Reque
       user_agent: userAgentOf(headerOf(request, 'user-agent'), redactor),
       referer: null,
       remote_ip: ip.address,
-      // The client's own port if a proxy names it, else the direct peer's.
+      // The client's own port if a proxy names it. Otherwise the connection's, which may be the proxy's.
       remote_port: String(walk.client?.port ?? peerOf(request)?.port ?? UNKNOWN_PORT),
     },
   };
@@ -86,7 +86,7 @@ export function redactedPath(
     const secrets = secretsIn(params, redactor);
     return secrets.length === 0 ? undefined : pathOf(targetOf(request), redactor, secrets);
   } catch {
-    // A proxy whose traps throw: its unknown values may be in the path.
+    // A Proxy object whose traps throw: the path may contain its values, which are unknown.
     return `/${REDACTED}`;
   }
 }

@@ -1,4 +1,4 @@
-/** The user of a request, as a record's `actor.identifiers` has it. */
+/** Reads the user of a request for a record's `actor.identifiers`. */
 import type { LogActor } from '../../contract/index.ts';
 import { tryCall } from '../../runtime/host-calls.ts';
 
@@ -7,7 +7,7 @@ export type Identifiers = LogActor['identifiers'];
 
 type Identifier = NonNullable<Identifiers>[string];
 
-/** Returns the value as a record has it; `undefined` if no record can have it. */
+/** Returns a value that the contract allows; `undefined` for all others. */
 export function identifierOf(value: unknown): Identifier | undefined {
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
@@ -15,7 +15,7 @@ export function identifierOf(value: unknown): Identifier | undefined {
 }
 
 /**
- * Leaves out what no record can have, such as an id that is an object: it would make each event of the request
+ * Leaves out values that the contract does not allow, such as objects: they would make each event of the request
  * invalid, and a detection would be lost. `isComplete` is false then, and for an object without identifiers.
  */
 export function readIdentifiers(given: unknown): {

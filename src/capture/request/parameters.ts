@@ -74,7 +74,7 @@ export function parameterCopier(
     for (const name of SOURCES) {
       const given = Object.hasOwn(sources, name) ? sources[name] : undefined;
       const copied = copier.copy(decoded(name, given, limits.maxBytes));
-      if (isEmpty(copied)) continue;
+      if (copied === undefined || isEmpty(copied)) continue;
       (isAllowed(name, copied) ? parameters : misplaced)[name] = copied;
     }
     if (Object.keys(misplaced).length > 0) {
@@ -90,10 +90,8 @@ function decoded(name: Source, value: unknown, maxBytes: number): unknown {
 }
 
 /** Parsers return an empty object if there is nothing to parse. */
-function isEmpty(value: JsonValue | undefined): value is undefined {
-  if (typeof value !== 'object' || value === null) return value === undefined || value === '';
-  return Object.keys(value).length === 0;
-}
+const isEmpty = (value: JsonValue): boolean =>
+  value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
 function isAllowed(name: Source, value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false;

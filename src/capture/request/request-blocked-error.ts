@@ -64,7 +64,7 @@ export function isRequestBlocked(error: unknown): error is RequestBlockedError {
  */
 export function blockRequest(report?: () => void): never {
   const error = new RequestBlockedError();
-  currentScope()?.block(error);
+  currentScope()?.markBlocked(error);
   report?.();
   throw error;
 }
@@ -89,7 +89,7 @@ export async function runUntilBlocked(
 
 /** Marks the request as blocked, records the error on its span, and returns the response. */
 export function respondToBlock(block: Block, scope: RequestScope | undefined): BlockedResponse {
-  scope?.block(block);
+  scope?.markBlocked(block);
   recordOnSpan(block);
   return blockedResponse(block.status);
 }

@@ -34,20 +34,21 @@ export interface ScopeOptions {
 
 /** The data of a request that changes while it is served. Nested adapters share it. */
 interface RequestState {
+  /** `svc_identifier` is the contract's second identifier, in base64 (D11). */
   user: Pick<LogActor, 'identifiers' | 'svc_identifier'> | undefined;
   /** The response, as far as it is known. */
   response: { readonly status?: number; readonly blocked?: boolean } | undefined;
-  block: Block | undefined;
+  blockedBy: Block | undefined;
   /** The number of changes so far. */
   changes: number;
-  /** `undefined` once a block is expected. */
+  /** `undefined` once an error that blocks the request was created: its throw is expected. */
   blockWatchers: (() => void)[] | undefined;
 }
 
 const newState = (): RequestState => ({
   user: undefined,
   response: undefined,
-  block: undefined,
+  blockedBy: undefined,
   changes: 0,
   blockWatchers: [],
 });
@@ -104,7 +105,7 @@ export class RequestScope {
     return this.#current;
   }
 
-  /** Sets the user for every later event of the request. Returns false if a value was left out: see `identify`. */
+  /** Sets the user for every later event of the request. Returns false if a value was left out. */
   identify(given: Identifiers, svcIdentifier?: string): boolean {
     const { identifiers, isComplete } = readIdentifiers(given);
     const isText = typeof svcIdentifier === 'string';
@@ -121,14 +122,14 @@ export class RequestScope {
   }
 
   /** Marks the request as blocked by the agent. */
-  block(block: Block): void {
-    this[STATE].block = block;
-    this.addResponse({ blocked: true, status: block.status });
+  markBlocked(by: Block): void {
+    this[STATE].blockedBy = by;
+    this.addResponse({ blocked: true, status: by.status });
   }
 
   /** The error of `blockRequest`, even if the application caught it; or the one that an adapter has answered. */
   get blockedBy(): Block | undefined {
-    return this[STATE].block;
+    return this[STATE].blockedBy;
   }
 
   /** Runs `watcher` when a block is expected, or at once if it is already. */
@@ -184,10 +185,11 @@ export function currentContext(): RequestContext {
 }
 
 /**
- * Sets the user of the current request for every later event in it. Returns `false` without effect if there is
- * no request or its host adapter is not in use. Returns `false` too if a value was left out, since no record can
- * have it: an object, such as an id of a database, or a number that is not finite; or if `identifiers` is neither
- * `null` nor an object with a value. Never throws.
+ * Sets the user of the current request for every later event in it, and returns `true`. Never throws.
+ *
+ * Returns `false` without effect if there is no request or its host adapter is not in use. Also returns `false`
+ * if a value was left out, since the contract does not allow it: an object, such as an id of a database, or a
+ * number that is not finite. `identifiers` must be `null` or an object with a value.
  *
  * @param identifiers strings, numbers or booleans by name; `null` after a logout.
  * @param svcIdentifier plain text, which is then encoded for the contract.

@@ -15,8 +15,11 @@ test('each option takes effect', () => {
     parameters: { maxStringLength: 3 },
     blockedStatus: 400,
   });
-  expect(settings).toMatchObject({ addresses: { addressHeader: 'x-real-ip' }, blockedStatus: 400 });
-  expect(settings.addresses.isTrusted('127.0.0.1', 0)).toBe(true);
+  expect(settings).toMatchObject({
+    addressPolicy: { addressHeader: 'x-real-ip' },
+    blockedStatus: 400,
+  });
+  expect(settings.addressPolicy.isTrusted('127.0.0.1', 0)).toBe(true);
   expect(settings.enrichment).toBe(enrichment);
   expect(settings.copyParameters?.({ json: { color: 'red', password: 'x1234' } })).toEqual({
     json: { color: REDACTED, password: 'x12[truncated: 2 characters]' },
