@@ -5,7 +5,7 @@
 
 /**
  * Returns a shallow copy without a prototype: an inherited key must never act as an option, a trusted
- * CA, a URL or a part of an event. Returns an empty object for a value that is no object. Runs
+ * CA, a URL or a part of an event. Returns an empty object for a value that is not an object. Runs
  * getters, which may throw.
  */
 export function ownProperties<T extends object>(given: T): T {

@@ -35,8 +35,8 @@ export interface IncidentStore {
   /** Records a report, and returns what is new in it. */
   record(report: IncidentReport): IncidentChanges | Promise<IncidentChanges>;
   /**
-   * Undoes a report that was refused, skipped or failed: its changes are new again. `changes` is what
-   * `record` returned for it.
+   * Undoes a report that was refused, skipped or failed: its changes are new again. `startedAt` stays: the
+   * incident was detected then. `changes` is what `record` returned for it.
    */
   retract(report: IncidentReport, changes: IncidentChanges): void | Promise<void>;
 }

@@ -25,7 +25,10 @@ export interface LogWriterStats {
 
 /** What `flush` and `close` report. */
 export interface WriteReport {
-  /** Records lost since the last report, except those whose `write` threw. */
+  /**
+   * Records lost since the last report, although `write` returned: with `sync: false`, because of an error of the
+   * destination, a full buffer, or the deadline of `close`. Always 0 with `sync: true`.
+   */
   readonly lost: number;
   /** The latest error since the last report, if there was one. */
   readonly error?: SecurityEventError;

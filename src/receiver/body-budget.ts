@@ -13,7 +13,7 @@ export interface BodyReading {
   onRefused(listener: () => void): void;
 }
 
-/** A body that counts until `end` is called. */
+/** A body that counts for the limits until `end` is called. */
 export interface OpenBody extends BodyReading {
   readonly refusal: RefusalReason | undefined;
   /** Releases its bytes, after the body was read or dropped. */
@@ -40,7 +40,7 @@ export class BodyBudget {
   #bytes = 0;
   /** Oldest first. All have the same timeout, so the first is the next to time out. */
   readonly #open = new Set<Entry>();
-  /** Ordered by first byte: finding the oldest must not take longer with many connections that send nothing. */
+  /** Ordered by the arrival of their first byte: finding the oldest must not take longer with many connections that send nothing. */
   readonly #withBytes = new Set<Entry>();
   #isWatching = false;
 

@@ -6,7 +6,7 @@ import type { ReceivedMessage } from './parse-body.ts';
 
 /** Stores the ids of handled messages. For several processes, implement it with a shared database. */
 export interface DuplicateStore {
-  /** Returns the ids that were added before. */
+  /** Returns those of `ids` that were added before. */
   has(ids: readonly string[]): ReadonlySet<string> | Promise<ReadonlySet<string>>;
   /** Adds ids of handled messages. */
   add(ids: readonly string[]): void | Promise<void>;

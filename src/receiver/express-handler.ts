@@ -21,8 +21,8 @@ export interface ExpressRequestLike extends NodeRequestLike {
  * expressHandler(receiver))`, before `express.json()`. After a parser it needs the signed bytes:
  * `request.rawBody`, from `express.json({ limit: '2mb', verify: (request, _response, bytes) => {
  * request.rawBody = bytes; } })`, or the body of `express.raw({ limit: '2mb' })`. Without a limit, Express's
- * parsers refuse bodies of more than 100 KB with 413. Without the bytes, the next error handler gets
- * `ERR_RAW_BODY_GONE`; with another framework's response, `ERR_INVALID_OPTION`.
+ * parsers refuse bodies of more than 100 KB with 413. The next error handler gets `ERR_RAW_BODY_GONE` if a parser
+ * has read the bytes and not kept them, and `ERR_INVALID_OPTION` in another framework.
  */
 export function expressHandler(
   receiver: WebhookReceiver,

@@ -39,7 +39,10 @@ export function fetchHandler(
   };
 }
 
-/** Returns false if `waitUntil` throws, as it does without its context ("Illegal invocation"): the response then waits. */
+/**
+ * Returns false if `waitUntil` throws, as it does without its context ("Illegal invocation"). Then the response waits
+ * for the work. Without `waitUntil` the work goes on after the response.
+ */
 function tryWaitUntil(
   work: Promise<unknown>,
   waitUntil: FetchHandlerOptions['waitUntil'],

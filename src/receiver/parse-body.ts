@@ -19,6 +19,7 @@ const { WebhookMessageV1, WebhookMessageV2 } = contract({ dialect: 'open', readi
 export type ReceivedV2 = ReturnType<typeof WebhookMessageV2.parse>;
 /** A message of a type that this version of the library knows: narrows by `message_type`. */
 export type KnownV2 = OfKnownType<ReceivedV2>;
+/** The members of the union whose `message_type` is not just any string. */
 type OfKnownType<M extends { readonly message_type: string }> = M extends unknown
   ? string extends M['message_type']
     ? never
@@ -34,8 +35,8 @@ interface Common {
   /** Index in the body. */
   readonly index: number;
   /**
-   * The same when the message is sent again: `message_id`, or in format v1 the id of the event, pulse or
-   * response. `null` if it has none.
+   * The same when the message is sent again: `message_id`, or in format v1 the id of the event, pulse
+   * (incident) or response. `null` if it has none.
    */
   readonly id: string | null;
   /** Fields whose values this version does not know. Skip messages that you cannot handle. */
@@ -68,7 +69,7 @@ export interface ParsedBody {
  *
  * Call it only after `verify` has returned true.
  *
- * @throws SecurityEventError `ERR_INVALID_BODY` for anything else; its `input` is the body.
+ * @throws SecurityEventError `ERR_INVALID_BODY` if the body is no such array; its `input` is the body.
  */
 export function parseBody(body: string | Uint8Array): ParsedBody {
   const messages: ReceivedMessage[] = [];
@@ -132,12 +133,13 @@ function readElement(element: unknown, index: number): ReceivedMessage | Refused
 const isRefused = (found: ReceivedMessage | RefusedElement): found is RefusedElement =>
   Object.hasOwn(found, 'issues');
 
-/** An empty id would make all messages duplicates. */
+/** An empty id counts as none: otherwise all messages with one would be duplicates. */
 function idOfV1(element: ReceivedV1): string | null {
   const id = element.svc_payload_type === 'security_event' ? element.event_id : element.id;
   return id === undefined || id === '' ? null : id;
 }
 
+/** The contract allows any word after `injection_`. */
 const INJECTION = /^injection_\S+$/;
 const KNOWN_MESSAGE_TYPES: readonly string[] = [...MESSAGE_TYPES, ...INCIDENT_MESSAGE_TYPES];
 

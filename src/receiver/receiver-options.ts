@@ -6,7 +6,6 @@ import {
   invalidOption,
   MAX_TIMER_MS,
   type OptionsOf,
-  object,
   oneOf,
   option,
   optional,
@@ -14,6 +13,7 @@ import {
   required,
   usable,
 } from '../option-rules.ts';
+import { hasMethods } from '../own-properties.ts';
 import { checkSecret } from '../webhook/signature.ts';
 import { createMemoryDuplicates, type DuplicateStore } from './duplicates.ts';
 import type { ReceivedMessage, RefusedElement } from './parse-body.ts';
@@ -38,8 +38,6 @@ type MessageHandler = (messages: readonly ReceivedMessage[]) => unknown;
 
 const isSecret = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'function' || Array.isArray(value);
-
-const isStore = object('', (store) => 'has' in store && 'add' in store).isUsable;
 
 const OPTIONS = {
   secret: required<SecretOption>(usable('a string, a list of strings or a function', isSecret)),
@@ -76,7 +74,10 @@ const OPTIONS = {
   toleranceMs: optional<number>(integer(0, MAX_TIMER_MS)),
   /** Remembers handled messages. Default: 100,000 ids in memory; `false`: duplicates are passed on. */
   duplicates: optional<DuplicateStore | false>(
-    usable('a store of duplicates or false', (value) => value === false || isStore(value)),
+    usable(
+      'a store of duplicates or false',
+      (value) => value === false || hasMethods(value, 'has', 'add'),
+    ),
   ),
   /**
    * Handles invalid elements before the valid ones of the request go to `onMessages`, even if it fails. Invalid
@@ -97,8 +98,8 @@ const OPTIONS = {
 
 export interface ReceiverOptions extends OptionsOf<typeof OPTIONS> {
   /**
-   * The senders' secret, not empty or white space; or a function that returns it, called for each request
-   * with a signature before its body is read. Give the function a deadline: the request waits for it.
+   * The senders' secret, not empty or white space; or a function that returns it. It is called for each request
+   * that has a signature, before the body is read. Give it a deadline: the request waits for it.
    */
   readonly secret: SecretOption;
   /** Handles new messages, at most 1000 at a time. */
@@ -133,7 +134,7 @@ function secretsOf(secret: SecretOption): () => readonly string[] | Promise<read
 
 function listOf(secret: ReceiverSecret): readonly string[] {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
-  // With an empty list no signature would ever be valid.
+  // Throws: with an empty list no signature would ever be valid.
   if (secrets.length === 0) checkSecret(undefined);
   return secrets.map((given) => {
     const one = checkSecret(given);

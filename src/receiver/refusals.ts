@@ -23,7 +23,7 @@ export const REFUSALS = {
   'signature-wrong': refusal(401),
   /** The body did not end within `bodyTimeoutMs`. */
   'body-late': refusal(408, CLOSE),
-  /** The sender went away before its body was read, and gets no response. */
+  /** The sender disconnected before its body was read, so the response does not reach it. */
   incomplete: refusal(400),
   /** Not an array of 1 to 1000 messages. */
   'body-invalid': refusal(400),

@@ -44,8 +44,8 @@ export interface WebhookAnswer {
   /** The reason of a refusal; otherwise empty. */
   readonly text: string;
   /**
-   * Handles the messages, with `answer: 'received'`. An adapter must call it after the response, even if
-   * that failed: until then the body counts for `maxHandlingBytes`, and `idle` waits. Never rejects.
+   * Present only with `answer: 'received'`: handles the messages. An adapter must call it after the response, even
+   * if that failed: until then the body counts for `maxHandlingBytes`, and `idle` waits. Never rejects.
    */
   readonly handle?: (() => Promise<void>) | undefined;
 }
@@ -58,8 +58,8 @@ export interface WebhookReceiver {
 }
 
 /**
- * Returns the receiver. Throws `ERR_INVALID_OPTION` for anything else, such as options: a mistake shows when
- * the adapter is created, not at its first request.
+ * Returns the receiver. Throws `ERR_INVALID_OPTION` for another value, such as the options of a receiver: the
+ * mistake shows when the adapter is created, not at its first request.
  */
 export function checkReceiver(receiver: WebhookReceiver): WebhookReceiver {
   if (hasMethods(receiver, 'receive')) return receiver;
@@ -179,16 +179,16 @@ class Receiver implements WebhookReceiver {
     const start = deferred();
     // Pending from here on, so that `idle` also waits for handling that has not started.
     this.#pendingBytes += bytes;
-    const isHandled = this.#handleAfter(start.promise, parsed, bytes);
-    this.#pending.add(isHandled);
-    void isHandled.then(() => this.#pending.delete(isHandled));
+    const handling = this.#handleAfter(start.promise, parsed, bytes);
+    this.#pending.add(handling);
+    void handling.then(() => this.#pending.delete(handling));
     const handle = async (): Promise<void> => {
       start.resolve();
-      await isHandled;
+      await handling;
     };
     if (this.#settings.answer === 'received') return { ...ACCEPTED, handle };
     start.resolve();
-    return (await isHandled) ? ACCEPTED : 'failed';
+    return (await handling) ? ACCEPTED : 'failed';
   }
 
   /** Resolves to whether everything was handled. Never rejects. */
