@@ -14,16 +14,16 @@ const SHAPES = {
   },
   'webhook-message-v2': {
     name: 'WebhookMessageV2',
-    title: 'Webhook message, format v2',
+    title: 'Webhook message, format 2',
     of: 'API_VERSION',
   },
   'webhook-body-v2': {
     name: 'WebhookBodyV2',
-    title: 'Webhook request body, format v2',
+    title: 'Webhook request body, format 2',
     of: 'API_VERSION',
   },
-  'webhook-message-v1': { name: 'WebhookMessageV1', title: 'Webhook element, format v1' },
-  'webhook-body-v1': { name: 'WebhookBodyV1', title: 'Webhook request body, format v1' },
+  'webhook-message-v1': { name: 'WebhookMessageV1', title: 'Webhook element, format 1' },
+  'webhook-body-v1': { name: 'WebhookBodyV1', title: 'Webhook request body, format 1' },
 };
 
 /**

@@ -38,7 +38,7 @@ The option \`eventVocabulary\` changes or adds rows; \`webhook: { category, kind
 
 ## Incidents
 
-The \`message_type\` of each \`incident_type\`. The genre in format v1 is the same word, unless parentheses say otherwise.
+The \`message_type\` of each \`incident_type\`. The genre in format 1 is the same word, unless parentheses say otherwise.
 
 ${incidents.join('\n')}
 - any other: none

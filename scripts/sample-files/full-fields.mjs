@@ -112,14 +112,14 @@ const CONTENTS = {
   },
 };
 
-/** Returns the optional fields of a message of format v2, as in a second send. */
+/** Returns the optional fields of a message of format 2, as in a second send. */
 export const fullMessage = (messageType) => ({
   date_created: UPDATED_AT,
   retry_count: 1,
   message: CONTENTS[messageType] ?? INCIDENT,
 });
 
-/** Optional fields of events that only format v1 has (D42). */
+/** Optional fields of events that only format 1 has (D42). */
 const EVENT_EXTRAS = {
   risk: 60,
   application_account_account_id: 'account-1',
@@ -146,5 +146,5 @@ const ELEMENTS = {
   test: { ips: IPS, ...EVENT_EXTRAS },
 };
 
-/** Returns the optional fields of a `svc_payload_type` of format v1. */
+/** Returns the optional fields of a `svc_payload_type` of format 1. */
 export const fullElement = (payloadType) => ELEMENTS[payloadType];

@@ -51,11 +51,11 @@ export type WebhookMessageV2 = z.output<typeof WebhookMessageV2>;
 export const WebhookBodyV2: WebhookBodyV2Schema = emitted.WebhookBodyV2;
 export type WebhookBodyV2 = z.output<typeof WebhookBodyV2>;
 
-/** An element of the deprecated format v1. Narrows by `svc_payload_type`. */
+/** An element of the deprecated format 1. Narrows by `svc_payload_type`. */
 export const WebhookMessageV1: WebhookMessageV1Schema = emitted.WebhookMessageV1;
 export type WebhookMessageV1 = z.output<typeof WebhookMessageV1>;
 
-/** The body of a request of format v1. */
+/** The body of a request of format 1. */
 export const WebhookBodyV1: WebhookBodyV1Schema = emitted.WebhookBodyV1;
 export type WebhookBodyV1 = z.output<typeof WebhookBodyV1>;
 

@@ -124,7 +124,7 @@ type StrictMessageToSend =
   | IncidentToSend<'account_takeover', AccountTakeoverContent>
   | IncidentToSend<`injection_${string}`>;
 
-/** A message that senders accept in format v2. */
+/** A message that senders accept in format 2. */
 export type WebhookMessageToSend<D extends Dialect = 'strict'> = D extends 'strict'
   ? StrictMessageToSend
   : MessageInput<D>;

@@ -102,10 +102,10 @@ export const EVENT_KINDS = [
   'scan',
 ] as const;
 
-/** Values of `svc_payload_type` in format v1. */
+/** Values of `svc_payload_type` in format 1. */
 export const SVC_PAYLOAD_TYPES = ['security_event', 'pulse', 'security_response', 'test'] as const;
 
-/** The words of `pulse_genre`: types of incidents in format v1 (D43). */
+/** The words of `pulse_genre`: types of incidents in format 1 (D43). */
 export const PULSE_GENRES = [
   'vulnerable_packages',
   'injection_eval',

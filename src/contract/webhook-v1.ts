@@ -1,4 +1,4 @@
-/** The webhook element of the deprecated format v1: `svc_payload_type`, then content without envelope (D41 to D45). */
+/** The webhook element of the deprecated format 1: `svc_payload_type`, then content without envelope (D41 to D45). */
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, type Reading, tolerated, word } from './dialect.ts';
 import { type Choice, dispatch, hasAny, isObject } from './dispatch.ts';
@@ -18,7 +18,7 @@ const accountKey = <R extends Reading>(mode: Mode<Dialect, R>) =>
       .nullable(),
   });
 
-/** Optional fields of events that only format v1 has (D42). */
+/** Optional fields of events that only format 1 has (D42). */
 const eventExtras = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   risk: z.int().optional(),
   application_account_account_id: z.string().optional(),

@@ -1,4 +1,4 @@
-/** The webhook message of format v2, an envelope around content (D20), and a request's body, an array of them (D31). */
+/** The webhook message of format 2, an envelope around content (D20), and a request's body, an array of them (D31). */
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty, type Reading, tolerated } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';

@@ -138,7 +138,7 @@ function skip({ index, applicationId }: Routed, reason: SkipReason): SkippedMess
   return { index, applicationId, reason };
 }
 
-/** Parses the message again for the few receivers that read format v1. */
+/** Parses the message again for the few receivers that read format 1. */
 function parsed({ message, v1 }: ValidatedMessage): {
   readonly message: object;
   readonly v1: object | undefined;

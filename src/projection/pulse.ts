@@ -1,4 +1,4 @@
-/** Converts an incident to a pulse of format v1. The caller's hints override the derived fields. */
+/** Converts an incident to a pulse of format 1. The caller's hints override the derived fields. */
 import {
   type Contract,
   contract,

@@ -19,7 +19,7 @@ const RULES: Rules<keyof FreshnessOptions> = {
 
 /**
  * Returns whether a v2 message was sent just now, by its `date_created`, which a sender sets for each
- * attempt: a retry after hours is as fresh as the first attempt. Format v1 has no such time.
+ * attempt: a retry after hours is as fresh as the first attempt. Format 1 has no such time.
  *
  * Returns `false` for an unreadable time. Both clocks must be right within the tolerance.
  *

@@ -25,7 +25,7 @@ type OfKnownType<M extends { readonly message_type: string }> = M extends unknow
     ? never
     : M
   : never;
-/** An element of format v1 in the received reading. */
+/** An element of format 1 in the received reading. */
 export type ReceivedV1 = ReturnType<typeof WebhookMessageV1.parse>;
 
 /** A field whose value may be unknown to this version of the library. */
@@ -35,7 +35,7 @@ interface Common {
   /** Index in the body. */
   readonly index: number;
   /**
-   * The same when the message is sent again: `message_id`, or in format v1 the id of the event, pulse
+   * The same when the message is sent again: `message_id`, or in format 1 the id of the event, pulse
    * (incident) or response. `null` if it has none.
    */
   readonly id: string | null;
@@ -63,7 +63,7 @@ export interface ParsedBody {
 }
 
 /**
- * Parses the body of a request: a JSON array of 1 to 1000 messages of format v2 or v1, recognised by the
+ * Parses the body of a request: a JSON array of 1 to 1000 messages of format 2 or 1, recognised by the
  * elements. Invalid elements are in `refused`, so that the others can be handled; fields with unknown
  * values are listed in `unknown`, and are not an error.
  *
@@ -112,7 +112,7 @@ function unusable(detail: string, input: unknown): SecurityEventError {
 }
 
 function readElement(element: unknown, index: number): ReceivedMessage | RefusedElement {
-  // Only format v1 has this key.
+  // Only format 1 has this key.
   if (isObjectLike(element) && Object.hasOwn(element, 'svc_payload_type')) {
     const read = WebhookMessageV1.safeParse(element);
     if (!read.success) return { index, element, issues: inputIssues(read.error) };

@@ -68,7 +68,7 @@ const OPTIONS = {
    */
   maxHandlingBytes: option<number>(integer(1, 100_000_000_000), 2 ** 26),
   /**
-   * Maximum distance between now and the time of sending in format v2, in milliseconds; a request beyond it
+   * Maximum distance between now and the time of sending in format 2, in milliseconds; a request beyond it
    * is refused with 401: see `isFresh`. 0 to 2,147,483,647; default: no limit.
    */
   toleranceMs: optional<number>(integer(0, MAX_TIMER_MS)),

@@ -55,7 +55,7 @@ export interface MessageOverride extends Partial<EventTerms>, Partial<IncidentTe
   readonly risk_coefficient?: number;
   /** The whole message, of type `message_type`: the only way to send logins, signups and custom events. */
   readonly message?: object;
-  /** Fields of an incident's pulse in format v1. */
+  /** Fields of an incident's pulse in format 1. */
   readonly v1?: object;
 }
 

@@ -162,7 +162,7 @@ export class IncidentPipeline {
         newIps: related.ips.filter(({ address }) => newKeys.has(address)),
         newAccounts: related.accounts.filter((account) => newKeys.has(accountKey(account))),
       });
-    // Hints for format v1.
+    // Hints for format 1.
     const v1 = {
       ...(terms.pulse_genre === undefined ? {} : { pulse_genre: terms.pulse_genre }),
       ...(hasUrls ? { url: urlOf(requiredText(data, 'incident_id')) } : {}),

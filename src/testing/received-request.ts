@@ -23,7 +23,7 @@ export interface IncomingRequest {
   readonly signatureOk: boolean | undefined;
   /** The elements of the body; empty if it is not a JSON array of objects. */
   readonly messages: readonly JsonObject[];
-  /** The id of each message: its `message_id`, or in format v1 its `id` or `event_id`. */
+  /** The id of each message: its `message_id`, or in format 1 its `id` or `event_id`. */
   readonly messageIds: readonly string[];
   /** The `retry_count` of each message that has one. */
   readonly retryCounts: readonly number[];
@@ -103,7 +103,7 @@ function parseMessages(body: Buffer): JsonObject[] {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** In order of preference. Format v1 has no message_id. */
+/** In order of preference. Format 1 has no message_id. */
 const ID_FIELDS = ['message_id', 'id', 'event_id'] as const;
 
 function idOf(message: JsonObject): string[] {

@@ -1,4 +1,4 @@
-/** Valid samples: log records, messages as sent, messages for `sendWebhook`, and messages in format v1. */
+/** Valid samples: log records, messages as sent, messages for `sendWebhook`, and messages in format 1. */
 import {
   API_VERSION,
   EVENT_VERSION,
@@ -181,7 +181,7 @@ export function sampleMessageToSend<N extends SampleMessageType = 'security_even
   return override(message, overrides ?? {}) as unknown as MessageToSendOf<N>;
 }
 
-/** Returns a message of format v1 (default `security_event`). */
+/** Returns a message of format 1 (default `security_event`). */
 export function sampleMessageV1<N extends SamplePayloadType = 'security_event'>(
   payloadType?: N,
   overrides?: Overrides<MessageV1Of<N>>,

@@ -54,7 +54,7 @@ export interface AcceptRules {
 }
 
 /**
- * Accepts elements of format v1, which are sent as they are: all or none.
+ * Accepts elements of format 1, which are sent as they are: all or none.
  *
  * @throws SecurityEventError `ERR_INVALID_MESSAGE` or `ERR_MESSAGE_TOO_LARGE`; its `path` begins
  * with the index of the element.
@@ -67,7 +67,7 @@ export async function acceptElements(
   const schema: MessageSchema = contract({ dialect }).WebhookMessageV1;
   const entries: AcceptedEntry[] = [];
   const store = (data: object, index: number): undefined => {
-    // An element of format v1 has no message_id: reports use its own id instead.
+    // An element of format 1 has no message_id: reports use its own id instead.
     const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
     const place = { index, applicationId: applicationOf(data) ?? '' };
     entries.push(acceptedEntry(place, toStoredV1(messageId, data), maxBodyBytes));

@@ -63,7 +63,7 @@ const WRONG: readonly Row[] = [
   [`send ${AT_HOST} --retries 1s,25d`, '--retries allows waits of at most 24d'],
   [`send ${AT_HOST} --deadline 0s`, '--deadline must be from 1ms to 24d'],
   [`test ${AT_HOST} --deadline 25d`, '--deadline must be from 1ms to 24d'],
-  [`send ${AT_HOST} --format v2`, '--format must be one of: 2, 1'],
+  [`send ${AT_HOST} --format 2`, '--format must be one of: 2, 1'],
   ['validate --as event', '--as must be one of: record, line, message, message-v1, body, body-v1'],
   ['validate --dialect loose', '--dialect must be one of: strict, open'],
   ['validate --reading sent', '--reading must be one of: emitted, received'],

@@ -68,7 +68,7 @@ function errorOf(given: MessageToDowngrade, context = CONTEXT): unknown {
   }
 }
 
-describe('a message of format v2 in format v1', () => {
+describe('a message of format 2 in format 1', () => {
   test('is valid in the strict contract, with its keys in order, or is skipped', () => {
     fc.assert(
       fc.property(messages, fc.boolean(), (draft, v1Aliases) => {

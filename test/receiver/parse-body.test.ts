@@ -137,7 +137,7 @@ test('reads a message without an id', () => {
 test.each([
   { ...EVENT_V1, event_id: '' },
   { ...sampleMessageV1('pulse'), id: '' },
-])('treats an empty id of format v1 as none: %#', (element) => {
+])('treats an empty id of format 1 as none: %#', (element) => {
   expect(only(parse(element))).toMatchObject({ id: null, message: element });
 });
 

@@ -161,7 +161,7 @@ describe('a receiver', () => {
     const fresh = { ...message('b'), date_created: now };
     expect(outcome(await receiver.receive(requestOf([fresh, stale])))).toEqual(refused('stale'));
     expect((await receiver.receive(requestOf([fresh]))).status).toBe(204);
-    // Format v1 has no time of sending.
+    // Format 1 has no time of sending.
     expect((await receiver.receive(requestOf([sampleMessageV1('test')]))).status).toBe(204);
     expect(refusals.map(({ reason }) => reason)).toEqual(['stale']);
   });

@@ -139,7 +139,7 @@ test.each([
   },
 );
 
-test('an incident has the genre of its type and the reporter’s URL in format v1', async () => {
+test('an incident has the genre of its type and the reporter’s URL in format 1', async () => {
   const { reporter, messages } = await openSendingReporter(
     { eventUrl: 'https://events.example/{id}' },
     { webhook: { format: 1 } },

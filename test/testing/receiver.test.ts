@@ -67,7 +67,7 @@ describe('a received request', () => {
     expect(received?.receivedAt).toBeLessThanOrEqual(Date.now());
   });
 
-  test('has the ids of format v1', async () => {
+  test('has the ids of format 1', async () => {
     const receiver = await open();
     const elements = [sampleMessageV1('security_event'), sampleMessageV1('pulse'), { other: 1 }];
     await post(receiver, { body: JSON.stringify(elements) });

@@ -64,7 +64,7 @@ export async function takesMessagesOfItsDialect(sender: WebhookSender): Promise<
     await sender.send([v2]),
     await sender.send([v2], { module: 'waf', playbook: 'Block IPs' }),
     await openSender.send([open]),
-    // @ts-expect-error an element of format v1 (D40)
+    // @ts-expect-error an element of format 1 (D40)
     await sender.send([v1]),
     // @ts-expect-error a message of the open dialect
     await sender.send([open]),

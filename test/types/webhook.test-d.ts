@@ -27,9 +27,9 @@ export async function takesTheFormatThatTheOptionsName(): Promise<SendReport[]> 
     await sendWebhook(destination, [v2], { format: 2, schedule: { delaysMs: [] } }),
     await sendWebhook(destination, [v1], { format: 1 }),
     await sendWebhook(destination, [open], { dialect: 'open' }),
-    // @ts-expect-error an element of format v1 without saying so
+    // @ts-expect-error an element of format 1 without saying so
     await sendWebhook(destination, [v1]),
-    // @ts-expect-error a message of format v2 as v1
+    // @ts-expect-error a message of format 2 as v1
     await sendWebhook(destination, [v2], { format: 1 }),
     // @ts-expect-error an option that does not exist
     await sendWebhook(destination, [v2], { retries: 3 }),

@@ -1,4 +1,4 @@
-/** D41-D45: format v1. */
+/** D41-D45: format 1. */
 import { MESSAGES } from '../samples.ts';
 import { ABSENT, byReading, type Refusal } from './case.ts';
 import { type Decision, fails, failsEmitted, missing } from './decision.ts';
