@@ -196,7 +196,7 @@ export class SecurityEventError extends Error {
   readonly hint: string;
   /** Path of the faulty field or option from the root of the input; empty if there is none. */
   readonly path: readonly PropertyKey[];
-  /** All faults of an input or of options. `path` is that of the first. */
+  /** Everything that is wrong with an input or with options. `path` is that of the first issue. */
   readonly issues: readonly InputIssue[];
   readonly #detail: string | undefined;
   #input: unknown;

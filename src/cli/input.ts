@@ -51,7 +51,7 @@ const LINE_FEED = 0x0a;
 /** A value, or why there is none. */
 export type JsonItem =
   | { readonly line: number; readonly value: unknown; readonly text: string }
-  | { readonly line: number; readonly fault: string; readonly text: string };
+  | { readonly line: number; readonly error: string; readonly text: string };
 
 /** A chunk that marks a pause: the end of a file that may still grow. */
 export const PAUSE = Buffer.alloc(0);
@@ -103,7 +103,7 @@ class JsonReader {
   flush(at: 'end' | 'pause'): JsonItem[] {
     const item = this.#parse();
     if (item === undefined) return [];
-    const isCutOff = 'fault' in item && at === 'pause';
+    const isCutOff = 'error' in item && at === 'pause';
     // At a pause, an incomplete value is kept, since it may still grow. At the start of a file it is also
     // reported: the file may never grow.
     const items = isCutOff && !this.#isStart ? [] : [item];
@@ -127,12 +127,12 @@ class JsonReader {
 
   #parse(): JsonItem | undefined {
     if (!this.isTooLong) return parse(Buffer.concat(this.#buffered), this.#line);
-    const fault = 'exceeds 64 MiB: write one value per line (NDJSON)';
-    return { line: this.#line, fault, text: '' };
+    const error = 'exceeds 64 MiB: write one value per line (NDJSON)';
+    return { line: this.#line, error, text: '' };
   }
 }
 
-const isContinued = (item: JsonItem): boolean => 'fault' in item && CONTINUES.test(item.text);
+const isContinued = (item: JsonItem): boolean => 'error' in item && CONTINUES.test(item.text);
 
 /**
  * Reads JSON: any number of lines with one value each (NDJSON), or one document over several lines. A
@@ -151,9 +151,9 @@ export async function* readJson(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   yield reader.flush('end');
 }
 
-/** Returns undefined for white space. Faults quote nothing of the text, which may be a payload. */
+/** Returns undefined for white space. Errors quote nothing of the text, which may be a payload. */
 function parse(bytes: Buffer, line: number): JsonItem | undefined {
-  if (!isUtf8(bytes)) return { line, fault: 'not JSON: not UTF-8', text: '' };
+  if (!isUtf8(bytes)) return { line, error: 'not JSON: not UTF-8', text: '' };
   const text = line === 1 ? bytes.toString().replace(/^\uFEFF/, '') : bytes.toString();
   try {
     return { line, value: JSON.parse(text) as unknown, text };
@@ -163,7 +163,7 @@ function parse(bytes: Buffer, line: number): JsonItem | undefined {
     const before = text.slice(0, at).split('\n');
     const where = `column ${(before.at(-1) ?? '').length + 1}`;
     const what = at === text.length ? 'ends too early' : 'syntax error';
-    return { line: line + before.length - 1, fault: `not JSON: ${what} (${where})`, text };
+    return { line: line + before.length - 1, error: `not JSON: ${what} (${where})`, text };
   }
 }
 

@@ -54,7 +54,7 @@ interface Place {
   readonly index?: number | undefined;
 }
 
-export interface Fault extends Place {
+export interface Issue extends Place {
   readonly as?: Shape | undefined;
   readonly path: readonly PropertyKey[];
   /** What was expected and what was found. Quotes no payload. */
@@ -74,9 +74,9 @@ function shownPath(path: readonly PropertyKey[]): (string | number)[] {
 }
 
 /** Returns the two parts of `events.ndjson:3[7]: record: payload.ruleset: expected …, found …`. */
-export function faultText(
+export function issueText(
   file: string,
-  { line, index, as, path, message }: Fault,
+  { line, index, as, path, message }: Issue,
 ): readonly [place: string, text: string] {
   const place = `${file}:${line}${index === undefined ? '' : `[${index}]`}`;
   const parts = [as ?? '', shownPath(path).join('.'), message].filter((part) => part !== '');
@@ -89,13 +89,13 @@ interface Rules {
   readonly reading: Reading;
 }
 
-/** Finds the faults of values, and counts both. */
+/** Finds the issues of values, and counts both. */
 class Checker {
   readonly #as: Shape | undefined;
   readonly #schemas: Contract;
   readonly #counts = new Map<Shape | undefined, number>();
   #invalid = 0;
-  faults = 0;
+  issueCount = 0;
   /** Whether a message had unknown keys, as messages from a newer sender do. */
   hasUnknownKeys = false;
 
@@ -105,27 +105,27 @@ class Checker {
   }
 
   get isValid(): boolean {
-    return this.faults === 0 && this.#counts.size > 0;
+    return this.issueCount === 0 && this.#counts.size > 0;
   }
 
-  check(item: JsonItem): readonly Fault[] {
+  check(item: JsonItem): readonly Issue[] {
     const { line } = item;
     const as = this.#as;
-    if ('fault' in item) return this.#count(as, [{ line, as, path: [], message: item.fault }]);
+    if ('error' in item) return this.#count(as, [{ line, as, path: [], message: item.error }]);
     const { value } = item;
     if (!Array.isArray(value)) return this.#checkValue(value, as, { line });
     const elements = as && (SHAPES[as][3] ?? as);
-    const faults = value.flatMap((it, index) => this.#checkValue(it, elements, { line, index }));
+    const issues = value.flatMap((it, index) => this.#checkValue(it, elements, { line, index }));
     // D31 limits a body. A list of messages or records may have any length.
     const isBody = as !== undefined && elements !== as;
-    if (!isBody || (value.length >= 1 && value.length <= MAX_MESSAGES_PER_REQUEST)) return faults;
+    if (!isBody || (value.length >= 1 && value.length <= MAX_MESSAGES_PER_REQUEST)) return issues;
     const bound = value.length === 0 ? 'at least 1' : `at most ${MAX_MESSAGES_PER_REQUEST}`;
-    this.faults += 1;
+    this.issueCount += 1;
     const message = `expected ${bound} elements, found ${value.length}`;
-    return [...faults, { line, as, path: [], message }];
+    return [...issues, { line, as, path: [], message }];
   }
 
-  #checkValue(value: unknown, asked: Shape | undefined, place: Place): readonly Fault[] {
+  #checkValue(value: unknown, asked: Shape | undefined, place: Place): readonly Issue[] {
     const as = asked ?? recognise(value);
     if (as === undefined) {
       return this.#count(as, [{ ...place, path: [], message: notRecognised(value) }]);
@@ -140,25 +140,25 @@ class Checker {
     );
   }
 
-  #count(as: Shape | undefined, faults: readonly Fault[]): readonly Fault[] {
+  #count(as: Shape | undefined, issues: readonly Issue[]): readonly Issue[] {
     this.#counts.set(as, (this.#counts.get(as) ?? 0) + 1);
-    this.faults += faults.length;
-    if (faults.length > 0) this.#invalid += 1;
-    return faults;
+    this.issueCount += issues.length;
+    if (issues.length > 0) this.#invalid += 1;
+    return issues;
   }
 
-  /** `1,200 records, 3 messages: 12 errors in 4 of them` */
+  /** `1,200 records, 3 messages: 12 issues in 4 of them` */
   summary(): string {
     const kinds = [...this.#counts].map(([as, count]) =>
       as === undefined
         ? counted(count, 'unknown value')
         : counted(count, SHAPES[as][1], SHAPES[as][2]),
     );
-    if (kinds.length + this.faults === 0) return 'empty input: nothing to check';
+    if (kinds.length + this.issueCount === 0) return 'empty input: nothing to check';
     const what = kinds.join(', ') || 'no values';
-    if (this.faults === 0) return `${what}: valid`;
+    if (this.issueCount === 0) return `${what}: valid`;
     const within = this.#invalid === 0 ? '' : ` in ${wholeNumber(this.#invalid)} of them`;
-    return `${what}: ${counted(this.faults, 'error')}${within}`;
+    return `${what}: ${counted(this.issueCount, 'issue')}${within}`;
   }
 }
 
@@ -181,13 +181,13 @@ const validate = defineCommand({
       'emitted|received',
       'received accepts unknown keys; use it for a captured body. Default emitted.',
     ),
-    json: flag('Print each error as a line of JSON.'),
+    json: flag('Print each issue as a line of JSON.'),
   },
   notes: [
     'FILE is NDJSON (one value per line, any size) or one JSON document of up to 64 MiB; standard ' +
       'input if missing or `-`. An array is checked element by element.',
-    'Prints errors as FILE:LINE[INDEX]: SHAPE: PATH: expected …, found …, without payload values, ' +
-      'and a summary to standard error. Exits with 1 on errors or empty input.',
+    'Prints issues as FILE:LINE[INDEX]: SHAPE: PATH: expected …, found …, without payload values, ' +
+      'and a summary to standard error. Exits with 1 on issues or empty input.',
   ],
   examples: [
     'security-events validate events.ndjson',
@@ -205,15 +205,15 @@ const validate = defineCommand({
     });
     for (const name of positionals.length === 0 ? ['-'] : positionals) {
       const file = inputName(name);
-      const lineOf = (fault: Fault): string => {
-        const { path, ...facts } = fault;
+      const lineOf = (issue: Issue): string => {
+        const { path, ...facts } = issue;
         if (json) return jsonLine({ file, ...facts, path: shownPath(path) });
-        const [place, rest] = faultText(file, fault);
+        const [place, rest] = issueText(file, issue);
         return paint(output, 'bold', place) + rest;
       };
       for await (const items of readJson(openInput(name, terminal))) {
         signal.throwIfAborted();
-        // One write per chunk: a write for each fault would wait for each.
+        // One write per chunk: a write for each issue would wait for each.
         const lines = items.flatMap((item) => checker.check(item).map(lineOf));
         if (lines.length > 0) await output.write(lines.join(''));
       }

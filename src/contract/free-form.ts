@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { isObject } from './dispatch.ts';
 import { kindOf } from './error-messages.ts';
 import { copyJson, type JsonObject, type JsonValue } from './json-value.ts';
-import { MAX_FAULTS, TOO_MANY_FAULTS } from './list.ts';
+import { MAX_ISSUES, TOO_MANY_ISSUES } from './list.ts';
 
 /** One kind of free-form JSON. */
 export interface Form {
@@ -61,8 +61,8 @@ function freeForm<Out, In>(form: Form): z.ZodType<Out, In> {
       if (!onlyScalars) return copy.value;
       for (const [key, element] of Object.entries(copy.value as JsonObject)) {
         if (isScalar(element)) continue;
-        if (ctx.issues.length >= MAX_FAULTS) {
-          refuse(TOO_MANY_FAULTS);
+        if (ctx.issues.length >= MAX_ISSUES) {
+          refuse(TOO_MANY_ISSUES);
           break;
         }
         refuse(`expected a string, a number or a boolean, found ${kindOf(element)}`, [key]);

@@ -1,13 +1,13 @@
 /**
- * An array schema with a limit on faults: a megabyte of wrong numbers has half a million of them, and zod
+ * An array schema with a limit on issues: a megabyte of wrong numbers has half a million of them, and zod
  * would keep each with a path and a message. Validation stops at the limit.
  */
 import * as z from 'zod';
 
-export const MAX_FAULTS = 1000;
+export const MAX_ISSUES = 1000;
 
-/** Added after the last reported fault. */
-export const TOO_MANY_FAULTS = `more than ${MAX_FAULTS} faults: the rest was not checked`;
+/** Added after the last reported issue. */
+export const TOO_MANY_ISSUES = `more than ${MAX_ISSUES} issues: the rest was not checked`;
 
 const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
   'SecurityEventList',
@@ -26,8 +26,8 @@ const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
         values.push(result.value);
         if (result.issues.length === 0) continue;
         issues.push(...z.core.util.prefixIssues(index, result.issues));
-        if (issues.length < MAX_FAULTS) continue;
-        issues.push({ code: 'custom', message: TOO_MANY_FAULTS, input, path: [], inst });
+        if (issues.length < MAX_ISSUES) continue;
+        issues.push({ code: 'custom', message: TOO_MANY_ISSUES, input, path: [], inst });
         break;
       }
       payload.value = values;

@@ -10,7 +10,7 @@ export type PlatformFunction<R> = (record: R) => Readonly<Record<string, unknown
 export interface PlatformOutcome {
   readonly attributes: JsonObject;
   /** Why attributes are missing, if any are. */
-  readonly fault?: Error | undefined;
+  readonly error?: Error | undefined;
 }
 
 /** Returns the attributes of a record. `record` returns a copy, which the reader may freeze. Never throws. */
@@ -41,20 +41,20 @@ export function createAttributeReader(
   };
 }
 
-const noAttributes = (fault: Error): PlatformOutcome => ({ attributes: NO_ATTRIBUTES, fault });
+const noAttributes = (error: Error): PlatformOutcome => ({ attributes: NO_ATTRIBUTES, error });
 
 function copyAttributes(
   returned: Readonly<Record<string, unknown>>,
   record: object,
 ): PlatformOutcome {
   const attributes: JsonObject = {};
-  let fault: Error | undefined;
+  let error: Error | undefined;
   for (const key of Object.keys(returned)) {
     const value = copyAttribute(returned, key, record);
-    if (value instanceof Error) fault ??= value;
+    if (value instanceof Error) error ??= value;
     else if (value !== undefined) attributes[key] = value;
   }
-  return { attributes, fault };
+  return { attributes, error };
 }
 
 function copyAttribute(

@@ -38,7 +38,7 @@ export class StreamSink implements LineSink {
   /** Lines that a sonic-boom has accepted and not confirmed yet. */
   readonly #unconfirmed: (OnLost | undefined)[] = [];
   readonly #confirmsLater: boolean;
-  #fault: { readonly cause: unknown } | undefined;
+  #error: { readonly cause: unknown } | undefined;
   #isWriting = false;
   #hasDropped = false;
   #isMuted = false;
@@ -69,7 +69,7 @@ export class StreamSink implements LineSink {
         throw new Error('the stream has been ended');
     }
     if (!this.#options.sync && !this.#hasRoomFor(line)) return 'dropped';
-    this.#fault = undefined;
+    this.#error = undefined;
     this.#hasDropped = false;
     this.#isWriting = true;
     try {
@@ -91,7 +91,7 @@ export class StreamSink implements LineSink {
     }
     if (Reflect.get(stream, WANTS_METADATA) === true) Object.assign(stream, NO_METADATA);
     const result = stream.write(line);
-    if (this.#fault !== undefined) throw this.#fault.cause;
+    if (this.#error !== undefined) throw this.#error.cause;
     if (this.#hasDropped && sync)
       throw new Error('the line is above the `maxLength` of the stream');
     if (this.#hasDropped) return 'dropped';
@@ -171,7 +171,7 @@ export class StreamSink implements LineSink {
       // After a broken pipe pino.destination replaces its `write` with a function that does nothing.
       if (systemCode(cause) === 'EPIPE' && Reflect.get(leaf, 'write') !== write)
         this.#isMuted = true;
-      if (this.#isWriting) this.#fault = { cause };
+      if (this.#isWriting) this.#error = { cause };
       else if (this.#unconfirmed.length > 0) {
         this.#confirm((onLost) => this.#options.late.failed(cause, onLost));
       } else if (!this.#isClosed) this.#options.late.streamFailed(cause);

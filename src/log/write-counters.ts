@@ -72,7 +72,7 @@ export class WriteCounters implements LateOutcomes {
   /** Number of lost records since the last report. */
   #unreportedLosses = 0;
   /** The latest cause since the last report. */
-  #unreportedFault: { readonly cause: unknown } | undefined;
+  #unreportedError: { readonly cause: unknown } | undefined;
 
   count(outcome: 'written' | 'pending' | 'refused' | 'dropped', record?: unknown): void {
     this.#stats[outcome] += 1;
@@ -87,10 +87,10 @@ export class WriteCounters implements LateOutcomes {
 
   /** Returns the losses since the last report, and starts the next. */
   takeReport(): WriteReport {
-    const [lost, fault] = [this.#unreportedLosses, this.#unreportedFault];
+    const [lost, unreported] = [this.#unreportedLosses, this.#unreportedError];
     this.#unreportedLosses = 0;
-    this.#unreportedFault = undefined;
-    if (fault !== undefined) return { lost, error: writeFailed(fault.cause) };
+    this.#unreportedError = undefined;
+    if (unreported !== undefined) return { lost, error: writeFailed(unreported.cause) };
     if (lost === 0) return { lost };
     const detail = 'the buffer was full, or `close` could not wait longer';
     return { lost, error: new SecurityEventError('ERR_WRITE_FAILED', { detail }) };
@@ -104,13 +104,13 @@ export class WriteCounters implements LateOutcomes {
   failed(cause: unknown, onLost: OnLost | undefined): void {
     this.#stats.pending -= 1;
     this.#unreportedLosses += 1;
-    this.#unreportedFault = { cause };
+    this.#unreportedError = { cause };
     this.countFailed(writeFailed(cause));
     onLost?.(cause);
   }
 
   streamFailed(cause: unknown): void {
-    this.#unreportedFault = { cause };
+    this.#unreportedError = { cause };
     this.#stats.lastError = writeFailed(cause);
   }
 
@@ -139,9 +139,9 @@ export class WriteCounters implements LateOutcomes {
     for (const onLost of lines) onLost?.(cause);
   }
 
-  platformFailed(fault: Error): void {
+  platformFailed(error: Error): void {
     this.#stats.platformFailures += 1;
-    this.#stats.lastPlatformError = fault;
+    this.#stats.lastPlatformError = error;
   }
 
   snapshot(): LogWriterStats {

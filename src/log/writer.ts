@@ -139,8 +139,8 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
 
   /** Appends the attributes to the JSON. None has the name of a field of the record. */
   #withAttributes(json: string, copy: () => JsonObject): string {
-    const { attributes, fault } = this.#settings.readAttributes(copy);
-    if (fault !== undefined) this.#counters.platformFailed(fault);
+    const { attributes, error } = this.#settings.readAttributes(copy);
+    if (error !== undefined) this.#counters.platformFailed(error);
     if (attributes === NO_ATTRIBUTES) return json;
     const added = serializeChecked(attributes);
     return added === '{}' ? json : `${json.slice(0, -1)},${added.slice(1)}`;

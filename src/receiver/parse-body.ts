@@ -53,7 +53,7 @@ export type ReceivedMessage =
 export interface RefusedElement {
   readonly index: number;
   readonly element: unknown;
-  /** Every fault, with its path in the element. */
+  /** Everything that is wrong, with its path in the element. */
   readonly issues: readonly InputIssue[];
 }
 

@@ -106,7 +106,7 @@ function warmUp(validator: RecordValidator, rules: MessageRules): void {
 
 const SKIPPED = {
   receipt: settledReceipt({ outcome: 'skipped', reason: 'disabled' }),
-  fault: undefined,
+  error: undefined,
 } as const;
 
 /** Skips every event without reading it. */

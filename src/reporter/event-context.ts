@@ -68,7 +68,7 @@ export function withNormalAddress<T extends { readonly address: string } | undef
 
 /**
  * Returns the actor if its address and the facts about it are usable for a message. Otherwise the
- * message has no actor, and validation of the record reports the fault.
+ * message has no actor, and validation of the record reports the error.
  */
 export function actorForMessage(context: JsonObject): LogActor | undefined {
   const actor = Object.hasOwn(context, 'actor') ? context['actor'] : undefined;

@@ -135,13 +135,13 @@ export class EventPipeline {
 
   #rejectOnBoth(call: EventCall, thrown: unknown): ReportResult {
     const { log, webhook, counters, rejections } = this.#parts;
-    const fault = wrapHostError(thrown, 'ERR_INVALID_RECORD', { detail: READ_THREW, input: call });
-    if (log !== undefined) rejections.add('log', call, fault);
+    const error = wrapHostError(thrown, 'ERR_INVALID_RECORD', { detail: READ_THREW, input: call });
+    if (log !== undefined) rejections.add('log', call, error);
     if (webhook === undefined) {
-      return { receipt: settledReceipt(counters.skipped('no-webhook')), fault };
+      return { receipt: settledReceipt(counters.skipped('no-webhook')), error };
     }
-    rejections.add('webhook', call, fault);
-    return { receipt: settledReceipt({ outcome: 'rejected', reason: fault.code }), fault };
+    rejections.add('webhook', call, error);
+    return { receipt: settledReceipt({ outcome: 'rejected', reason: error.code }), error };
   }
 
   /** Returns undefined when `beforeSend` drops the event. */
@@ -188,18 +188,18 @@ export class EventPipeline {
     event: ReportedEvent,
   ): ReportResult {
     const written = route.write(event);
-    const [record, fault] = written instanceof Error ? [undefined, written] : [written, undefined];
+    const [record, error] = written instanceof Error ? [undefined, written] : [written, undefined];
     const message = this.#message(route, event);
     if (message instanceof SecurityEventError) {
       const receipt = settledReceipt({ outcome: 'rejected', reason: message.code }, record);
-      return { receipt, fault: fault ?? message };
+      return { receipt, error: error ?? message };
     }
     if (typeof message === 'string') {
-      return { receipt: settledReceipt(this.#parts.counters.skipped(message), record), fault };
+      return { receipt: settledReceipt(this.#parts.counters.skipped(message), record), error };
     }
     const receipt = new EventReceipt(record, message.message_id);
     route.send(event, message, receipt);
-    return { receipt, fault };
+    return { receipt, error };
   }
 
   /** Returns the message, the reason why there is none, or the error that rejected it. */
@@ -257,7 +257,7 @@ function applyBeforeSend(beforeSend: BeforeSend, draft: RecordDraft): RecordDraf
 
 const skipped = (reason: EventSkipReason): ReportResult => ({
   receipt: settledReceipt({ outcome: 'skipped', reason }),
-  fault: undefined,
+  error: undefined,
 });
 
 const NO_OVERRIDE: MessageOverride = Object.freeze(ownProperties({}));
@@ -269,8 +269,8 @@ function messageOverride({ webhook }: EventContext): MessageOverride | false | S
   try {
     const copy = copyJson(webhook);
     if (copy.ok && isObject(copy.value)) return ownProperties(copy.value);
-    const fault = copy.ok ? { path: [], message: 'expected false or an object' } : copy;
-    const issues = [{ path: ['webhook', ...fault.path], message: fault.message }];
+    const issue = copy.ok ? { path: [], message: 'expected false or an object' } : copy;
+    const issues = [{ path: ['webhook', ...issue.path], message: issue.message }];
     return new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
   } catch (thrown) {
     return wrapHostError(thrown, 'ERR_INVALID_MESSAGE', { detail: READ_THREW });

@@ -89,8 +89,8 @@ export class IncidentPipeline {
       if (later !== undefined) void this.#track(later.catch(reject));
       return written;
     } catch (error) {
-      const fault = reject(error);
-      return written instanceof Error ? written : fault;
+      const rejection = reject(error);
+      return written instanceof Error ? written : rejection;
     }
   }
 

@@ -63,9 +63,9 @@ export class LogChannel {
       counters.written(valid);
       return valid.record;
     } catch (error) {
-      const fault = wrapHostError(error, 'ERR_INVALID_RECORD');
-      if (valid !== undefined) this.#unreported = fault;
-      return rejections.add('log', call, fault);
+      const rejection = wrapHostError(error, 'ERR_INVALID_RECORD');
+      if (valid !== undefined) this.#unreported = rejection;
+      return rejections.add('log', call, rejection);
     }
   }
 

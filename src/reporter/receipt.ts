@@ -54,7 +54,7 @@ export interface Receipt {
 /** The receipt of a call, and its error, which `strict: true` throws. */
 export interface ReportResult {
   readonly receipt: Receipt;
-  readonly fault: Error | undefined;
+  readonly error: Error | undefined;
 }
 
 type Accepted = Extract<SentMessage, { readonly isAccepted: true }>;

@@ -120,8 +120,8 @@ class EventMethods implements EventReporter {
 
   #report(kind: EventKind, payload: unknown, givenContext: EventContext = NO_CONTEXT): Receipt {
     const call = { kind, payload, givenContext, context: UNREAD_CONTEXT, module: this.#module };
-    const { receipt, fault } = this.#parts.pipeline.report(call);
-    if (this.#parts.isStrict && fault !== undefined) throw fault;
+    const { receipt, error } = this.#parts.pipeline.report(call);
+    if (this.#parts.isStrict && error !== undefined) throw error;
     return receipt;
   }
 

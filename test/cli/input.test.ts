@@ -16,10 +16,10 @@ async function read(text: string | Buffer, size = 7): Promise<JsonItem[]> {
   return items;
 }
 
-/** Values as `line: value`, faults as `line: fault`. */
+/** Values as `line: value`, errors as `line: error`. */
 const shown = async (text: string | Buffer): Promise<string[]> =>
   (await read(text)).map((item) =>
-    'fault' in item ? `${item.line}: ${item.fault}` : `${item.line}: ${JSON.stringify(item.value)}`,
+    'error' in item ? `${item.line}: ${item.error}` : `${item.line}: ${JSON.stringify(item.value)}`,
   );
 
 describe('lines', () => {
@@ -91,12 +91,12 @@ describe('more than 64 MiB', () => {
       '1\n"',
       '"\n2\n',
       [
-        { line: 2, fault: TOO_LONG, text: '' },
+        { line: 2, error: TOO_LONG, text: '' },
         { line: 3, value: 2, text: '2' },
       ],
     ],
-    ['in a document', '{\n', '\n}\n', [{ line: 1, fault: TOO_LONG, text: '' }]],
-  ])('%s is a fault', async (_, first, last, expected) => {
+    ['in a document', '{\n', '\n}\n', [{ line: 1, error: TOO_LONG, text: '' }]],
+  ])('%s is an error', async (_, first, last, expected) => {
     const items: JsonItem[] = [];
     for await (const found of readJson(blocks(first, last))) items.push(...found);
     expect(items.slice(-expected.length)).toEqual(expected);
@@ -119,7 +119,7 @@ describe('the column of a syntax error', () => {
     ['nul!', 4],
   ])('%j is %i', async (text, column) => {
     const [item] = await read(text);
-    expect(item).toEqual({ line: 1, text, fault: `not JSON: syntax error (column ${column})` });
+    expect(item).toEqual({ line: 1, text, error: `not JSON: syntax error (column ${column})` });
   });
 
   it('is found in any text, and the text before it could still become JSON', async () => {
@@ -133,8 +133,8 @@ describe('the column of a syntax error', () => {
         const index = at % (text.length + 1);
         const changed = text.slice(0, index) + character + text.slice(index);
         const [item] = await read(changed);
-        if (item === undefined || !('fault' in item)) return;
-        const column = Number(/column (\d+)/.exec(item.fault)?.[1]);
+        if (item === undefined || !('error' in item)) return;
+        const column = Number(/column (\d+)/.exec(item.error)?.[1]);
         // A change cannot cause an error before its place.
         expect(column).toBeGreaterThan(index);
       }),

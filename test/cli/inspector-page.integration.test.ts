@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     const faults = JSON.stringify(Array.from({ length: 201 }, () => ({ a: 'x'.repeat(500) })));
     await postSigned(url, faults, SECRET);
     await page.getByText('The first 200 are shown.').waitFor();
-    await page.getByRole('heading', { name: '201 contract faults' }).waitFor();
+    await page.getByRole('heading', { name: '201 contract issues' }).waitFor();
     await page.getByText(`The first 100000 of ${faults.length} characters are shown.`).waitFor();
     expect(await page.locator('#detail pre').allTextContents()).toEqual([faults.slice(0, 100_000)]);
   });

@@ -19,7 +19,7 @@ const ENVIRONMENT = { SECURITY_EVENTS_SECRET: SECRET };
 const BODY = JSON.stringify([sampleMessage()]);
 
 type Shown = Readonly<Record<string, unknown>> & {
-  readonly faults: readonly object[];
+  readonly issues: readonly object[];
   readonly messages: readonly Readonly<Record<string, unknown>>[];
 };
 
@@ -209,7 +209,7 @@ describe('a request on the page', () => {
         ['attempt', '1'],
         ['size', `${BODY.length} bytes`],
       ],
-      faults: [],
+      issues: [],
       messages: [
         {
           type: 'security_event',
@@ -241,7 +241,7 @@ describe('a request on the page', () => {
     }
   });
 
-  it('has the contract faults, and counts those that are not shown', async () => {
+  it('has the contract issues, and counts those that are not shown', async () => {
     const { url, page } = await listen();
     const messages = Array.from({ length: 205 }, () => ({
       ...sampleMessage(),
@@ -249,13 +249,13 @@ describe('a request on the page', () => {
     }));
     await postSigned(url, JSON.stringify(messages), SECRET);
     const entry = await first(page);
-    expect([entry.faults.length, entry['moreFaults']]).toEqual([200, 5]);
+    expect([entry.issues.length, entry['moreIssues']]).toEqual([200, 5]);
     expect(entry).toMatchObject({
       verdict: 'invalid',
       subtitle: '0.retry_count: expected a number',
     });
-    const fault = { path: '0.retry_count', expected: 'a number', found: 'a string' };
-    expect(entry.faults[0]).toEqual(fault);
+    const issue = { path: '0.retry_count', expected: 'a number', found: 'a string' };
+    expect(entry.issues[0]).toEqual(issue);
   });
 
   it('says why it was refused, and shows its messages', async () => {
@@ -442,7 +442,7 @@ describe('view', () => {
       ['invalid', '0: expected an object'],
     ]);
     expect(found[0]).toMatchObject({ label: 'line 1', title: 'sql_injection' });
-    expect(found[4]?.faults).toContainEqual({
+    expect(found[4]?.issues).toContainEqual({
       path: 'context',
       expected: 'an object',
       found: 'nothing',

@@ -77,7 +77,7 @@ describe('several inputs', () => {
       `${second}:1[0]`,
       '',
     ]);
-    expect(stderr).toBe('1 record, 2 unknown values: 2 errors in 2 of them\n');
+    expect(stderr).toBe('1 record, 2 unknown values: 2 issues in 2 of them\n');
   });
 
   it.each(['gone', 'folder'])('end with exit code 3 at an unreadable one: %s', async (name) => {
@@ -119,5 +119,5 @@ it('paints only on terminals', async () => {
   const terminal = fakeTerminal({ input: '5\n', hasColours: true });
   await runCommandLine(['validate'], terminal);
   expect(terminal.stdout()).toContain('\u001b[1mstandard input:1\u001b[22m: expected');
-  expect(terminal.stderr()).toContain('\u001b[31m1 unknown value: 1 error in 1 of them');
+  expect(terminal.stderr()).toContain('\u001b[31m1 unknown value: 1 issue in 1 of them');
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { contract } from '../../src/contract/index.ts';
-import { list, MAX_FAULTS, TOO_MANY_FAULTS } from '../../src/contract/list.ts';
+import { list, MAX_ISSUES, TOO_MANY_ISSUES } from '../../src/contract/list.ts';
 import { MESSAGES, RECORDS } from './samples.ts';
 
 const element = z.strictObject({ a: z.string(), b: z.array(z.number()).default([]) });
@@ -19,7 +19,7 @@ const ends = (issues: readonly z.core.$ZodIssue[] = []): unknown[] => [
 ];
 
 describe('a list', () => {
-  test('equals an array of zod up to the limit of faults', async () => {
+  test('equals an array of zod up to the limit of issues', async () => {
     const good = fc.record({ a: fc.string(), b: fc.array(fc.integer()) }, { requiredKeys: ['a'] });
     const inputs = fc.oneof(fc.array(fc.oneof(good, fc.jsonValue())), fc.anything());
     await fc.assert(
@@ -38,29 +38,29 @@ describe('a list', () => {
   });
 
   test.each([
-    [MAX_FAULTS - 1, [MAX_FAULTS - 1, [MAX_FAULTS - 2], 'wrong']],
-    [MAX_FAULTS, [MAX_FAULTS + 1, [], TOO_MANY_FAULTS]],
-    [520_000, [MAX_FAULTS + 1, [], TOO_MANY_FAULTS]],
-  ])('of %d faults reports them up to the limit', (faults, expected) => {
+    [MAX_ISSUES - 1, [MAX_ISSUES - 1, [MAX_ISSUES - 2], 'wrong']],
+    [MAX_ISSUES, [MAX_ISSUES + 1, [], TOO_MANY_ISSUES]],
+    [520_000, [MAX_ISSUES + 1, [], TOO_MANY_ISSUES]],
+  ])('of %d wrong values reports them up to the limit', (faults, expected) => {
     const input = Array<number>(faults).fill(1);
     expect(ends(list(z.string('wrong')).safeParse(input).error?.issues)).toEqual(expected);
   });
 
-  test('in a list shares the limit of faults', () => {
+  test('in a list shares the limit of issues', () => {
     const inner = Array<number>(600).fill(1);
     const { error } = list(list(z.string())).safeParse(Array(1000).fill(inner));
-    expect(ends(error?.issues)).toEqual([1201, [], TOO_MANY_FAULTS]);
+    expect(ends(error?.issues)).toEqual([1201, [], TOO_MANY_ISSUES]);
   });
 });
 
-test('every list of a message, and the identifiers of a record, have a limit of faults', () => {
+test('every list of a message, and the identifiers of a record, have a limit of issues', () => {
   const { WebhookMessageV2, LogRecord } = contract();
   const message = structuredClone(MESSAGES.security_response) as {
     message: { properties: { ips: unknown } };
   };
   message.message.properties.ips = Array(520_000).fill(1);
   const faults = WebhookMessageV2.safeParse(message).error?.issues;
-  expect(ends(faults)).toEqual([MAX_FAULTS + 1, ['message', 'properties', 'ips'], TOO_MANY_FAULTS]);
+  expect(ends(faults)).toEqual([MAX_ISSUES + 1, ['message', 'properties', 'ips'], TOO_MANY_ISSUES]);
   const record = structuredClone(RECORDS.attack) as {
     context: { actor: { identifiers: unknown } };
   };
@@ -68,5 +68,5 @@ test('every list of a message, and the identifiers of a record, have a limit of 
     Array.from({ length: 100_000 }, (_, index) => [index, []]),
   );
   const place = ['context', 'actor', 'identifiers'];
-  expect(ends(LogRecord.safeParse(record).error?.issues)).toEqual([1001, place, TOO_MANY_FAULTS]);
+  expect(ends(LogRecord.safeParse(record).error?.issues)).toEqual([1001, place, TOO_MANY_ISSUES]);
 });

@@ -5,7 +5,7 @@ import { type MessageRow, messageRows, shownValue, valueAt } from '../listen/del
 import { printable } from '../terminal.ts';
 import { counted } from '../values.ts';
 
-interface Fault {
+interface ShownIssue {
   readonly path: string;
   readonly expected: string;
   readonly found: string;
@@ -30,27 +30,27 @@ export interface Content {
   readonly messages: readonly ShownMessage[];
   /** Number of messages beyond those in `messages`. */
   readonly moreMessages: number;
-  readonly faults: readonly Fault[];
-  /** Number of faults beyond those in `faults`. */
-  readonly moreFaults: number;
+  readonly issues: readonly ShownIssue[];
+  /** Number of issues beyond those in `issues`. */
+  readonly moreIssues: number;
 }
 
 const MAX_MESSAGES = 100;
-const MAX_FAULTS = 200;
+const MAX_ISSUES = 200;
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
 /** Splits a message of the contract: `expected …, found …`. */
-function faultOf({ path, message }: Issue): Fault {
+function shownIssue({ path, message }: Issue): ShownIssue {
   const [, expected = message, found = ''] = /^expected (.*), found (.*)$/s.exec(message) ?? [];
   const where = shownValue(path.map(String).join('.')) ?? 'the whole value';
   return { path: where, expected: printable(expected), found: printable(found) };
 }
 
-type Faults = Pick<Content, 'faults' | 'moreFaults'>;
+type ShownIssues = Pick<Content, 'issues' | 'moreIssues'>;
 
-const faultsOf = (issues: readonly Issue[]): Faults => ({
-  faults: issues.slice(0, MAX_FAULTS).map(faultOf),
-  moreFaults: Math.max(0, issues.length - MAX_FAULTS),
+const shownIssues = (issues: readonly Issue[]): ShownIssues => ({
+  issues: issues.slice(0, MAX_ISSUES).map(shownIssue),
+  moreIssues: Math.max(0, issues.length - MAX_ISSUES),
 });
 
 const issuesOf = ({ refused }: ParsedBody): Issue[] =>
@@ -105,18 +105,18 @@ export function contentOf(
     attempt: counts.length === 0 ? undefined : Math.max(...counts) + 1,
     messages,
     moreMessages: parsed.messages.length - messages.length,
-    ...faultsOf(issuesOf(parsed)),
+    ...shownIssues(issuesOf(parsed)),
   };
 }
 
-/** Returns the second line of a row: the application and the kind of its messages, or the first fault. */
+/** Returns the second line of a row: the application and the kind of its messages, or the first issue. */
 export function subtitleOf({
   messages,
   moreMessages,
-  faults: [fault],
+  issues: [issue],
 }: Content): string | undefined {
   const [first] = messages;
-  if (first === undefined) return fault && `${fault.path}: expected ${fault.expected}`;
+  if (first === undefined) return issue && `${issue.path}: expected ${issue.expected}`;
   const count = messages.length + moreMessages;
   const kind = count > 1 ? counted(count, 'message') : first.type;
   return first.application === undefined ? kind : `${first.application} · ${kind}`;
@@ -157,7 +157,7 @@ function recordContent(value: object): Content {
   const rows = RECORD_ROWS.map(([label, separator, ...paths]): MessageRow => {
     return [label, paths.flatMap((path) => shownValue(valueAt(value, path)) ?? []).join(separator)];
   }).filter(([, text]) => text !== '');
-  return { messages: [shownMessage(type, rows, [])], moreMessages: 0, ...faultsOf(issues) };
+  return { messages: [shownMessage(type, rows, [])], moreMessages: 0, ...shownIssues(issues) };
 }
 
 const NOT_MESSAGES = 'expected a log record or 1 to 1000 messages, found something else';
@@ -169,5 +169,5 @@ export function valueContent(value: unknown, now: number): Content {
   const parsed = readLeniently(Buffer.from(JSON.stringify([value].flat())));
   const isRead = parsed.messages.length + parsed.refused.length > 0;
   const content = contentOf(parsed, now);
-  return isRead ? content : { ...content, ...faultsOf([{ path: [], message: NOT_MESSAGES }]) };
+  return isRead ? content : { ...content, ...shownIssues([{ path: [], message: NOT_MESSAGES }]) };
 }

@@ -103,33 +103,33 @@ export function requestEntry(delivery: Delivery): Entry {
   };
 }
 
-/** A value of a file, or a fault. */
+/** A value of a file, or why it cannot be read. */
 export interface FileValue {
   readonly file: string;
   readonly line: number;
   readonly text: string;
   readonly value?: unknown;
-  readonly fault?: string;
+  readonly error?: string;
 }
 
 /** Describes a value of a file: a log line, a message, a captured body, or a line of `listen --json`. */
 export function valueEntry(
-  { file, line, value: given, fault, text }: FileValue,
+  { file, line, value: given, error, text }: FileValue,
   now: number,
 ): Entry {
   const value = valueAt(given, 'event') === 'message' ? valueAt(given, 'message') : given;
   const content =
-    fault === undefined ? valueContent(value, now) : contentOf({ messages: [], refused: [] }, now);
-  const isValid = fault === undefined && content.faults.length === 0;
+    error === undefined ? valueContent(value, now) : contentOf({ messages: [], refused: [] }, now);
+  const isValid = error === undefined && content.issues.length === 0;
   const reason = isValid ? 'Follows the contract' : 'Breaks the contract';
   return {
     ...content,
     label: `line ${wholeNumber(line)}`,
     source: file,
     verdict: isValid ? 'valid' : 'invalid',
-    reason: fault ?? reason,
+    reason: error ?? reason,
     advice: [],
-    title: content.messages[0]?.title ?? fault ?? reason,
+    title: content.messages[0]?.title ?? error ?? reason,
     subtitle: subtitleOf(content) ?? file,
     facts: [
       ['file', file],

@@ -215,8 +215,8 @@ export function deliveryJson(delivery: Delivery): string {
   if (refusal !== undefined) {
     const { reason, explanation, invalid } = refusal;
     // Without the elements, which may contain anything.
-    const faults = invalid?.map(({ index, issues }) => ({ index, issues }));
-    return jsonLine({ event: 'refused', ...common, reason, explanation, invalid: faults });
+    const issuesOnly = invalid?.map(({ index, issues }) => ({ index, issues }));
+    return jsonLine({ event: 'refused', ...common, reason, explanation, invalid: issuesOnly });
   }
   return messages
     .map(({ format, id, index, isKnownType, unknown, message }) => {

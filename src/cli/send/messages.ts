@@ -1,9 +1,9 @@
-/** Reads and validates the messages for `send`, up to the first fault. */
+/** Reads and validates the messages for `send`, up to the first issue. */
 import { API_VERSION, contract, type Dialect, messageToSend } from '../../contract/index.ts';
 import { readJson } from '../input.ts';
-import type { Fault } from '../validate.ts';
+import type { Issue } from '../validate.ts';
 
-export type Place = Pick<Fault, 'line' | 'index'>;
+export type Place = Pick<Issue, 'line' | 'index'>;
 
 export interface InputMessage {
   readonly place: Place;
@@ -15,13 +15,13 @@ export interface InputMessage {
 
 /** The input contains something that is not a message. */
 export class InvalidInput extends Error {
-  readonly fault: Fault;
+  readonly issue: Issue;
   readonly hint: string | undefined;
 
-  constructor(fault: Fault, hint?: string) {
-    super(fault.message);
+  constructor(issue: Issue, hint?: string) {
+    super(issue.message);
     this.name = 'InvalidInput';
-    this.fault = fault;
+    this.issue = issue;
     this.hint = hint;
   }
 }
@@ -49,10 +49,10 @@ function readerOf({ format, dialect }: InputRules) {
     const isCaptured = format === 2 && hasEnvelope(value);
     const schema = format === 1 ? WebhookMessageV1 : isCaptured ? WebhookMessageV2 : newMessage;
     const { data, error } = schema.safeParse(value);
-    const [issue] = error?.issues ?? [];
-    if (issue !== undefined) {
-      const fault = { ...place, path: issue.path, message: issue.message };
-      throw new InvalidInput(fault, isCaptured ? CAPTURED_HINT : undefined);
+    const [first] = error?.issues ?? [];
+    if (first !== undefined) {
+      const issue = { ...place, path: first.path, message: first.message };
+      throw new InvalidInput(issue, isCaptured ? CAPTURED_HINT : undefined);
     }
     if (!isCaptured) return data as object;
     const { message_id, message_type, message } = data as Readonly<Record<string, unknown>>;
@@ -60,7 +60,7 @@ function readerOf({ format, dialect }: InputRules) {
   };
 }
 
-/** Reads NDJSON, a JSON array or a JSON object. Throws `InvalidInput` at the first fault. */
+/** Reads NDJSON, a JSON array or a JSON object. Throws `InvalidInput` at the first issue. */
 export async function* readMessages(
   chunks: AsyncIterable<Uint8Array>,
   rules: InputRules,
@@ -69,7 +69,7 @@ export async function* readMessages(
   for await (const items of readJson(chunks)) {
     for (const item of items) {
       const { line } = item;
-      if ('fault' in item) throw new InvalidInput({ line, path: [], message: item.fault });
+      if ('error' in item) throw new InvalidInput({ line, path: [], message: item.error });
       const { value, text } = item;
       if (!Array.isArray(value)) {
         yield { place: { line }, message: read(value, { line }), length: text.length };

@@ -6,7 +6,7 @@ import { usageError } from '../errors.ts';
 import { inputName, openInput } from '../input.ts';
 import { requireSecret, SECRET_OPTIONS } from '../secrets.ts';
 import { jsonLine, paint, printable, type TerminalOutput } from '../terminal.ts';
-import { faultText } from '../validate.ts';
+import { issueText } from '../validate.ts';
 import {
   counted,
   deadlineOf,
@@ -166,7 +166,7 @@ const send = defineCommand({
     const { end, error } = run;
     if (error instanceof InvalidInput) {
       const hint = error.hint === undefined ? '' : `${error.hint}\n`;
-      await errors.write(faultText(inputName(file), error.fault).join('') + hint);
+      await errors.write(issueText(inputName(file), error.issue).join('') + hint);
     }
     const durationMs = clock.monotonicMs() - startedAt;
     await output.write(json ? resultJson(run, durationMs) : resultText(run, durationMs, output));

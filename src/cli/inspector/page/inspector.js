@@ -152,10 +152,10 @@ function select(entry) {
 }
 
 function detailOf(/** @type {Entry} */ entry) {
-  const { messages, moreMessages, faults, headers } = entry;
+  const { messages, moreMessages, issues, headers } = entry;
   return [
     summaryOf(entry),
-    faults.length > 0 && faultsOf(entry),
+    issues.length > 0 && issuesOf(entry),
     ...messages.map((message) => cardOf(message, messages.length <= 3)),
     moreMessages > 0 && make('p', {}, `The body has ${counted(moreMessages, 'more message')}.`),
     headers.length > 0 && section('Headers', false, definitions(headers)),
@@ -211,14 +211,14 @@ const definitions = (/** @type {Entry['headers']} */ pairs) =>
 const section = (title, open, ...content) =>
   make('details', { open }, make('summary', {}, make('h3', {}, title)), ...content);
 
-function faultsOf(/** @type {Entry} */ { faults, moreFaults }) {
+function issuesOf(/** @type {Entry} */ { issues, moreIssues }) {
   const head = make('tr', {}, ...texts('th', ['Path', 'Expected', 'Found']));
-  const body = faults.map(({ path, expected, found }) =>
+  const body = issues.map(({ path, expected, found }) =>
     make('tr', {}, ...texts('td', [path, expected, found])),
   );
   const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...body));
-  const note = moreFaults > 0 && make('p.advice', {}, `The first ${faults.length} are shown.`);
-  return section(counted(faults.length + moreFaults, 'contract fault'), true, table, note);
+  const note = moreIssues > 0 && make('p.advice', {}, `The first ${issues.length} are shown.`);
+  return section(counted(issues.length + moreIssues, 'contract issue'), true, table, note);
 }
 
 /** The signature depends on every byte of the raw body; the formatted one is for people. */

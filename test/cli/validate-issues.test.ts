@@ -17,7 +17,7 @@ const RULESETS =
 const RECEIVED =
   'If you received these messages, use --reading received: it accepts what newer senders add.\n';
 
-describe('faults', () => {
+describe('issues', () => {
   it('are printed with line, shape, path, expected and found', async () => {
     expect(await validate(ndjson(record, wrongRecord, { ...event, retry_count: -1 }))).toEqual(
       outcome(
@@ -27,7 +27,7 @@ describe('faults', () => {
           'standard input:3: message: retry_count: expected at least 0, found -1',
           '',
         ].join('\n'),
-        '2 records, 1 message: 2 errors in 2 of them\n',
+        '2 records, 1 message: 2 issues in 2 of them\n',
       ),
     );
   });
@@ -43,12 +43,12 @@ describe('faults', () => {
     const { stdout, exitCode } = await validate(ndjson([event, 5], wrongRecord, 'x'), '--json');
     const expected =
       'expected an object with one of the keys `svc_payload_type`, `message_type`, `event_name`, found a';
-    const faults = stdout
+    const issues = stdout
       .trimEnd()
       .split('\n')
       .map((text) => JSON.parse(text) as unknown);
     expect(exitCode).toBe(1);
-    expect(faults).toEqual([
+    expect(issues).toEqual([
       { file: 'standard input', line: 1, index: 1, path: [], message: `${expected} number` },
       {
         file: 'standard input',
@@ -91,7 +91,7 @@ describe('faults', () => {
       outcome(
         1,
         'standard input:1: body: expected at most 1000 elements, found 1001\n',
-        '1,001 messages: 1 error\n',
+        '1,001 messages: 1 issue\n',
       ),
     );
     const most = JSON.stringify(Array.from({ length: 1000 }, () => event));
@@ -117,7 +117,7 @@ describe('faults', () => {
   });
 });
 
-it('checks the next value after one with great depth or countless faults', async () => {
+it('checks the next value after one with great depth or countless issues', async () => {
   const depth = 250_000;
   const deep = '['.repeat(depth) + ']'.repeat(depth);
   const many = JSON.stringify({
@@ -129,7 +129,7 @@ it('checks the next value after one with great depth or countless faults', async
   );
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^standard input:1: record: [^\n]*\nstandard input:2: message: /);
-  expect(stderr).toMatch(/^2 records, 1 message: 1,0\d\d errors in 2 of them/);
+  expect(stderr).toMatch(/^2 records, 1 message: 1,0\d\d issues in 2 of them/);
 });
 
 it('shows the first keys of a deep path', async () => {
