@@ -14,10 +14,10 @@ import {
   type Refusal,
   type RefusedElement,
   type SignatureExplanation,
-  type WebhookRequest,
+  type WebhookReceiver,
 } from '../../receiver/index.ts';
 import { nodeRequest } from '../../receiver/node-handler.ts';
-import { REFUSALS } from '../../receiver/refusals.ts';
+import { REFUSALS, SIGNATURE_HEADER } from '../../receiver/refusals.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { explainBest } from '../signature.ts';
 import type { TerminalClock } from '../terminal.ts';
@@ -82,18 +82,23 @@ type Serving = ListenerOptions & {
   readonly delivered: MemoryDuplicateStore;
   /** Limits the memory of bodies that are being read. */
   readonly bodies: BodyBudget;
+  readonly receiver: WebhookReceiver;
 };
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
+/** @throws SecurityEventError `ERR_INVALID_SECRET` */
 export function createListener(options: ListenerOptions): http.Server {
   const delivered = createMemoryDuplicates();
   const bodies = new BodyBudget(BODY_LIMITS, systemClock);
+  // Without a store of duplicates, since repeated messages are shown, too.
+  const rules = { secret: options.secrets, duplicates: false, onMessages: () => {} } as const;
+  const receiver = createWebhookReceiver(rules);
   let number = 0;
   return http.createServer((request, response) => {
     if (options.intercept?.(request, response) === true) return;
     number += 1;
-    const serving = { ...options, number, delivered, bodies };
+    const serving = { ...options, number, delivered, bodies, receiver };
     // An unexpected request must not end the listener.
     serve(request, response, serving).catch(() => response.destroy());
   });
@@ -166,45 +171,32 @@ const BODY_LIMITS = { maxBytes: 2 ** 26, timeoutMs: 30_000 };
 /** Reads the body and verifies the request. */
 async function receiveRequest(
   request: IncomingMessage,
-  { secrets, bodies }: Pick<Serving, 'secrets' | 'bodies'>,
+  { secrets, bodies, receiver }: Serving,
 ): Promise<ReceivedRequest> {
   const { method = '', url: target = '/', headers } = request;
   const source = nodeRequest(request, request);
   const budget = bodies.open(MAX_BODY_BYTES);
   const reading = source.readBody(MAX_BODY_BYTES, budget).finally(() => budget.end());
   const body = Buffer.from((await reading.catch(() => undefined)) ?? []);
-  const facts = { method, target, headers, body };
   const { refusal } = budget;
-  if (refusal === undefined || refusal === 'body-too-large') {
-    return verifyRequest(facts, { ...source, readBody: () => reading }, secrets);
-  }
-  const answer = { ...REFUSALS[refusal], text: `${refusal}\n` };
-  return { ...facts, messages: [], answer, refusal: { reason: refusal } };
+  const answer =
+    refusal === 'busy' || refusal === 'body-late'
+      ? { ...REFUSALS[refusal], text: `${refusal}\n` }
+      : await receiver.receive({ ...source, readBody: () => reading });
+  const facts = { method, target, headers, body, answer };
+  if (answer.status === 204) return { ...facts, messages: parseBody(body).messages };
+  const reason = answer.text.trim() as RefusedRequest['reason'];
+  const signature = source.header(SIGNATURE_HEADER);
+  const explain = (): SignatureExplanation => explainBest(body, signature, secrets);
+  return { ...facts, messages: [], refusal: refusedRequest(reason, body, explain) };
 }
 
-async function verifyRequest(
-  facts: Pick<ReceivedRequest, 'method' | 'target' | 'headers' | 'body'>,
-  request: WebhookRequest,
-  secrets: readonly string[],
-): Promise<ReceivedRequest> {
-  const { body } = facts;
-  let messages: readonly ReceivedMessage[] = [];
-  let refusal: RefusedRequest | undefined;
-  // One receiver per request, without a duplicate store: repeated messages are shown, too.
-  const receiver = createWebhookReceiver({
-    secret: secrets,
-    duplicates: false,
-    onMessages: (found) => {
-      messages = found;
-    },
-    onRefused: ({ reason, signature }) => {
-      refusal = { reason };
-      if (reason === 'signature-wrong' || reason === 'signature-missing') {
-        refusal = { reason, explanation: explainBest(body, signature, secrets) };
-      }
-      if (reason === 'message-invalid') refusal = { reason, invalid: parseBody(body).refused };
-    },
-  });
-  const answer = await receiver.receive(request);
-  return { ...facts, messages, answer, ...(refusal === undefined ? {} : { refusal }) };
+function refusedRequest(
+  reason: RefusedRequest['reason'],
+  body: Buffer,
+  explain: () => SignatureExplanation,
+): RefusedRequest {
+  if (reason === 'message-invalid') return { reason, invalid: parseBody(body).refused };
+  const isUnverified = reason === 'signature-wrong' || reason === 'signature-missing';
+  return isUnverified ? { reason, explanation: explain() } : { reason };
 }

@@ -12,8 +12,8 @@ import { sampleMessage } from '../../../src/testing/index.ts';
 import { postSigned } from '../../helpers/http.ts';
 
 test('drops a request that fails unexpectedly, and accepts the next one', async () => {
-  // Without options every request fails.
-  const server = createListener({} as unknown as ListenerOptions);
+  // Without the other options every request fails.
+  const server = createListener({ secrets: ['a'] } as unknown as ListenerOptions);
   onTestFinished(() => void server.close());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
