@@ -1,7 +1,7 @@
 /** Validates the arguments of a configuration, and warns about risky ones. */
 import { slugify } from '../contract/slug.ts';
 import { ANYTHING, invalidOption, oneOf, type Rules, TEXT, usable } from '../option-rules.ts';
-import { playbookFault } from '../settings/schema.ts';
+import { isObject, playbookFault } from '../settings/schema.ts';
 import type {
   DestinationWarning,
   RotationOptions,
@@ -44,9 +44,7 @@ export function checkId(applicationId: unknown): string {
 /** Validates a selection. Returns a copy, with playbooks by slug. */
 export function checkSelection(given: unknown, what: 'modules' | 'playbooks'): Selection {
   if (given === 'all') return given;
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw invalidOption(`expected ${what} to be 'all' or an object`, [what]);
-  }
+  if (!isObject(given)) throw invalidOption(`expected ${what} to be 'all' or an object`, [what]);
   const selection = new Map<string, boolean>();
   for (const [name, isSelected] of Object.entries(given)) {
     const fail = (detail: string) => invalidOption(detail, [what, name]);

@@ -95,20 +95,7 @@ const SECOND_MS = 1000;
 /** A longer Retry-After counts as this. */
 const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * SECOND_MS;
 
-const MONTHS = [
-  'Jan',
-  'Feb',
-  'Mar',
-  'Apr',
-  'May',
-  'Jun',
-  'Jul',
-  'Aug',
-  'Sep',
-  'Oct',
-  'Nov',
-  'Dec',
-] as const;
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
 const DELAY_SECONDS = /^\d+$/;
 const DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
@@ -146,7 +133,7 @@ type DateFields = Readonly<Record<string, string>>;
 
 /** A leap second, and a 31st in a shorter month, roll over. */
 function dateOf(fields: DateFields, now: number): number {
-  const month = MONTHS.indexOf(fields['month'] as (typeof MONTHS)[number]);
+  const month = MONTHS.indexOf(fields['month'] ?? '');
   const [day = 0, hour = 0, minute = 0, second = 0] = ['day', 'hour', 'minute', 'second'].map(
     (name) => Number(fields[name]),
   );

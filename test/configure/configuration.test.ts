@@ -304,6 +304,8 @@ describe.each([
     [null, [key]],
     ['some', [key]],
     [['waf'], [key]],
+    // It has no keys, and would select none.
+    [new Map([['waf', true]]), [key]],
     [{ waf: 1 }, [key, 'waf']],
     [JSON.parse('{ "__proto__": true }'), [key, '__proto__']],
   ])('is refused with %j', async (given, path) => {

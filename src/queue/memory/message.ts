@@ -45,11 +45,7 @@ export class WaitingMessage {
   }
 
   /** Begins the wait of a new message or of a replayed dead letter, which keeps its `sends`. */
-  startWaiting({
-    sequence,
-    acceptedMs,
-    dueMs,
-  }: Pick<WaitingMessage, 'sequence' | 'acceptedMs' | 'dueMs'>): void {
+  startWaiting(sequence: number, acceptedMs: number, dueMs: number): void {
     this.sequence = sequence;
     this.acceptedMs = acceptedMs;
     this.dueMs = dueMs;

@@ -152,7 +152,7 @@ export class MemoryStore {
   /** Makes a message wait, with a new sequence. */
   #addWaiting({ application, message }: OwnedMessage, nowMs: number, dueMs: number): number {
     this.lastSequence += 1;
-    message.startWaiting({ sequence: this.lastSequence, acceptedMs: nowMs, dueMs });
+    message.startWaiting(this.lastSequence, nowMs, dueMs);
     application.waiting.append(message);
     return this.lastSequence;
   }
@@ -201,11 +201,7 @@ export class MemoryStore {
     }
     this.reschedule(application, at.nowMs);
     const applicationId = application.id;
-    return messages.map(({ messageId, sequence }) => ({
-      applicationId,
-      messageId,
-      sequence,
-    }));
+    return messages.map(({ messageId, sequence }) => ({ applicationId, messageId, sequence }));
   }
 
   #moveToDeadLetters(

@@ -52,16 +52,8 @@ export class Batcher<Call, Result> {
     const size = sizeOf(call);
     const endsAt = monotonicMs() + callTimeoutMs;
     return await new Promise((resolve, reject) => {
-      const waiting = {
-        call,
-        size,
-        key: keyOf?.(call),
-        isSingle: false,
-        endsAt,
-        resolve,
-        reject,
-      };
-      this.#waiting.push(waiting);
+      const key = keyOf?.(call);
+      this.#waiting.push({ call, size, key, isSingle: false, endsAt, resolve, reject });
       if (isGathering) realTimers.queueMicrotask(() => this.#startBatches());
       else this.#startBatches();
     });

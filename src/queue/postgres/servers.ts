@@ -131,6 +131,16 @@ export class Servers {
     return this.#options.connect === undefined && this.#servers.length === 1;
   }
 
+  /** Returns the servers of the options, or asks the host for them. */
+  async #namedServers(): Promise<unknown> {
+    const { connection, connect } = this.#options;
+    try {
+      return connect === undefined ? connection : await connect();
+    } catch (cause) {
+      throw new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'connect failed', cause });
+    }
+  }
+
   /** Finds the server that takes writes. Concurrent calls share one search. */
   async #search(): Promise<Server> {
     this.#searching ??= this.#tryAll().finally(() => {
@@ -159,17 +169,14 @@ export class Servers {
   async #update(): Promise<void> {
     this.#pg ??= await optionalImport('pg', this.#parts.load);
     const pg = this.#pg;
-    const { connection, connect, pool, callTimeoutMs: ms } = this.#options;
+    const { pool, callTimeoutMs: ms } = this.#options;
     const known = this.#servers;
     if (pool !== undefined) {
       if (known.length === 0) this.#servers = [serverOfPool(pool as unknown as Pool, pg)];
       return;
     }
     // With a time limit: later calls, and `close`, wait for this search.
-    const named =
-      connect === undefined
-        ? connection
-        : await this.#resolveWithin(ms, Promise.resolve(connect()));
+    const named = await this.#resolveWithin(ms, this.#namedServers());
     if (!isServers(named)) {
       const detail = `connect returned neither a connection string nor an object within ${ms} ms`;
       throw new SecurityEventError('ERR_QUEUE_FAILED', { detail });
@@ -177,7 +184,7 @@ export class Servers {
     const list = [named].flat();
     this.#servers = list.map((one) => {
       const key = JSON.stringify(one);
-      const config = this.#configOf(one, list.length > 1 || connect !== undefined);
+      const config = this.#configOf(one, list.length > 1 || this.#options.connect !== undefined);
       return known.find((server) => server.key === key) ?? this.#newServer(key, config, pg);
     });
     const gone = known.filter((server) => !this.#servers.includes(server));

@@ -601,13 +601,8 @@ function setAside({ database, store, nowMs }, row) {
 }
 function writeProgress({ database }, row) {
   const { sequence, due, sends, max_messages, retry_state } = row;
-  const changed = {
-    due,
-    sends,
-    max_messages,
-    retry_state,
-    progress_checksum: progressChecksum(row)
-  };
+  const progress_checksum = progressChecksum(row);
+  const changed = { due, sends, max_messages, retry_state, progress_checksum };
   database.update("message", changed, ["sequence", sequence]);
 }
 var readProgress = ({ database }, sequence) => database.get(\`select \${PROGRESS}, size_bytes from message where sequence = ?\`, sequence);
@@ -662,22 +657,18 @@ function recount(store, application) {
   store.addPending(application, -missing, 0);
   store.addDamaged(application, Math.max(0, missing));
 }
-function moveToDeadLetters({ database, store, nowMs }, application, {
-  sequence,
-  sends,
-  size_bytes,
-  ...death
-}) {
+function moveToDeadLetters({ database, store, nowMs }, application, dying) {
+  const { sequence, size_bytes } = dying;
   const { clock_offset: offset } = store.state;
   database.run(
     \`insert into dead_letter
      select ?, application, accepted - ?, ?, ?, ?, ?, \${CONTENT_COLUMNS} from message where sequence = ?\`,
     store.nextNumber(),
     offset,
-    death.diedAt ?? nowMs - offset,
-    sends,
-    death.reason,
-    death.lastAttempt,
+    dying.diedAt ?? nowMs - offset,
+    dying.sends,
+    dying.reason,
+    dying.lastAttempt,
     sequence
   );
   database.run("delete from message where sequence = ?", sequence);

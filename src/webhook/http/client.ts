@@ -62,14 +62,7 @@ export function createPoster(options: PosterOptions): Poster {
   const post = (given: PostRequest): Promise<AttemptResult> => {
     const request = ownProperties(given);
     const onEnd = (): void => void inFlight.delete(attempt);
-    const attempt = new Attempt({
-      transport,
-      request,
-      deadlines,
-      maxResponseBytes,
-      clock,
-      onEnd,
-    });
+    const attempt = new Attempt({ transport, request, deadlines, maxResponseBytes, clock, onEnd });
     inFlight.add(attempt);
     if (aborted === undefined) attempt.start();
     else attempt.stop(aborted);

@@ -452,6 +452,21 @@ describe('a queue', () => {
     await queue.close();
   });
 
+  test.each([
+    () => {
+      throw new Error('no such service');
+    },
+    () => Promise.reject(new Error('no such service')),
+  ])('does not say that PostgreSQL is at fault if connect fails: %s', async (connect) => {
+    const queue = new PostgresQueue(readQueueOptions({ connect }), { ...parts, load: loadPg });
+    await expect(queue.open(INITIAL)).rejects.toMatchObject({
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('The queue failed: connect failed. ') as string,
+      cause: { message: 'no such service' },
+    });
+    await queue.close();
+  });
+
   test('calls connect again after it did not answer, and closes', async () => {
     let calls = 0;
     const connect = () => {

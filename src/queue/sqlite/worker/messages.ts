@@ -105,13 +105,8 @@ export function setAside({ database, store, nowMs }: Context, row: MessageRow): 
 
 export function writeProgress({ database }: Context, row: Progress): void {
   const { sequence, due, sends, max_messages, retry_state } = row;
-  const changed = {
-    due,
-    sends,
-    max_messages,
-    retry_state,
-    progress_checksum: progressChecksum(row),
-  };
+  const progress_checksum = progressChecksum(row);
+  const changed = { due, sends, max_messages, retry_state, progress_checksum };
   database.update('message', changed, ['sequence', sequence]);
 }
 
@@ -203,13 +198,9 @@ export interface Death {
 export function moveToDeadLetters(
   { database, store, nowMs }: Context,
   application: Application,
-  {
-    sequence,
-    sends,
-    size_bytes,
-    ...death
-  }: Pick<MessageRow, 'sequence' | 'sends' | 'size_bytes'> & Death,
+  dying: Pick<MessageRow, 'sequence' | 'sends' | 'size_bytes'> & Death,
 ): void {
+  const { sequence, size_bytes } = dying;
   const { clock_offset: offset } = store.state;
   // People see the times of dead letters, so these are times of the machine's clock.
   database.run(
@@ -217,10 +208,10 @@ export function moveToDeadLetters(
      select ?, application, accepted - ?, ?, ?, ?, ?, ${CONTENT_COLUMNS} from message where sequence = ?`,
     store.nextNumber(),
     offset,
-    death.diedAt ?? nowMs - offset,
-    sends,
-    death.reason,
-    death.lastAttempt,
+    dying.diedAt ?? nowMs - offset,
+    dying.sends,
+    dying.reason,
+    dying.lastAttempt,
     sequence,
   );
   database.run('delete from message where sequence = ?', sequence);
