@@ -1,6 +1,15 @@
 /** Temporary files, folders and named pipes, removed at the end of a test. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -39,3 +48,16 @@ export function stalledPipe(onFinished: OnFinished = onTestFinished): {
   onFinished(() => closeSync(fd));
   return { path, fd };
 }
+
+/** The descriptors of this process that are open on `path`. */
+export const descriptorsOf = (path: string): number[] =>
+  readdirSync('/proc/self/fd')
+    .map(Number)
+    .filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`) === path;
+      } catch {
+        // The one that listed them.
+        return false;
+      }
+    });

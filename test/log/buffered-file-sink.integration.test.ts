@@ -1,14 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import {
-  closeSync,
-  constants,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -16,18 +8,16 @@ import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { readWriterOptions } from '../../src/log/writer-options.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { parseLines, smallRecord } from '../helpers/log-records.ts';
-import { namedPipe, stalledPipe, temporaryFolder } from '../helpers/temporary-files.ts';
+import {
+  descriptorsOf,
+  namedPipe,
+  stalledPipe,
+  temporaryFolder,
+} from '../helpers/temporary-files.ts';
 
 const line = (name: string): string => `${JSON.stringify(smallRecord(name))}\n`;
 
-const openOn = (path: string): number =>
-  readdirSync('/proc/self/fd').filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`) === path;
-    } catch {
-      return false;
-    }
-  }).length;
+const openOn = (path: string): number => descriptorsOf(path).length;
 
 const tick = (): Promise<false> => new Promise((resolve) => setImmediate(() => resolve(false)));
 

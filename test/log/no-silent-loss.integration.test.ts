@@ -11,7 +11,7 @@ import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { newId } from '../../src/runtime/id.ts';
 import { createFakeClock } from '../../src/testing/fake-clock.ts';
 import { smallRecord } from '../helpers/log-records.ts';
-import { namedPipe } from '../helpers/temporary-files.ts';
+import { namedPipe, stalledPipe } from '../helpers/temporary-files.ts';
 
 type Destination = NonNullable<LogWriterOptions['destination']>;
 
@@ -85,23 +85,9 @@ test.each(['flush', 'close'] as const)(
   },
 );
 
-/** The descriptor of a pipe that nobody reads. */
-function stalledPipe(): number {
-  const path = namedPipe();
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const writer = openSync(path, constants.O_WRONLY);
-  onTestFinished(() => {
-    closeSync(writer);
-    closeSync(reader);
-  });
-  return writer;
-}
-
-const stalledStream = () => new Writable({ write: () => {} });
-
 test.each<readonly [string, () => Destination]>([
-  ['a pipe that nobody reads', stalledPipe],
-  ['a stream of Node', stalledStream],
+  ['a pipe that nobody reads', () => stalledPipe().fd],
+  ['a stream of Node', () => new Writable({ write: () => {} })],
   ['a write that never settles', () => ({ write: () => new Promise(() => {}) })],
 ])('close rejects each event whose line %s did not take', async (_name, destinationOf) => {
   const clock = createFakeClock();

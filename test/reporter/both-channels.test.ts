@@ -1,12 +1,13 @@
 /** Each event by format, module, webhook and dialect: the exact record and message, or the counted skip. */
 import { expect, onTestFinished, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
-import type { Dialect, LogActor } from '../../src/contract/index.ts';
+import type { LogActor } from '../../src/contract/index.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, SECRET } from '../helpers/sender.ts';
+import { countedIds } from './open-reporter.ts';
 
 const AT = '2026-08-01T12:00:00.000Z';
 const AT_B = '2026-08-01T12:00:00.000+00:00';
@@ -176,24 +177,18 @@ const recordOf = ({ event_name, payload }: Row) => ({
 interface Cell {
   readonly format: 1 | 2;
   readonly isSelected: boolean;
-  readonly dialect: Dialect;
 }
 
-const CELLS: readonly Cell[] = ([1, 2] as const).flatMap((format) =>
-  [true, false].flatMap((isSelected) =>
-    (['strict', 'open'] as const).map((dialect) => ({ format, isSelected, dialect })),
-  ),
-);
+const CELLS: readonly Cell[] = [
+  { format: 1, isSelected: true },
+  { format: 2, isSelected: true },
+  { format: 2, isSelected: false },
+];
 
 /** A reporter whose ids are counted and whose time stands still. */
 function reporterOf(options: object) {
   const sink = createLineSink();
-  let ids = 0;
-  const newId = () => {
-    ids += 1;
-    return `id-${ids}`;
-  };
-  const system = { clock: createFakeClock(Date.parse(AT)), newId };
+  const system = { clock: createFakeClock(Date.parse(AT)), newId: countedIds() };
   const reporter = makeReporter(
     { service: SERVICE, log: { destination: sink }, platform: false, ...options },
     system,
@@ -205,7 +200,7 @@ const linesOf = (sink: { readonly lines: readonly string[] }): unknown[] =>
   sink.lines.map((line) => JSON.parse(line));
 
 /** What of a cell both outcomes have: the record, written before the call returned. */
-async function reported(row: Row, { format, isSelected, dialect }: Cell) {
+async function reported(row: Row, { format, isSelected }: Cell) {
   const receiver = await openReceiver();
   const settings = {
     format,
@@ -220,10 +215,7 @@ async function reported(row: Row, { format, isSelected, dialect }: Cell) {
       },
     },
   };
-  const { reporter, sink } = reporterOf({
-    dialect,
-    webhook: { settings, dialect, network: 'allow-private' },
-  });
+  const { reporter, sink } = reporterOf({ webhook: { settings, network: 'allow-private' } });
   onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
   const receipt = row.report(reporter);
   expect(linesOf(sink)).toEqual([recordOf(row)]);
@@ -271,7 +263,7 @@ test.each(ALL.filter(([, cell, row]) => !isTold([row, cell])))(
 
 test('the second report of an incident is only logged and counted in format 1 (D44)', async () => {
   const incident = TABLE['incident'] as Row;
-  const cell = { format: 1, isSelected: true, dialect: 'open' } as const;
+  const cell = { format: 1, isSelected: true } as const;
   const { reporter, receiver } = await reported(incident, cell);
   const receipt = incident.report(reporter);
   expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'v1-incident-update' });

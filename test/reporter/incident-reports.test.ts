@@ -30,22 +30,6 @@ describe.each([
   ['a synchronous store', createMemoryIncidents],
   ['an asynchronous store', () => asynchronous(createMemoryIncidents())],
 ] as const)('with %s', (_name, create) => {
-  test('the first report creates, and the next ones update, in their order', async () => {
-    const reports = new IncidentReports(create());
-    const reported: [number, boolean][] = [];
-    const reportNumber = async (number: number) =>
-      reports.report(report(), ({ isFirst }) => {
-        reported.push([number, isFirst]);
-        return true;
-      });
-    await Promise.all([reportNumber(1), reportNumber(2), reportNumber(3)]);
-    expect(reported).toEqual([
-      [1, true],
-      [2, false],
-      [3, false],
-    ]);
-  });
-
   test('a failed report leaves the creation to the next', async () => {
     const reports = new IncidentReports(create());
     const firsts: boolean[] = [];
@@ -127,18 +111,6 @@ describe.each([
     await expect(failing).rejects.toThrow('not sent');
     await next;
     expect(firsts).toEqual([true]);
-  });
-});
-
-describe('a synchronous store', () => {
-  test('reports the incident before the call returns', () => {
-    const reports = new IncidentReports(createMemoryIncidents());
-    let isReported = false;
-    const answer = reports.report(report(), () => {
-      isReported = true;
-      return true;
-    });
-    expect([isReported, answer]).toEqual([true, undefined]);
   });
 });
 

@@ -53,6 +53,15 @@ export async function openSendingReporter(
 export const webhookTo = ({ url }: Receiver) =>
   ({ url, secret: SECRET, network: 'allow-private' }) as const;
 
+/** Makes ids that count: `id-1`, `id-2`, … */
+export function countedIds(): () => string {
+  let ids = 0;
+  return () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
+}
+
 export interface Element {
   readonly message_id: string;
   readonly message: Readonly<Record<string, unknown>>;

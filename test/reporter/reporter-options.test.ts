@@ -1,10 +1,10 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import { urlFrom } from '../../src/reporter/reporter-options.ts';
-import { temporaryFolder } from '../helpers/temporary-files.ts';
+import { descriptorsOf, temporaryFolder } from '../helpers/temporary-files.ts';
 import { SERVICE } from './open-reporter.ts';
 
 test('urlFrom encodes ids of any characters', () => {
@@ -26,21 +26,10 @@ test.runIf(process.platform === 'linux')(
       expect.objectContaining({ code: expect.stringMatching(/^ERR_INVALID_/) }),
     );
     expect(existsSync(destination)).toBe(true);
-    await expect.poll(openFiles).not.toContain(destination);
+    expect(existsSync(destination)).toBe(true);
+    await expect.poll(() => descriptorsOf(destination)).toEqual([]);
   },
 );
-
-/** Of this process. */
-function openFiles(): string[] {
-  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
-    } catch {
-      // The one that listed them.
-      return [];
-    }
-  });
-}
 
 describe('options', () => {
   test.each([

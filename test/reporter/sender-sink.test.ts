@@ -5,6 +5,7 @@ import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { openSender, SECRET } from '../helpers/sender.ts';
+import { countedIds } from './open-reporter.ts';
 
 /** A wrapper of the host around our sender. */
 class Around {
@@ -36,11 +37,6 @@ class Around {
 /** Reports so many attacks in one turn. */
 async function report(webhook: unknown, count: number) {
   const rejected: unknown[] = [];
-  let ids = 0;
-  const newId = () => {
-    ids += 1;
-    return `id-${ids}`;
-  };
   const reporter = makeReporter(
     {
       service: { svc_id: 'shop-1', name: 'shop', env: 'production' },
@@ -49,7 +45,7 @@ async function report(webhook: unknown, count: number) {
       webhook: webhook as never,
       onRejected: (event) => rejected.push(event),
     },
-    { clock: createFakeClock(Date.parse('2026-08-01T12:00:00.000Z')), newId },
+    { clock: createFakeClock(Date.parse('2026-08-01T12:00:00.000Z')), newId: countedIds() },
   );
   for (let reported = 0; reported < count; reported += 1)
     reporter.attack({ ruleset: 'sql_injection' });

@@ -20,6 +20,7 @@ import { createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { whilePolluted } from '../hostile-objects/pollution.ts';
+import { countedIds } from './open-reporter.ts';
 
 const AT = Date.parse('2026-08-01T12:00:00.000Z');
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
@@ -33,11 +34,6 @@ function opened(options: Partial<ReporterOptions>, now = AT) {
   const sink = createLineSink();
   const messages: unknown[] = [];
   const rejected: RejectedEvent[] = [];
-  let ids = 0;
-  const newId = () => {
-    ids += 1;
-    return `id-${ids}`;
-  };
   const send = async (given: readonly object[], selection?: object) => {
     messages.push(structuredClone([given, selection]));
     return { accepted: ['any'], skipped: [] };
@@ -51,7 +47,7 @@ function opened(options: Partial<ReporterOptions>, now = AT) {
       onRejected: (event) => rejected.push(event),
       ...options,
     },
-    { clock: { ...systemClock, now: () => now }, newId },
+    { clock: { ...systemClock, now: () => now }, newId: countedIds() },
   );
   const outcome = async () => {
     // Messages are sent when the synchronous run is over.
@@ -70,7 +66,7 @@ type Report = (reporter: Reporter) => unknown;
 
 interface Scene {
   readonly reports: readonly Report[];
-  readonly context?: { readonly actor?: unknown; readonly http?: unknown };
+  readonly context?: { readonly actor?: unknown; readonly http?: unknown } | undefined;
   readonly now?: number;
   readonly options?: Partial<ReporterOptions>;
 }
@@ -135,61 +131,43 @@ const CONTEXTS: Readonly<Record<string, Scene['context']>> = {
   'text to be escaped': { actor: { ...sample.actor, identifiers: { 'a"\n\ud800': 'b\\\u2028' } } },
 };
 
-describe('an event that shares its context', () => {
-  test.each(
-    Object.entries(EACH).flatMap(([name, report]) =>
-      Object.entries(CONTEXTS).map(([where, context]) => [name, where, report, context] as const),
-    ),
-  )(
-    'is reported as without sharing, first and again: %s, %s',
-    async (_name, _where, report, context) => {
-      const scene: Scene = { reports: [report, report], ...(context && { context }) };
-      expect(await shared(scene)).toEqual(await unshared(scene));
-      expect((await shared(scene)).stats.reported).toBe(2);
-    },
-  );
+/** Among them the first and the last that a timestamp can have, and times beyond. */
+const TIMES = [AT, 0, AT + 0.5, 253_402_300_799_999, 253_402_300_800_000, -1, Number.NaN];
 
-  test.each(Object.values(EACH).map((report, index) => [index, report] as const))(
-    'is reported as without sharing, with a suffix, in the strict dialect or without a log: %i',
-    async (_index, report) => {
-      for (const options of [{ suffix: true }, { dialect: 'strict' }, { log: false }] as const) {
-        const scene: Scene = { reports: [report], context: sample, options };
-        expect(await shared(scene)).toEqual(await unshared(scene));
-      }
-    },
-  );
-
-  test.each([0, AT + 0.5, 253_402_300_799_999, 253_402_300_800_000, -1, Number.NaN])(
-    'is reported as without sharing at any time: %d',
-    async (now) => {
-      const scene: Scene = { reports: Object.values(EACH), context: sample, now };
-      expect(await shared(scene)).toEqual(await unshared(scene));
-    },
-  );
-
-  test('is reported as without sharing, with any payload and context', async () => {
+test.each(Object.entries(EACH))(
+  'an event that shares its context is reported as without sharing, first and again: %s',
+  async (_name, report) => {
     const word = fc.constantFrom('xss', 'lfi', 'sql_injection', 'a b', '', '\ud800', 'é"');
     const payload = fc.oneof(fc.record({ ruleset: word }), fc.anything());
-    const context = fc.record(
-      {
-        actor: fc.oneof(fc.constant(sample.actor), fc.jsonValue()),
-        http: fc.oneof(fc.constant(sample.http), fc.jsonValue()),
-      },
-      { requiredKeys: [] },
+    const other = payload.map(
+      (one): Report =>
+        (reporter) =>
+          reporter.attack(one as never),
     );
+    const scenes = fc.record({
+      reports: fc.array(other, { maxLength: 1 }).map((others) => [report, ...others, report]),
+      context: fc.oneof(
+        fc.constantFrom(...Object.values(CONTEXTS)),
+        fc.record({ actor: fc.jsonValue(), http: fc.jsonValue() }, { requiredKeys: [] }),
+      ),
+      now: fc.oneof({ weight: 3, arbitrary: fc.constant(AT) }, fc.constantFrom(...TIMES)),
+      options: fc.constantFrom<Partial<ReporterOptions>>(
+        {},
+        { suffix: true },
+        { dialect: 'strict' },
+        { log: false },
+      ),
+    });
     await fc.assert(
-      fc.asyncProperty(fc.array(payload, { maxLength: 3 }), context, async (payloads, given) => {
-        const reports = payloads.flatMap((one): Report[] => [
-          (reporter) => reporter.attack(one as never),
-          (reporter) => reporter.customEvent('any', { one }),
-        ]);
-        const scene: Scene = { reports, context: given };
-        expect(await shared(scene)).toEqual(await unshared(scene));
+      fc.asyncProperty(scenes, async (scene) => {
+        const outcome = await shared(scene);
+        expect(outcome).toEqual(await unshared(scene));
+        expect(outcome.stats.reported).toBe(scene.reports.length);
       }),
-      { numRuns: quickOrNightly(200, 3000), seed: 3 },
+      { numRuns: quickOrNightly(60, 1000), seed: 3 },
     );
-  });
-});
+  },
+);
 
 describe('the context of a scope', () => {
   const REQUEST = {
