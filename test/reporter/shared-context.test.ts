@@ -134,6 +134,13 @@ const CONTEXTS: Readonly<Record<string, Scene['context']>> = {
 /** Among them the first and the last that a timestamp can have, and times beyond. */
 const TIMES = [AT, 0, AT + 0.5, 253_402_300_799_999, 253_402_300_800_000, -1, Number.NaN];
 
+const OPTIONS: readonly Partial<ReporterOptions>[] = [
+  {},
+  { suffix: true },
+  { dialect: 'strict' },
+  { log: false },
+];
+
 test.each(Object.entries(EACH))(
   'an event that shares its context is reported as without sharing, first and again: %s',
   async (_name, report) => {
@@ -151,20 +158,18 @@ test.each(Object.entries(EACH))(
         fc.record({ actor: fc.jsonValue(), http: fc.jsonValue() }, { requiredKeys: [] }),
       ),
       now: fc.oneof({ weight: 3, arbitrary: fc.constant(AT) }, fc.constantFrom(...TIMES)),
-      options: fc.constantFrom<Partial<ReporterOptions>>(
-        {},
-        { suffix: true },
-        { dialect: 'strict' },
-        { log: false },
-      ),
+      options: fc.constantFrom(...OPTIONS),
     });
+    const examples = Object.values(CONTEXTS).flatMap((context) =>
+      OPTIONS.map((options): [Scene] => [{ reports: [report, report], context, options }]),
+    );
     await fc.assert(
       fc.asyncProperty(scenes, async (scene) => {
         const outcome = await shared(scene);
         expect(outcome).toEqual(await unshared(scene));
         expect(outcome.stats.reported).toBe(scene.reports.length);
       }),
-      { numRuns: quickOrNightly(60, 1000), seed: 3 },
+      { numRuns: quickOrNightly(80, 1000), seed: 3, examples },
     );
   },
 );
