@@ -1,24 +1,17 @@
 /** An inspector without a receiver, and the work of a browser that scrolls through its page. */
-import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
 import { valueEntry } from '../../src/cli/inspector/entries.ts';
 import { Inspector } from '../../src/cli/inspector.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { sampleMessage } from '../../src/testing/index.ts';
+import { listenOn } from '../helpers/servers.ts';
 
 /** A page over an inspector that the test adds entries to. */
 export async function serve(): Promise<{ readonly inspector: Inspector; readonly url: string }> {
   const inspector = new Inspector({ clock: systemClock, secrets: [] });
   const server = http.createServer((request, response) => void inspector.handle(request, response));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server);
   const url = inspector.publishAt(`http://127.0.0.1:${port}/`, { source: 'test', hint: 'none' });
   return { inspector, url };
 }

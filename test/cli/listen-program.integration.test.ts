@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { postSigned } from '../helpers/http.ts';
 import { root } from '../helpers/package-files.ts';
+import { listenOn } from '../helpers/servers.ts';
 import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 const main = join(root, 'dist/cli/main.js');
@@ -90,9 +91,7 @@ it('a second Ctrl-C at once leaves no secret behind', async () => {
 
 it('SIGTERM ends a program whose database does not answer', async () => {
   const database = net.createServer((socket) => socket.on('error', () => undefined));
-  onTestFinished(() => void database.close());
-  await once(database.listen(0, '127.0.0.1'), 'listening');
-  const { port } = database.address() as net.AddressInfo;
+  const port = await listenOn(database);
   const connected = once(database, 'connection');
   const url = `postgres://user@127.0.0.1:${port}/none`;
   const listing = program(['dead', 'list', '--postgres'], { DATABASE_URL: url });

@@ -25,7 +25,6 @@ const WRONG: readonly Row[] = [
   ['sign -x', 'unknown option -x\n'],
   // An unknown option may be a secret.
   [`sign --${'a'.repeat(64)}`, `unknown option --${'a'.repeat(40)}\n`],
-  ['sign --secretfile x', 'unknown option --secretfile\nDid you mean --secret-file?'],
   [
     'sign --secret-file',
     '--secret-file needs a value\nIf the value starts with a dash, use --secret-file=VALUE.',
@@ -52,18 +51,15 @@ const WRONG: readonly Row[] = [
   [`test ${AT_HOST} --application=`, 'An option is not usable'],
   [`test ${AT_HOST} --v1-aliases`, '--v1-aliases needs --format 1'],
   ['sign --secret-file a --secret-file b', 'give --secret-file once'],
-  [`send ${AT_HOST} --secret-env A --secret-env B`, 'give --secret-env once'],
   [
     `test ${AT_HOST} --secret-env A --secret-file b`,
     'give --secret-env or --secret-file, not both',
   ],
-  ['send localhost', 'The webhook URL is not usable'],
   [`send ${AT_HOST} --retries 5`, '--retries needs a duration with a unit'],
   [`send ${AT_HOST} --retries=`, '--retries needs durations such as 500ms,2s,5s, or none'],
   [`send ${AT_HOST} --retries 1s,25d`, '--retries allows waits of at most 24d'],
   [`send ${AT_HOST} --deadline 0s`, '--deadline must be from 1ms to 24d'],
   [`test ${AT_HOST} --deadline 25d`, '--deadline must be from 1ms to 24d'],
-  [`send ${AT_HOST} --format v2`, '--format must be one of: 2, 1'],
   ['validate --as event', '--as must be one of: record, line, message, message-v1, body, body-v1'],
   ['validate --dialect loose', '--dialect must be one of: strict, open'],
   ['validate --reading sent', '--reading must be one of: emitted, received'],

@@ -41,6 +41,15 @@ const resolve = (document: Document, reference: string): unknown =>
     .slice(1)
     .reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], document.schema);
 
+const SCHEMA_NAMES = [
+  'BodyV2 SecurityEventMessage SecurityResponseMessage TestMessage VulnerablePackagesMessage',
+  'HttpScanMessage UserRiskIncreasedMessage AccountTakeoverMessage InjectionMessage',
+  'BodyV1 SecurityEventV1 PulseV1 SecurityResponseV1 TestV1',
+  'SecurityEventContent SecurityResponseContent TestContent IncidentContent',
+  'AccountTakeoverContent ResolvedIp RelatedIp Geo IpMetadata IncidentStatus CompromisedAccount',
+  'Application ResponseProperties IpRange Playbook AccountKey PulseGenre',
+].flatMap((line) => line.split(' '));
+
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
     const result = await new Validator().validate(structuredClone(openApi.schema));
@@ -109,38 +118,6 @@ describe.each(documents)('$file', (document) => {
   });
 
   it('has a schema for each type of message and of nested object', () => {
-    expect(Object.keys(schemas)).toEqual([
-      'BodyV2',
-      'SecurityEventMessage',
-      'SecurityResponseMessage',
-      'TestMessage',
-      'VulnerablePackagesMessage',
-      'HttpScanMessage',
-      'UserRiskIncreasedMessage',
-      'AccountTakeoverMessage',
-      'InjectionMessage',
-      'BodyV1',
-      'SecurityEventV1',
-      'PulseV1',
-      'SecurityResponseV1',
-      'TestV1',
-      'SecurityEventContent',
-      'SecurityResponseContent',
-      'TestContent',
-      'IncidentContent',
-      'AccountTakeoverContent',
-      'ResolvedIp',
-      'RelatedIp',
-      'Geo',
-      'IpMetadata',
-      'IncidentStatus',
-      'CompromisedAccount',
-      'Application',
-      'ResponseProperties',
-      'IpRange',
-      'Playbook',
-      'AccountKey',
-      'PulseGenre',
-    ]);
+    expect(Object.keys(schemas)).toEqual(SCHEMA_NAMES);
   });
 });

@@ -88,7 +88,6 @@ const NOT_JSON: readonly NotJson[] = [
 const JSON_VALUES: readonly [string, unknown][] = [
   ['an object of another realm', elsewhere('{ a: [{ b: null }] }')],
   ['an object without prototype', Object.assign(Object.create(null), { a: 1 })],
-  ['one object twice', [inObject(1), inObject(1)].fill(inObject(2))],
   ['one level less than allowed', nested(MAX_JSON_DEPTH - 1, inObject)],
   ['as many levels as allowed', nested(MAX_JSON_DEPTH, inArray)],
 ];
@@ -169,14 +168,6 @@ describe('copyJson', () => {
     expect('polluted' in value).toBe(false);
   });
 
-  it('shares no object with its source', () => {
-    const source = { list: [{ a: 1 }] };
-    const copy = copyJson(source);
-    source.list[0] = { a: 2 };
-    source.list.push({ a: 3 });
-    expect(copy).toEqual({ ok: true, value: { list: [{ a: 1 }] } });
-  });
-
   it('reads a getter once', () => {
     let reads = 0;
     const source = {
@@ -187,16 +178,6 @@ describe('copyJson', () => {
     };
     expect(copyJson(source)).toEqual({ ok: true, value: { a: 'first' } });
     expect(reads).toBe(1);
-  });
-
-  it('throws the error of a getter unchanged', () => {
-    const fault = new RangeError('from the getter');
-    const source = {
-      get a(): never {
-        throw fault;
-      },
-    };
-    expect(() => copyJson({ deep: [source] })).toThrow(fault);
   });
 
   it('finds no cycle if an object is only used twice', () => {

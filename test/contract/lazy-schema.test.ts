@@ -1,6 +1,7 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { lazySchema } from '../../src/contract/lazy-schema.ts';
+import { whilePolluted } from '../hostile-objects/pollution.ts';
 import { MESSAGES, RECORDS } from './samples.ts';
 
 const RECORD = {
@@ -11,16 +12,7 @@ const RECORD = {
   payload: { ruleset: 'sql_injection' },
 } as const;
 
-function pollute(key = 'polluted'): void {
-  Reflect.defineProperty(Object.prototype, key, {
-    value: 'by an attack',
-    enumerable: true,
-    configurable: true,
-    writable: true,
-  });
-}
-// Assertions are made afterwards: the test runner itself does not bear the pollution.
-const clean = (key = 'polluted'): boolean => Reflect.deleteProperty(Object.prototype, key);
+const POLLUTION = { names: ['polluted'], value: 'by an attack' };
 
 function thrownBy(act: () => unknown): unknown {
   try {
@@ -54,25 +46,18 @@ describe('a schema that is built when used', () => {
   test('is built once more when the pollution during its build has ended', () => {
     const build = vi.fn<() => z.ZodString>(() => z.string());
     const schema = lazySchema(build);
-    onTestFinished(() => void clean());
-    pollute();
-    schema.safeParse('a');
-    schema.safeParse('a');
-    clean();
+    const parseTwice = () => [schema.safeParse('a'), schema.safeParse('a')];
+    whilePolluted(POLLUTION, parseTwice);
     expect(build).toHaveBeenCalledTimes(1);
-    schema.safeParse('a');
-    schema.safeParse('a');
+    parseTwice();
     expect(build).toHaveBeenCalledTimes(2);
   });
 
   test('is not built again for a later pollution', () => {
     const build = vi.fn<() => z.ZodString>(() => z.string());
     const schema = lazySchema(build);
-    onTestFinished(() => void clean());
     schema.safeParse('a');
-    pollute();
-    schema.safeParse('a');
-    clean();
+    whilePolluted(POLLUTION, () => schema.safeParse('a'));
     schema.safeParse('a');
     expect(build).toHaveBeenCalledTimes(1);
   });
@@ -90,11 +75,8 @@ describe('the contract, used for the first time while Object.prototype is pollut
   test('validates records again when the pollution has ended', async () => {
     vi.resetModules();
     const { LogRecord } = await import('../../src/contract/index.ts');
-    onTestFinished(() => void clean());
-    pollute();
-    const whilePolluted = thrownBy(() => LogRecord.safeParse(RECORD));
-    clean();
-    expect(whilePolluted).toBeInstanceOf(TypeError);
+    const refused = whilePolluted(POLLUTION, () => thrownBy(() => LogRecord.safeParse(RECORD)));
+    expect(refused).toBeInstanceOf(TypeError);
     expect(LogRecord.safeParse(RECORD).success).toBe(true);
   });
 
@@ -109,14 +91,11 @@ describe('the contract, used for the first time while Object.prototype is pollut
       contract({ dialect: 'open' }).LogRecord.parse(suffixed);
       contract({ dialect: 'open' }).WebhookBodyV2.parse([MESSAGES.test]);
       const { LogRecord, WebhookBodyV2 } = contract();
-      onTestFinished(() => void clean(key));
-      pollute(key);
-      const whilePolluted = [
+      const refused = whilePolluted({ ...POLLUTION, names: [key] }, () => [
         thrownBy(() => LogRecord.parse(suffixed)),
         thrownBy(() => WebhookBodyV2.parse([MESSAGES.test])),
-      ];
-      clean(key);
-      expect(whilePolluted).toContainEqual(expect.any(Error));
+      ]);
+      expect(refused).toContainEqual(expect.any(Error));
       expect(LogRecord.safeParse(suffixed).success).toBe(true);
       expect(WebhookBodyV2.safeParse([MESSAGES.test]).success).toBe(true);
     },
@@ -126,14 +105,10 @@ describe('the contract, used for the first time while Object.prototype is pollut
   test('does not keep an open dialect that was built under inherited checks', async () => {
     vi.resetModules();
     const { contract } = await import('../../src/contract/index.ts');
-    onTestFinished(() => void clean('checks'));
-    Reflect.defineProperty(Object.prototype, 'checks', {
-      value: [{ _zod: { onattach: [], def: {} } }],
-      enumerable: true,
-      configurable: true,
-    });
-    thrownBy(() => contract({ dialect: 'open' }).LogRecord);
-    clean('checks');
+    const checks = [{ _zod: { onattach: [], def: {} } }];
+    whilePolluted({ names: ['checks'], value: checks }, () =>
+      thrownBy(() => contract({ dialect: 'open' }).LogRecord),
+    );
     const { LogRecord } = contract({ dialect: 'open' });
     expect(LogRecord.safeParse(RECORD).success).toBe(true);
     expect(contract({ dialect: 'open' }).LogRecord).toBe(LogRecord);
@@ -144,10 +119,7 @@ describe('the contract, used for the first time while Object.prototype is pollut
     const { createLogWriter } = await import('../../src/log/writer.ts');
     const lines: string[] = [];
     const log = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });
-    onTestFinished(() => void clean());
-    pollute();
-    log.write(RECORD);
-    clean();
+    whilePolluted(POLLUTION, () => log.write(RECORD));
     expect(lines.map((line): unknown => JSON.parse(line))).toEqual([RECORD]);
   });
 });

@@ -9,7 +9,6 @@ const NAMES: readonly [string, string][] = [
   ['block_ips_v2.1_account_takeover', 'block_ips_v2.1_account_takeover'],
   ['', ''],
   [' - . _ ', ''],
-  ['...', ''],
   ['.v1.', 'v1'],
   ['a..b', 'a_b'],
   ['a. b', 'a_b'],
@@ -17,7 +16,6 @@ const NAMES: readonly [string, string][] = [
   ['a._b', 'a_b'],
   ['a__b', 'a_b'],
   ['A.B.C', 'a.b.c'],
-  ['1.2.3', '1.2.3'],
   ['Ｆｕｌｌ　Ｗｉｄｔｈ', 'full_width'],
   ['Café', 'café'],
   ['Cafe\u0301', 'café'],
@@ -35,22 +33,7 @@ const NAMES: readonly [string, string][] = [
 ];
 
 const MARKS = ['\u0301', '\u0345', '\u0323', 'ʰ', 'ー', '.', '_', ' ', '-', '\u200d'];
-const LETTERS = [
-  '\u1100',
-  '\u1161',
-  '\u11a8',
-  'İ',
-  'ß',
-  'ﬃ',
-  'Σ',
-  'Ǆ',
-  '½',
-  'Ａ',
-  'ᾳ',
-  'a',
-  '9',
-  'ⓐ',
-];
+const LETTERS = [...'\u1100\u1161\u11a8İßﬃΣǄ½Ａᾳa9ⓐ'];
 
 describe('slugify', () => {
   it.each(NAMES)('D16 turns %j into %j', (name, slug) => {

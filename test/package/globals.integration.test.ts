@@ -67,41 +67,27 @@ describe('importing the built package', () => {
   });
 });
 
-describe('the search for traces', () => {
-  const LEFT: readonly (readonly [string, string, object])[] = [
-    ['nothing', '', NOTHING],
-    ['a global', 'globalThis.left = 1;', { ...NOTHING, changedGlobals: ['left'] }],
-    [
-      'a listener',
-      "process.on('left', () => {});",
-      { ...NOTHING, addedListeners: ['process left 1'] },
-    ],
-    ['a timer', 'setTimeout(() => {}, 1000);', { ...NOTHING, addedResources: ['Timeout'] }],
-    // Last, since it creates resources of its own later.
-    [
-      'a worker',
-      "import { Worker } from 'node:worker_threads'; new Worker('', { eval: true });",
-      { workersStarted: 1 },
-    ],
-  ];
-  let found: Traces;
-
-  beforeAll(async () => {
-    const files = LEFT.map(([what, source]) => {
-      const file = join(folder, `${what.replaceAll(' ', '-')}.mjs`);
-      writeFileSync(file, source);
-      return file;
-    });
-    // So that the timer need not be a long one.
-    found = await tracesOf(files, { IDLE_WITHIN_MS: '100' });
-  });
-
-  it.each(LEFT.map(([what, , traces], index) => [what, index, traces] as const))(
-    'sees %s',
-    (_what, index, traces) => {
-      expect(found.traces[index]).toMatchObject(traces);
+it('the search for traces sees what is left', async () => {
+  const worker = "import { Worker } from 'node:worker_threads'; new Worker('', { eval: true });";
+  const left = [
+    { source: '', traces: NOTHING },
+    { source: 'globalThis.left = 1;', traces: { ...NOTHING, changedGlobals: ['left'] } },
+    {
+      source: "process.on('left', () => {});",
+      traces: { ...NOTHING, addedListeners: ['process left 1'] },
     },
-  );
+    { source: 'setTimeout(() => {}, 1000);', traces: { ...NOTHING, addedResources: ['Timeout'] } },
+    // Last, since it creates resources of its own later.
+    { source: worker, traces: { workersStarted: 1 } },
+  ];
+  const files = left.map(({ source }, index) => {
+    const file = join(folder, `${index}.mjs`);
+    writeFileSync(file, source);
+    return file;
+  });
+  // So that the timer need not be a long one.
+  const { traces } = await tracesOf(files, { IDLE_WITHIN_MS: '100' });
+  expect(traces).toMatchObject(left.map((each) => each.traces));
 });
 
 /** `new Function` and `eval` throw: some hosts forbid them. */

@@ -11,7 +11,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answerBlocked, captureRequests } from '../../../src/capture/adapters/express.ts';
 import { captureRequests as captureNodeRequests } from '../../../src/capture/adapters/node-http.ts';
 import { blockRequest, currentContext, RequestBlockedError } from '../../../src/capture/index.ts';
-import { express4, originOf } from '../../helpers/hosts.ts';
+import { express4 } from '../../helpers/hosts.ts';
+import { listenOn } from '../../helpers/servers.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
 function exchangeOf(request: Request, response: ExpressResponse): Exchange {
@@ -60,12 +61,8 @@ const harnessOf = (framework: typeof express, everyOther: string): HostHarness =
 describeHost('Express', harnessOf(express, '/{*any}'));
 describeHost('Express 4', { ...harnessOf(express4, '*'), ignoresRejections: true });
 
-async function ask(app: express.Express, path: string, asked: RequestInit = {}): Promise<Response> {
-  const server = app.listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  return fetch(`${originOf(server, 'http')}${path}`, asked);
-}
+const ask = async (app: RequestListener, path: string, asked: RequestInit = {}) =>
+  fetch(`http://127.0.0.1:${await listenOn(createServer(app))}${path}`, asked);
 
 const answerVerb = (_request: Request, response: ExpressResponse): void =>
   void response.json(currentContext().http?.request.verb ?? 'none');
@@ -191,8 +188,18 @@ function appOf(...handlers: readonly (express.RequestHandler | ErrorRequestHandl
 
 describe('Express 4', () => {
   test.each<[string, readonly (express.RequestHandler | ErrorRequestHandler)[]]>([
-    ['of a router', [express4.Router().get('/', blockLater)]],
-    ['of a mounted application', [express4().get('/', blockLater)]],
+    ['of a router', [express4.Router().get('/:id', blockLater)]],
+    ['of a mounted application', [express4().get('/:id', blockLater)]],
+    [
+      'that is a callback of app.param',
+      [
+        express4
+          .Router()
+          .param('id', (_request, _response, next) => next())
+          .param('id', blockLater)
+          .get('/:id', answerVerb),
+      ],
+    ],
     [
       'that waits before',
       [
@@ -236,22 +243,7 @@ describe('Express 4', () => {
     ],
   ])('passes the block of an async handler on, once: one %s', async (_which, handlers) => {
     const { app, errors } = appOf(...handlers);
-    const response = await ask(app, '/');
-    expect([response.status, await response.text()]).toEqual([403, 'Forbidden']);
-    expect(errors).toEqual([expect.any(RequestBlockedError)]);
-  });
-
-  test('passes the block of an async callback of app.param on, once', async () => {
-    const app = express4().use(captureRequests());
-    const errors: unknown[] = [];
-    const router = express4.Router().param('id', (_request, _response, next) => next());
-    router.param('id', blockLater).get('/users/:id', answerVerb);
-    app.use(router);
-    app.use(((error, _request, _response, next) => {
-      errors.push(error);
-      next(error);
-    }) satisfies ErrorRequestHandler);
-    const response = await ask(app.use(answerBlocked()), '/users/7');
+    const response = await ask(app, '/7');
     expect([response.status, await response.text()]).toEqual([403, 'Forbidden']);
     expect(errors).toEqual([expect.any(RequestBlockedError)]);
   });
@@ -279,11 +271,7 @@ describe('Express 4', () => {
       const app = express4();
       if (how !== 'alone') app.use(captureRequests());
       app.use(blockLater).use(answerBlocked());
-      const listener: RequestListener = app;
-      const server = createServer(captureNodeRequests(listener));
-      onTestFinished(() => void server.close());
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      expect((await fetch(originOf(server, 'http'))).status).toBe(403);
+      expect((await ask(captureNodeRequests(app as RequestListener), '/')).status).toBe(403);
     },
   );
 

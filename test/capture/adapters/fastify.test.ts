@@ -81,6 +81,9 @@ async function started(
 const pathSeen = (): string | undefined => currentContext().http?.request.path;
 const POSTED = { method: 'POST', headers: { 'content-type': 'application/json' } };
 
+/** Those that run before the answer is sent, in their order. */
+const HOOKS = 'onRequest preParsing preValidation preHandler preSerialization onSend'.split(' ');
+
 describe('the context of a Fastify request', () => {
   test('is found in each hook and parser, before and after the body is read', async () => {
     const seen: unknown[] = [];
@@ -89,12 +92,7 @@ describe('the context of a Fastify request', () => {
       async (): Promise<void> =>
         void seen.push([...words, pathSeen()].join(' '));
     const asking = await started((app) => {
-      app.addHook('onRequest', hook('onRequest'));
-      app.addHook('preParsing', hook('preParsing'));
-      app.addHook('preValidation', hook('preValidation'));
-      app.addHook('preHandler', hook('preHandler'));
-      app.addHook('preSerialization', hook('preSerialization'));
-      app.addHook('onSend', hook('onSend'));
+      for (const name of HOOKS) app.addHook(name as 'onRequest', hook(name));
       app.addHook('onResponse', hook('onResponse'));
       app.addContentTypeParser('application/json', async (_request: unknown, body: Readable) => {
         await hook('parser')();
@@ -107,8 +105,8 @@ describe('the context of a Fastify request', () => {
       });
     });
     await asking('/here', { ...POSTED, body: '{"a":1}' });
-    const places = ['onRequest', 'preParsing', 'parser', 'parser later', 'preValidation'];
-    places.push('preHandler', 'handler', 'preSerialization', 'onSend', 'onResponse');
+    const places = ['onRequest', 'preParsing', 'parser', 'parser later', ...HOOKS.slice(2, 4)];
+    places.push('handler', ...HOOKS.slice(4), 'onResponse');
     await expect.poll(() => seen).toEqual(places.map((place) => `${place} /here`));
   });
 
@@ -147,12 +145,10 @@ const block = async (): Promise<never> => blockRequest();
 
 describe('a blocked Fastify request', () => {
   test.each<[string, (app: FastifyInstance) => unknown]>([
-    ['an onRequest hook', (app) => app.addHook('onRequest', block)],
-    ['a preParsing hook', (app) => app.addHook('preParsing', block)],
-    ['a preValidation hook', (app) => app.addHook('preValidation', block)],
-    ['a preHandler hook', (app) => app.addHook('preHandler', block)],
-    ['a preSerialization hook', (app) => app.addHook('preSerialization', block)],
-    ['an onSend hook', (app) => app.addHook('onSend', block)],
+    ...HOOKS.map((name): [string, (app: FastifyInstance) => unknown] => [
+      `the hook ${name}`,
+      (app) => app.addHook(name as 'onRequest', block),
+    ]),
     ['a parser', (app) => app.addContentTypeParser('application/json', block)],
   ])('is answered alike if %s blocks it', async (_where, add) => {
     const asking = await started((app) => {

@@ -1,12 +1,11 @@
 /** Nested adapters: they share the state of their request. */
 import { AsyncResource } from 'node:async_hooks';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { trace } from '@opentelemetry/api';
 import express from 'express';
 import Fastify from 'fastify';
 import { Hono } from 'hono';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as expressAdapter from '../../../src/capture/adapters/express.ts';
 import * as fastifyAdapter from '../../../src/capture/adapters/fastify.ts';
 import * as honoAdapter from '../../../src/capture/adapters/hono.ts';
@@ -17,8 +16,9 @@ import {
   currentContext,
   identify,
 } from '../../../src/capture/index.ts';
-import { type Answer, ask, getRequestListener, originOf } from '../../helpers/hosts.ts';
+import { type Answer, ask, getRequestListener } from '../../helpers/hosts.ts';
 import { deferred } from '../../helpers/promises.ts';
+import { listenOn } from '../../helpers/servers.ts';
 import { startTracer } from './host-laws/traces.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -64,11 +64,9 @@ const HOSTS: Readonly<Record<string, (serve: Serve, times: number) => Promise<Li
 };
 
 async function answerOf(listener: Listener): Promise<Answer> {
-  const server = createServer((...given) => void listener(...given));
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const port = await listenOn(createServer((...given) => void listener(...given)));
   const headers = { 'x-forwarded-for': '203.0.113.9' };
-  return await ask(originOf(server, 'http'), '/', 'http', { headers });
+  return await ask(`http://127.0.0.1:${port}`, '/', 'http', { headers });
 }
 
 const identifiers = (): unknown => currentContext().actor?.identifiers;

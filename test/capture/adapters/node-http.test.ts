@@ -17,13 +17,14 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { Server } from 'node:net';
 import { parse as parseForm } from 'node:querystring';
 import { text } from 'node:stream/consumers';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { NodeResponse } from '../../../src/capture/adapters/blocked-response.ts';
 import { captureRequests } from '../../../src/capture/adapters/node-http.ts';
 import { currentContext, type HttpRequest } from '../../../src/capture/index.ts';
 import { createCertificate } from '../../../src/testing/certificate.ts';
-import { type Answer, ask, type HostProtocol, originOf, portOf } from '../../helpers/hosts.ts';
+import { type Answer, ask, type HostProtocol } from '../../helpers/hosts.ts';
 import { deferred } from '../../helpers/promises.ts';
+import { listenOn } from '../../helpers/servers.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
 type NodeRequest = (IncomingMessage | Http2ServerRequest) & { body?: unknown };
@@ -101,10 +102,9 @@ const verbNow = (): string | undefined => currentContext().http?.request.verb;
 async function answerOf(
   listener: (request: IncomingMessage, response: ServerResponse) => unknown,
 ): Promise<Answer> {
-  const server = createServer(captureRequests(listener));
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return ask(originOf(server, 'http'), '/', 'http', { method: 'PUT', body: 'a body' });
+  const port = await listenOn(createServer(captureRequests(listener)));
+  const asked = { method: 'PUT', body: 'a body' };
+  return ask(`http://127.0.0.1:${port}`, '/', 'http', asked);
 }
 
 describe('node:http', () => {
@@ -122,9 +122,7 @@ describe('node:http', () => {
         handled.resolve();
       }),
     );
-    onTestFinished(() => void server.close());
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const asked = startRequest({ port: portOf(server), method: 'PUT', agent: false });
+    const asked = startRequest({ port: await listenOn(server), method: 'PUT', agent: false });
     asked.flushHeaders();
     await handled.promise;
     asked.end('a body');
@@ -162,9 +160,8 @@ describe('node:http', () => {
         response.end(`${scheme} ${host}`);
       }),
     );
-    onTestFinished(() => void server.close());
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const session = connect(`https://127.0.0.1:${portOf(server)}`, { rejectUnauthorized: false });
+    const port = await listenOn(server);
+    const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
     try {
       const headers = { ':authority': 'shop.example' };
       expect(await text(session.request(headers).end())).toBe('https shop.example');

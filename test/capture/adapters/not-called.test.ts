@@ -1,17 +1,17 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
 import express, { type ErrorRequestHandler } from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { captureRequests as captureExpress } from '../../../src/capture/adapters/express.ts';
 import { captureRequests as captureFastify } from '../../../src/capture/adapters/fastify.ts';
 import { captureRequests as captureHono } from '../../../src/capture/adapters/hono.ts';
 import { captureRequests as captureKoa } from '../../../src/capture/adapters/koa.ts';
 import { captureRequests as captureLambda } from '../../../src/capture/adapters/lambda.ts';
 import { captureRequests as captureNode } from '../../../src/capture/adapters/node-http.ts';
-import { getRequestListener, originOf } from '../../helpers/hosts.ts';
+import { getRequestListener } from '../../helpers/hosts.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
 type Report = (error: unknown) => void;
 
@@ -62,10 +62,8 @@ test.each(Object.entries(HOSTS))(
   '%s reports that captureRequests was passed without being called',
   async (_host, listenerOf) => {
     const errors: unknown[] = [];
-    const server = createServer(listenerOf((error) => errors.push(error))).listen(0, '127.0.0.1');
-    onTestFinished(() => void server.close());
-    await once(server, 'listening');
-    const { status } = await fetch(originOf(server, 'http'));
+    const port = await listenOn(createServer(listenerOf((error) => errors.push(error))));
+    const { status } = await fetch(`http://127.0.0.1:${port}`);
     expect(status).toBe(500);
     expect(errors).toEqual([
       expect.objectContaining({

@@ -1,12 +1,12 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import passportPackage, { type PassportStatic } from 'passport';
 import { Strategy as LocalStrategy, type VerifyFunction } from 'passport-local';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { captureRequests } from '../../../src/capture/adapters/express.ts';
 import { type LoginOptions, reportLogins } from '../../../src/capture/adapters/passport.ts';
 import { currentContext, type RequestContext } from '../../../src/capture/index.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
 const { Passport } = passportPackage as unknown as { Passport: new () => PassportStatic };
 
@@ -63,10 +63,7 @@ async function started(options: Partial<LoginOptions> = {}): Promise<Agent> {
   const app = express();
   app.set('env', 'test');
   app.use(captureRequests(), express.json());
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${await listenOn(createServer(app))}`;
   const post: Agent['post'] = async (path, body, headers = {}) => {
     const response = await fetch(origin + path, {
       method: 'POST',

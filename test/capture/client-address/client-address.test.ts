@@ -23,7 +23,6 @@ const addressBy = (forwardedFor: string, options: ClientAddressOptions) =>
   client(request({ 'x-forwarded-for': forwardedFor }), options)?.address;
 
 const everyone = (): boolean => true;
-const hasEvenLength = (address: string): boolean => address.length % 2 === 0;
 
 describe('the walk', () => {
   const TEN = { trustedProxies: '10.0.0.0/8' };
@@ -261,27 +260,19 @@ const anyOptions = fc.record<ClientAddressOptions>({
 });
 
 describe('any request', () => {
-  test('has a client that net.isIP accepts, or none', () => {
-    fc.assert(
-      fc.property(anyRequest, anyOptions, (given, options) => {
-        const found = client(given, options);
-        expect(found === undefined || isIP(found.address) !== 0).toBe(true);
-      }),
-      { numRuns: quickOrNightly(200, 1000) },
-    );
-  });
-
-  test('has an origin and an explanation of bounded length', () => {
+  test('has a client that net.isIP accepts or none, an origin and an explanation', () => {
     fc.assert(
       fc.property(anyRequest, anyOptions, (given, options) => {
         const policy = readClientAddressOptions(options);
-        const origin = forwardedOrigin(given, policy, walkHops(given, policy));
+        const walk = walkHops(given, policy);
+        expect(walk.client === undefined || isIP(walk.client.address) !== 0).toBe(true);
+        const origin = forwardedOrigin(given, policy, walk);
         expect(['http', 'https']).toContain(origin.scheme);
         expect(origin.host).toMatch(/^[!-~]{0,255}$/);
         expect(origin.port).toSatisfy((port: number) => port >= 1 && port <= 65_535);
         expect(explainClientAddress(given, options).text).toMatch(/^[ -~\n…]+$/);
       }),
-      { numRuns: quickOrNightly(200, 1000) },
+      { numRuns: quickOrNightly(300, 2000) },
     );
   });
 
@@ -306,28 +297,6 @@ describe('any request', () => {
         },
       ),
       { numRuns: quickOrNightly(200, 1000) },
-    );
-  });
-
-  test('has the same hops in both kinds of header', () => {
-    const node = fc.oneof(
-      fc.ipV4(),
-      fc.ipV6().map((address) => `[${address}]:80`),
-      text,
-    );
-    fc.assert(
-      fc.property(fc.array(node, { maxLength: 6 }), (nodes) => {
-        const safe = nodes.map((written) => written.replace(/[",\\]/g, '').trim() || '10.0.0.7');
-        fc.pre(safe.every((written) => !/^\s|\s$/.test(written)));
-        const trustedProxies = hasEvenLength;
-        const list = request({ 'x-forwarded-for': safe.join(', ') }, PROXY);
-        const forwarded = request({
-          forwarded: safe.map((written) => `for="${written}"`).join(', '),
-        });
-        const bare = client(list, { trustedProxies });
-        const named = client(forwarded, { trustedProxies, addressHeader: 'forwarded' });
-        expect(named && { ...named, source: '' }).toEqual(bare && { ...bare, source: '' });
-      }),
     );
   });
 });

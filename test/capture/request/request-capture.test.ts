@@ -5,6 +5,7 @@ import { type CaptureOptions, type HttpRequest, identify } from '../../../src/ca
 import { readCaptureOptions } from '../../../src/capture/request/capture-options.ts';
 import { createRequestCapture, scopeOf } from '../../../src/capture/request/request-capture.ts';
 import { currentContext, runInScope } from '../../../src/capture/request/request-scope.ts';
+import { deepFreeze } from '../../../src/contract/frozen.ts';
 import { contract, type Dialect, VERBS } from '../../../src/contract/index.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { smallRecord } from '../../helpers/log-records.ts';
@@ -27,14 +28,6 @@ const accepts = (dialect: Dialect, context: object): boolean => {
   const record = { ...smallRecord(), context: { ...context, service } };
   return contract({ dialect }).LogRecord.safeParse(record).success;
 };
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    for (const key of Reflect.ownKeys(value)) deepFreeze(Reflect.get(value, key));
-    Object.freeze(value);
-  }
-  return value;
-}
 
 describe('the context of a request', () => {
   test('redacts the path if a secret route parameter cannot be read', () => {
@@ -139,15 +132,8 @@ describe('the context of a request', () => {
     expect(contextOf(unreadable)).toEqual(contextOf({ headers: {} }));
   });
 
-  const THROWING: readonly (keyof HttpRequest)[] = [
-    'method',
-    'url',
-    'originalUrl',
-    'headers',
-    'socket',
-    'body',
-    'params',
-  ];
+  const PARTS = 'method url originalUrl headers socket body params'.split(' ');
+  const THROWING = PARTS as readonly (keyof HttpRequest)[];
 
   test.each(THROWING)('is built without %s if its getter throws', (name) => {
     const { [name]: _, ...rest } = REQUEST;
@@ -202,10 +188,7 @@ const anything = fc.anything({
 const FORWARDED = ['for', 'proto', 'host', 'port'].map((name) => `x-forwarded-${name}`);
 const HEADERS = ['host', 'user-agent', 'content-type', 'forwarded', ':authority', ...FORWARDED];
 const headers = fc.dictionary(
-  fc.constantFrom(
-    ...HEADERS,
-    ...['for', 'proto', 'host', 'port'].map((name) => `x-forwarded-${name}`),
-  ),
+  fc.constantFrom(...HEADERS),
   fc.oneof(texts, fc.array(texts, { maxLength: 3 }), fc.ipV4(), fc.ipV6(), anything),
 );
 const ports = fc.oneof(fc.integer({ min: -1, max: 70_000 }), anything);

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import {
   headerOf,
@@ -9,6 +8,7 @@ import {
   type RequestLike,
   readPort,
 } from '../../../src/capture/request/request-like.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
 const peerOfSocket = (socket: unknown) => peerOf({ headers: {}, socket } as RequestLike);
 
@@ -41,16 +41,13 @@ describe('peerOf', () => {
 
   test('knows no address after the end of an HTTP/2 session', async () => {
     const server = createServer();
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const session = connect(`http://127.0.0.1:${await listenOn(server)}`);
     session.request({ ':path': '/' }).on('error', () => {});
     const [request] = (await once(server, 'request')) as [IncomingMessage & RequestLike];
     expect(peerOf(request)?.address).toBe('127.0.0.1');
     session.destroy();
     await once(request, 'close');
     expect(peerOf(request)?.address).toBeUndefined();
-    server.close();
   });
 });
 

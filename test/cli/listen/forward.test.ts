@@ -1,22 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { forward } from '../../../src/cli/listen/forward.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { deferred } from '../../helpers/promises.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
-async function targetOf(serve: http.RequestListener): Promise<URL> {
-  const server = http.createServer(serve);
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-}
+const targetOf = async (serve: http.RequestListener): Promise<URL> =>
+  new URL(`http://127.0.0.1:${await listenOn(http.createServer(serve))}/`);
 
 const HEAD_CAME = 'http.client.response.finish';
 

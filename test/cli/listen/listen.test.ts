@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { sign } from '../../../src/webhook/signature.ts';
 import { type Posted, post, postSigned } from '../../helpers/http.ts';
 import { deferred } from '../../helpers/promises.ts';
 import { respond, startReceiver } from '../../helpers/receiver.ts';
+import { listenOn } from '../../helpers/servers.ts';
 import { temporaryFile } from '../../helpers/temporary-files.ts';
 import {
   type FakeTerminalOptions,
@@ -340,12 +340,10 @@ describe('listen --forward', () => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end('HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'));
     });
-    await once(target.listen(0, '127.0.0.1'), 'listening');
-    const { port } = target.address() as net.AddressInfo;
+    const port = await listenOn(target);
     const command = await listen(['--forward', `http://127.0.0.1:${port}/`]);
     expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 502 });
     expect(command.terminal.stdout()).toContain(' -> 502 (not forwarded: status 99)\n');
-    target.close();
   });
 
   it('answers 502 and says so when the target is down', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type http from 'node:http';
-import net, { type AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import net from 'node:net';
+import { expect, test } from 'vitest';
 import {
   createListener,
   type Delivery,
@@ -10,15 +10,14 @@ import {
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { sampleMessage } from '../../../src/testing/index.ts';
 import { postSigned } from '../../helpers/http.ts';
+import { listenOn } from '../../helpers/servers.ts';
 
 test('drops a request that fails unexpectedly, and accepts the next one', async () => {
   // Without the other options every request fails.
   const server = createListener({ secrets: ['a'] } as unknown as ListenerOptions);
-  onTestFinished(() => void server.close());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOn(server);
   for (let count = 0; count < 2; count += 1) {
-    const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const socket = net.connect(port, '127.0.0.1');
     socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n');
     socket.resume();
     const [hadError] = await once(socket, 'close');
@@ -49,13 +48,7 @@ async function listenerTo(forwardTo: () => URL, forwarder: string, host = '127.0
       return forwardTo();
     },
   });
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  server.listen(0, host);
-  await once(server, 'listening');
-  return { deliveries, port: (server.address() as AddressInfo).port };
+  return { deliveries, port: await listenOn(server, host) };
 }
 
 test('a listener answers 508 to its own forwarded request, also by another name of the machine', async () => {
