@@ -1,21 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parseLogLine } from '../../src/contract/index.ts';
-import { ERROR_TABLE, SecurityEventError } from '../../src/errors.ts';
+import { ERROR_TABLE } from '../../src/errors.ts';
+import { thrownBy } from '../helpers/log-records.ts';
 import { setAt } from './cases/case.ts';
 import { LINE, RECORDS } from './samples.ts';
 
 const text = JSON.stringify(LINE);
-
-/** The error that a call throws. */
-function faultOf(call: () => unknown): SecurityEventError {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof SecurityEventError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 const NO_LINES: readonly [string, string, string][] = [
   ['empty', '', 'not JSON'],
@@ -50,19 +40,19 @@ describe('parseLogLine', () => {
     );
     const line = JSON.stringify(foreign);
     expect(parseLogLine(line)).toEqual(foreign);
-    expect(faultOf(() => parseLogLine(line, { dialect: 'strict' })).issues).toEqual([
+    expect(thrownBy(() => parseLogLine(line, { dialect: 'strict' })).issues).toEqual([
       {
         path: ['context', 'actor', 'ip', 'address'],
         message: 'expected an IPv4 address, found a string',
       },
     ]);
-    expect(faultOf(() => parseLogLine(line, { reading: 'emitted' })).issues).toEqual([
+    expect(thrownBy(() => parseLogLine(line, { reading: 'emitted' })).issues).toEqual([
       { path: ['payload'], message: 'unknown key "more"' },
     ]);
   });
 
   it.each(NO_LINES)('D17 rejects text that is %s with ERR_INVALID_LINE', (_what, line, detail) => {
-    const fault = faultOf(() => parseLogLine(line));
+    const fault = thrownBy(() => parseLogLine(line));
     const { what, hint } = ERROR_TABLE.ERR_INVALID_LINE;
     expect(fault).toMatchObject({
       code: 'ERR_INVALID_LINE',
@@ -76,7 +66,7 @@ describe('parseLogLine', () => {
   });
 
   it('D17 rejects a value that is no text with ERR_INVALID_LINE', () => {
-    expect(faultOf(() => parseLogLine(undefined as never)).code).toBe('ERR_INVALID_LINE');
+    expect(thrownBy(() => parseLogLine(undefined as never)).code).toBe('ERR_INVALID_LINE');
   });
 
   it.each([
@@ -90,7 +80,7 @@ describe('parseLogLine', () => {
   ])(
     'D17 refuses JSON that is no record with ERR_INVALID_RECORD, path and no received text: %s',
     (line, path, message) => {
-      const fault = faultOf(() => parseLogLine(line));
+      const fault = thrownBy(() => parseLogLine(line));
       const { what, hint } = ERROR_TABLE.ERR_INVALID_RECORD;
       const at = path.length === 0 ? '' : `${path.join('.')}: `;
       expect(fault).toMatchObject({
@@ -107,7 +97,7 @@ describe('parseLogLine', () => {
 
   it('D17 reports every fault of a record, the first one in its message', () => {
     const record = setAt(setAt(RECORDS.login, 'event_version', '1'), 'payload.success', 1);
-    const fault = faultOf(() => parseLogLine(JSON.stringify(record)));
+    const fault = thrownBy(() => parseLogLine(JSON.stringify(record)));
     expect(fault.issues.map(({ path }) => path)).toEqual([
       ['event_version'],
       ['payload', 'success'],
@@ -117,7 +107,7 @@ describe('parseLogLine', () => {
   });
 
   it('rejects an unknown dialect', () => {
-    expect(faultOf(() => parseLogLine(text, { dialect: 'lax' as 'open' }))).toMatchObject({
+    expect(thrownBy(() => parseLogLine(text, { dialect: 'lax' as 'open' }))).toMatchObject({
       code: 'ERR_INVALID_OPTION',
       path: ['dialect'],
     });

@@ -33,7 +33,7 @@ const NAMES: readonly [string, string][] = [
 ];
 
 const MARKS = ['\u0301', '\u0345', '\u0323', 'ʰ', 'ー', '.', '_', ' ', '-', '\u200d'];
-const LETTERS = [...'\u1100\u1161\u11a8İßﬃΣǄ½Ａᾳa9ⓐ'];
+const LETTERS = Array.from('\u1100\u1161\u11a8İßﬃΣǄ½Ａᾳa9ⓐ');
 
 describe('slugify', () => {
   it.each(NAMES)('D16 turns %j into %j', (name, slug) => {

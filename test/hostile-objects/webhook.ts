@@ -11,6 +11,7 @@ import type { PostRequest } from '../../src/webhook/http/client.ts';
 import { DRAFTS, ELEMENTS } from '../contract/samples.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';
+import { countedIds } from '../reporter/open-reporter.ts';
 import { type Case, plain, throughout, withJson, withZod } from './law.ts';
 
 const ONE = { url: 'https://receiver.example/', secret: SECRET };
@@ -35,14 +36,10 @@ async function sent(messages: readonly unknown[], format: 1 | 2, ...statuses: nu
     return Promise.resolve({ ...response, timings: { totalMs: 0 }, reusedConnection: false });
   };
   const clock = createFakeClock();
-  let ids = 0;
   const system = {
     clock: { ...clock, sleep: (ms: number) => Promise.resolve(clock.elapse(ms)) },
     random: () => 0.5,
-    newId: () => {
-      ids += 1;
-      return `id-${ids}`;
-    },
+    newId: countedIds(),
     createPoster: () => ({ post, close: async () => {} }) as never,
   };
   const call = { destination: ONE, messages, options: { format } };
