@@ -61,7 +61,7 @@ export interface Answer {
   readonly body: string;
 }
 
-export const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
 export const originOf = (server: Server, protocol: HostProtocol): string =>
   `${protocol === 'https' ? 'https' : 'http'}://127.0.0.1:${portOf(server)}`;

@@ -18,11 +18,11 @@ const linesOf = (id: string, messageId: string): string =>
   ].join('\n');
 
 describe('dead show', () => {
-  test('shows the facts of a dead letter without its payload', async () => {
-    const file = await queueFileWith(deadLetterSpecs(1, { text: 'hunter2' }));
-    const [id = ''] = await deadIds(file);
-    expect(await runCommand(['dead', 'show', id, '--sqlite', file])).toEqual(
-      outcome(0, linesOf(id, 'm-0')),
+  test('shows the facts of each without payload, apart by an empty line', async () => {
+    const file = await queueFileWith(deadLetterSpecs(2, { text: 'hunter2' }));
+    const [one = '', two = ''] = await deadIds(file);
+    expect(await runCommand(['dead', 'show', one, two, '--sqlite', file])).toEqual(
+      outcome(0, `${linesOf(one, 'm-0')}\n${linesOf(two, 'm-1')}`),
     );
   });
 
@@ -57,13 +57,6 @@ describe('dead show', () => {
     expect(JSON.parse(second)).toMatchObject({ id: two, message_id: 'm-1' });
     const { stdout } = await runCommand([...words, '--payload']);
     expect(JSON.parse(stdout.split('\n')[1] ?? '')).toMatchObject({ content: message('m-1') });
-  });
-
-  test('separates several with an empty line', async () => {
-    const file = await queueFileWith(deadLetterSpecs(2));
-    const [one = '', two = ''] = await deadIds(file);
-    const { stdout } = await runCommand(['dead', 'show', one, two, '--sqlite', file]);
-    expect(stdout).toBe(`${linesOf(one, 'm-0')}\n${linesOf(two, 'm-1')}`);
   });
 
   test('names each unknown id once, and exits with 1', async () => {
