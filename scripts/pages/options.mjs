@@ -14,7 +14,7 @@ const defaultText = (text) => (VALUE.test(text) ? `\`${text}\`` : text);
  */
 export function optionComments(file) {
   const rows = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').matchAll(
-    /\/\*\*((?:(?!\*\/).)*)\*\/\s*(\w+): (?:option|optional)\b/gs,
+    /\/\*\*((?:(?!\*\/).)*)\*\/\s*(\w+): (?:option|optional|required)\b/gs,
   );
   const comments = new Map();
   for (const [, comment, name] of rows) {

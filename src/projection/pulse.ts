@@ -33,11 +33,6 @@ export interface PulseSource {
   readonly hints: PulseHints;
 }
 
-/** If a message type has a genre, both have the same name. */
-const GENRE_BY_MESSAGE_TYPE: ReadonlyMap<string, Genre> = new Map(
-  PULSE_GENRES.map((genre) => [genre, genre]),
-);
-
 const TITLES = {
   vulnerable_packages: 'Vulnerable packages',
   injection_eval: 'Code injection',
@@ -68,10 +63,10 @@ const MAX_NAMED = 5;
 export const pulseHints = (given: object = {}): PulseHints =>
   ownProperties<Record<string, unknown>>(definedProperties({ ...given }));
 
-/** Returns the genre that the caller named, or the message type's, or undefined. */
+/** Returns the genre that the caller named, or the one with the name of the message type, or undefined. */
 export function pulseGenre(messageType: string, hints: PulseHints): string | undefined {
   const { pulse_genre: genre } = hints;
-  return genre === undefined ? GENRE_BY_MESSAGE_TYPE.get(messageType) : textOf(genre);
+  return genre === undefined ? PULSE_GENRES.find((it) => it === messageType) : textOf(genre);
 }
 
 /** Returns '' for a hint that is not a string; validation of the pulse reports it. */

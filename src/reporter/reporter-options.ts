@@ -9,9 +9,7 @@ import type { SpanReader } from '../log/active-span.ts';
 import { LOG_WRITER_OPTIONS, type LogWriterOptions } from '../log/writer-options.ts';
 import {
   A_FUNCTION,
-  check,
   checkedElsewhere,
-  invalidOption,
   NON_EMPTY_TEXT,
   type OptionsOf,
   type OptionValues,
@@ -20,6 +18,7 @@ import {
   option,
   optional,
   readOptions,
+  required,
   usable,
 } from '../option-rules.ts';
 import { hasMethods, isObjectLike } from '../own-properties.ts';
@@ -39,10 +38,7 @@ export type LogOptions = Pick<LogWriterOptions, keyof typeof LOG_RULES>;
 
 export const REPORTER_OPTIONS = {
   /** The reporting service, in every record and message. Its texts must not be empty. */
-  service: optional<Service>(
-    object('an object with svc_id, name and env', () => true),
-    'required',
-  ),
+  service: required<Service>(object('an object with svc_id, name and env', () => true)),
   /**
    * Channel A: options of the log writer, your own writer (which `close` leaves open), or `false` for none. Default
    * standard output, synchronously.
@@ -115,11 +111,11 @@ type Given = OptionsOf<typeof REPORTER_OPTIONS>;
 
 export interface ReporterOptions extends Omit<Given, 'service'>, Required<Pick<Given, 'service'>> {}
 
-const SERVICE_RULES = {
-  svc_id: NON_EMPTY_TEXT,
-  name: NON_EMPTY_TEXT,
-  env: NON_EMPTY_TEXT,
-};
+const SERVICE_OPTIONS = {
+  svc_id: required<string>(NON_EMPTY_TEXT),
+  name: required<string>(NON_EMPTY_TEXT),
+  env: required<string>(NON_EMPTY_TEXT),
+} satisfies Record<keyof Service, unknown>;
 
 const ID = '{id}';
 
@@ -136,7 +132,7 @@ const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 type Values = OptionValues<typeof REPORTER_OPTIONS>;
 /** Options that always have a value after validation. */
-type Filled = 'service' | 'eventVocabulary' | 'incidentVocabulary';
+type Filled = 'eventVocabulary' | 'incidentVocabulary';
 
 export type CheckedOptions = Omit<Values, Filled> & {
   readonly [Name in Filled]: NonNullable<Values[Name]>;
@@ -145,18 +141,10 @@ export type CheckedOptions = Omit<Values, Filled> & {
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readReporterOptions(options: ReporterOptions): CheckedOptions {
   const given = readOptions(options, REPORTER_OPTIONS);
-  if (given.service === undefined) {
-    throw invalidOption('expected service: { svc_id, name, env }', ['service']);
-  }
   const subject = { name: 'service', path: ['service'] };
-  const service = check<Service>(given.service, SERVICE_RULES, subject);
-  for (const key of ['svc_id', 'name', 'env'] as const) {
-    if (service[key] === undefined)
-      throw invalidOption(`expected service.${key}`, ['service', key]);
-  }
   return {
     ...given,
-    service: { ...service } as Service,
+    service: readOptions(given.service, SERVICE_OPTIONS, subject),
     eventVocabulary: readEventVocabulary(given.eventVocabulary),
     incidentVocabulary: readIncidentVocabulary(given.incidentVocabulary),
   };

@@ -49,8 +49,6 @@ export interface Cause {
 }
 
 const MAX_BATCH_CHARACTERS = 32 * 1024 * 1024;
-/** A receiver may answer with any number of different statuses. */
-const MAX_CAUSES = 100;
 
 interface Batch {
   readonly messages: readonly InputMessage[];
@@ -180,7 +178,7 @@ export class SendRun {
     const key = [reason, status, failure].join(' ');
     const known = this.causes.get(key) ?? { first, reason, status, failure, detail, count: 0 };
     known.count += 1;
-    if (this.causes.has(key) || this.causes.size < MAX_CAUSES) this.causes.set(key, known);
+    this.causes.set(key, known);
   }
 
   /** Leaves out messages that cannot be sent, so that they do not block the others. */
