@@ -1,5 +1,4 @@
 /** The receipt of an event, and the result of its message. */
-import { inspect } from 'node:util';
 import type { JsonObject } from '../contract/index.ts';
 import type { SkipReason } from '../delivery/sender.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
@@ -100,11 +99,6 @@ export class EventReceipt implements Receipt {
     // A host's own sender reports no results, so its messages stay `accepted`.
     const followed = Object.hasOwn(result, 'followed') ? result.followed : undefined;
     return followed === undefined ? ACCEPTED : ((await followed.ended) as Settlement);
-  }
-
-  /** Prints as a plain object. */
-  [inspect.custom](): object {
-    return Object.assign({}, this);
   }
 }
 

@@ -1,5 +1,4 @@
 import { AssertionError, deepStrictEqual } from 'node:assert';
-import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { whilePolluted } from '../hostile-objects/pollution.ts';
@@ -23,7 +22,7 @@ describe('a receipt', () => {
     expect(await reporter.attack(ATTACK).settled).toEqual({ outcome: 'accepted' });
   });
 
-  test('shows the record and the id of the message in JSON and on the console', async () => {
+  test('shows the record and the id of the message in JSON', async () => {
     const { reporter, records } = await openSendingReporter();
     const receipt = reporter.attack(ATTACK);
     const { message_id } = receipt;
@@ -31,7 +30,6 @@ describe('a receipt', () => {
     expect(JSON.parse(JSON.stringify({ receipt }))).toEqual({
       receipt: { record: records()[0], message_id },
     });
-    expect(inspect(receipt)).toBe(inspect({ record: records()[0], message_id }));
     const none = openReporter({ log: false }).reporter.attack(ATTACK);
     expect(JSON.stringify(none)).toBe('{}');
   });
