@@ -1,8 +1,7 @@
 /** Turns a received request, or a value of a file, into an entry of the inspector's page. */
 import { isUtf8 } from 'node:buffer';
-import { ADVICE, type MessageRow, valueAt } from '../listen/delivery-text.ts';
+import { ADVICE, type MessageRow, shownTarget, valueAt } from '../listen/delivery-text.ts';
 import type { Delivery } from '../listen/listener.ts';
-import { printable } from '../terminal.ts';
 import { wholeNumber } from '../values.ts';
 import { type Content, contentOf, readLeniently, subtitleOf, valueContent } from './content.ts';
 
@@ -35,7 +34,6 @@ export interface Entry extends Content {
 const MAX_CHARACTERS = 2 ** 21;
 
 const CREDENTIAL_NAME = /authorization|cookie|token|secret|password|api-?key/i;
-const CREDENTIAL_IN_QUERY = /([?&][^=&]*(?:auth|code|key|pass|secret|sig|token)[^=&]*=)[^&#]+/gi;
 const REASONS: Readonly<Partial<Record<string, string>>> = {
   method: 'Refused: not a POST',
   'content-type': 'Refused: wrong content type',
@@ -77,8 +75,7 @@ export function requestEntry(delivery: Delivery): Entry {
   const { number, receivedAt, method, headers, body, status, decidedBy } = delivery;
   const content = contentOf(readLeniently(body), receivedAt, delivery.repeated);
   const judgement = judge(delivery, content.messages.length > 0);
-  const target = printable(delivery.target.replace(CREDENTIAL_IN_QUERY, '$1…'));
-  const source = `${method} ${target}`;
+  const source = `${method} ${shownTarget(delivery)}`;
   const rows = Object.entries(headers).map(([name, value]) => {
     const text = [value ?? []].flat().join(', ');
     return [name, CREDENTIAL_NAME.test(name) ? `hidden, ${text.length} characters` : text] as const;

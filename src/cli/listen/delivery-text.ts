@@ -61,6 +61,12 @@ export function shownValue(value: unknown): string | undefined {
   return printable(isLong ? `${value.slice(0, MAX_CHARACTERS)}…` : value);
 }
 
+const CREDENTIAL_IN_QUERY = /([?&][^=&]*(?:auth|code|key|pass|secret|sig|token)[^=&]*=)[^&#]+/gi;
+
+/** Returns path and query without credentials, safe to print. */
+export const shownTarget = ({ target }: Delivery): string =>
+  printable(target.replace(CREDENTIAL_IN_QUERY, '$1…'));
+
 const andMore = (values: readonly string[], count: number): string =>
   count > values.length
     ? `${values.join(', ')} and ${count - values.length} more`
@@ -144,7 +150,7 @@ export function deliveryText(delivery: Delivery, output: TerminalOutput): string
 }
 
 function headline(delivery: Delivery, output: TerminalOutput): string {
-  const { number, receivedAt, method, target, body, messages, refusal } = delivery;
+  const { number, receivedAt, method, body, messages, refusal } = delivery;
   const { status, decidedBy } = delivery;
   const verdict =
     refusal === undefined
@@ -154,7 +160,7 @@ function headline(delivery: Delivery, output: TerminalOutput): string {
   const isSuccess = status >= 200 && status < 300;
   const answer = paint(output, isSuccess ? 'green' : 'yellow', `${status}${by}`);
   const time = new Date(receivedAt).toISOString().slice(11, 19);
-  const facts = `${time}  ${printable(`${method} ${target.slice(0, 200)}`)}`;
+  const facts = `${time}  ${printable(method)} ${shownTarget(delivery).slice(0, 200)}`;
   const size = `${wholeNumber(body.length)} bytes`;
   return `${paint(output, 'bold', `#${number}`)}  ${facts}  ${size}  ${verdict} -> ${answer}`;
 }

@@ -58,11 +58,12 @@ describe('listen', () => {
   it('shows a verified message, and answers 204', async () => {
     const command = await listen();
     const body = bodyOf(sampleMessage());
-    expect(await postSigned(command.url, body, SECRET)).toMatchObject({ status: 204, text: '' });
+    const url = `${command.url}?a=1&access_token=hunter2`;
+    expect(await postSigned(url, body, SECRET)).toMatchObject({ status: 204, text: '' });
     expect(command.terminal.stdout()).toBe(
       [
         `Listening on ${command.url}`,
-        `#1  10:00:02  POST /  ${body.length} bytes  verified, 1 message -> 204`,
+        `#1  10:00:02  POST /?a=1&access_token=…  ${body.length} bytes  verified, 1 message -> 204`,
         '  security_event  01a1fd8c-6900-7000-8000-000000000001',
         '    application  shop-1, shop, production',
         '    event        injection / sql_injection',
