@@ -18,8 +18,8 @@ const INITIAL_STATE: ApplicationState = {
 };
 
 /**
- * Reads the delivery state of each application, the waiting messages and the dead letters. Changes nothing in
- * the queue. Opens it and does not close it. Close all senders that use the queue first.
+ * Reads the delivery state of each application, the waiting messages and the dead letters. They stay in the
+ * queue, but damaged ones are set aside. Opens it and does not close it. Close all senders that use it first.
  *
  * @throws SecurityEventError (rejects) `ERR_QUEUE_FAILED` while messages are claimed: a sender that was
  * killed keeps its claims until their lease ends, by default a minute. Also rejects like `open` of the queue

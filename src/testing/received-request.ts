@@ -31,7 +31,7 @@ export interface IncomingRequest {
   readonly socketId: number;
 }
 
-export interface Reading {
+export interface ReceivedBody {
   readonly body: Buffer;
   /** Whether the request was read to its end. */
   readonly isWhole: boolean;
@@ -41,7 +41,7 @@ export interface Reading {
 export function readUpTo(
   incoming: IncomingMessage,
   maxBytes: number,
-): Promise<Reading | undefined> {
+): Promise<ReceivedBody | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -63,7 +63,7 @@ export function readUpTo(
   });
 }
 
-interface Body extends Reading {
+interface Body extends ReceivedBody {
   readonly secrets: readonly string[];
   readonly signature: unknown;
 }

@@ -15,7 +15,7 @@ import { deferred } from '../runtime/deferred.ts';
 import { answer, maxBodyBytes } from './answer.ts';
 import { type CertificateKind, certificateOf, type ReceiverTls } from './certificate.ts';
 import { type Arrival, Connections } from './connections.ts';
-import { type IncomingRequest, type Reading, readBody, readUpTo } from './received-request.ts';
+import { type IncomingRequest, type ReceivedBody, readBody, readUpTo } from './received-request.ts';
 import { createSteps, type Script, type Steps } from './script.ts';
 import type { Step } from './step.ts';
 
@@ -214,7 +214,7 @@ class SocketReceiver implements Receiver {
     });
   }
 
-  #requestOf(incoming: IncomingMessage, reading: Reading, socketId: number): IncomingRequest {
+  #requestOf(incoming: IncomingMessage, reading: ReceivedBody, socketId: number): IncomingRequest {
     const { method = '', url: path = '', headers } = incoming;
     const signature = headers['x-svc-integrity'];
     return {

@@ -52,12 +52,9 @@ export function judgeAddress(text: string, network: NetworkPolicy): Refusal | un
 
 /** @throws SecurityEventError `ERR_ADDRESS_REFUSED` */
 export function checkAddress(address: string, network: NetworkPolicy): void {
-  const refused = judgeAddress(address, network);
-  if (refused === undefined) return;
-  throw new SecurityEventError('ERR_ADDRESS_REFUSED', {
-    detail: refused.detail,
-    path: ['network'],
-  });
+  const detail = judgeAddress(address, network)?.detail;
+  if (detail === undefined) return;
+  throw new SecurityEventError('ERR_ADDRESS_REFUSED', { detail, path: ['network'] });
 }
 
 /**
