@@ -113,10 +113,13 @@ export const replayPage =
     if (count === ids.length) return;
     const { items } = await letters.deadLetters({ ids, limit: ids.length });
     const closed = await closedApplications(letters);
-    for (const { applicationId } of items) {
-      if (!closed.has(applicationId)) progress.isFull = true;
-      else progress.closed[applicationId] = (progress.closed[applicationId] ?? 0) + 1;
-    }
+    const open = items.filter(({ applicationId }) => !closed.has(applicationId));
+    // Once more: a service may have reopened their destinations meanwhile.
+    const later = open.length === 0 ? 0 : await letters.replay({ ids: idsOf(open) });
+    progress.count += later;
+    progress.isFull = later < open.length;
+    for (const { applicationId: id } of items)
+      if (closed.has(id)) progress.closed[id] = (progress.closed[id] ?? 0) + 1;
   };
 
 async function closedApplications(letters: DeadLetters): Promise<ReadonlySet<string>> {

@@ -4,6 +4,7 @@ import { createWebhookSender } from '../../../src/index.ts';
 import { createMemoryQueue } from '../../../src/queue/memory.ts';
 import { addDeadLetters, deadLetterSpecs } from '../../helpers/queues.ts';
 import { fakeTerminal } from '../../helpers/terminal.ts';
+import { closeApplication, entryOf } from '../../queue/conformance/trial.ts';
 
 test('dead replay stops when the queue is full, and says so', async () => {
   const queue = createMemoryQueue({ maxPendingMessages: 250 });
@@ -38,6 +39,26 @@ test.each([
     expect(terminal.stderr()).toContain(`\u001B[K${text}\r`);
   },
 );
+
+test('dead replay replays what a service reopened meanwhile, and does not say that the queue is full', async () => {
+  const queue = createMemoryQueue();
+  await addDeadLetters(queue, deadLetterSpecs(3, { applicationId: 'one' }));
+  await queue.enqueue([entryOf('one')]);
+  await closeApplication(queue);
+  const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
+  onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+  const replay: typeof letters.replay = async (selection) => {
+    const replayed = await letters.replay(selection);
+    await letters.reopen('one');
+    return replayed;
+  };
+  const changed = await changeAll(
+    { ...letters, replay },
+    { selection: {}, change: replayPage(false) },
+    fakeTerminal(),
+  );
+  expect(changed).toEqual({ count: 3, unknown: new Set(), isFull: false, closed: {} });
+});
 
 test('dead replay leaves out messages that die while it runs', async () => {
   const queue = createMemoryQueue();
