@@ -37,7 +37,7 @@ const DELAYS_MS = [100, 500, 2000, 5000] as const;
 const MAX_DELAY_MS = 10_000;
 
 interface FailedSettlement extends Pick<Settlement, 'state'> {
-  /** Of the delivered and dead messages. */
+  /** Those of the delivered and dead messages. */
   readonly sequences: readonly number[];
   readonly leaseMs: number;
 }
@@ -51,7 +51,7 @@ export class ClaimCalls {
     this.#parts = parts;
   }
 
-  /** Must be called for each new claim: it shows that the queue had not settled its messages. */
+  /** Must be called for each new claim, which shows that the queue had not settled its messages. */
   recordClaim({ messages }: Claim): void {
     if (this.#maybeSettled.size === 0) return;
     for (const { sequence } of messages) this.#maybeSettled.delete(sequence);
@@ -83,15 +83,15 @@ export class ClaimCalls {
     try {
       return (await run()) === 'settled';
     } catch (error) {
-      const ended = claim.messages.filter((_, index) => results[index]?.kind !== 'retry');
-      const sequences = ended.map(({ sequence }) => sequence);
+      const settled = claim.messages.filter((_, index) => results[index]?.kind !== 'retry');
+      const sequences = settled.map(({ sequence }) => sequence);
       for (const sequence of sequences) this.#maybeSettled.add(sequence);
       const answer = await this.#callAgain({ operation: 'settle', run, leaseMs }, error);
       const isWithinLease = clock.monotonicMs() - sinceMs < leaseMs;
-      const ending = { state, sequences, leaseMs };
+      const failed = { state, sequences, leaseMs };
       const isSettled =
         answer === 'settled' ||
-        (answer === 'lost' && isWithinLease && (await this.#wereSettled(claim, ending)));
+        (answer === 'lost' && isWithinLease && (await this.#wereSettled(claim, failed)));
       for (const sequence of sequences) this.#maybeSettled.delete(sequence);
       return isSettled;
     }
@@ -129,7 +129,10 @@ export class ClaimCalls {
     }
   }
 
-  /** Retries a failed call until the lease has expired: then the messages are due again anyway (law 3 in queue/queue.ts). */
+  /**
+   * Retries a failed call until the lease has expired: then the messages are due again anyway (law 3 in
+   * queue/queue.ts).
+   */
   async #callAgain<T>(
     { operation, run, leaseMs }: QueueCall<T>,
     firstError: unknown,
@@ -139,10 +142,10 @@ export class ClaimCalls {
     let error = firstError;
     for (let failures = 0; ; failures += 1) {
       const retryInMs = jittered(DELAYS_MS[failures] ?? MAX_DELAY_MS, random);
-      const code = errorCodeOf(error);
-      observe('queue-failed', () => ({ operation, retryInMs, ...code }));
-      const isOver = clock.monotonicMs() - startedAt + retryInMs > leaseMs;
-      if (isOver || signal.aborted) return undefined;
+      const isOver = signal.aborted || clock.monotonicMs() - startedAt + retryInMs > leaseMs;
+      const failure = { operation, ...(isOver ? {} : { retryInMs }), ...errorCodeOf(error) };
+      observe('queue-failed', () => failure);
+      if (isOver) return undefined;
       await clock.sleepUnref(retryInMs, signal);
       try {
         return await run();

@@ -26,8 +26,15 @@ test('a failing settlement is repeated with rising delays, to the end of the lea
     0, 100, 600, 2600, 7600, 17_600, 27_600, 37_600, 47_600, 57_600,
   ]);
   const failures = published.flatMap(([name, event]) => (name === 'queue-failed' ? [event] : []));
-  expect(failures.map(({ retryInMs }) => retryInMs).slice(0, 9)).toEqual([
-    100, 500, 2000, 5000, 10_000, 10_000, 10_000, 10_000, 10_000,
+  expect(failures.map(({ retryInMs }) => retryInMs)).toEqual([
+    100,
+    500,
+    2000,
+    5000,
+    ...Array.from({ length: 5 }, () => 10_000),
+    // The messages are claimed and sent again, and their next settlement fails too. Then the first one is given up.
+    100,
+    undefined,
   ]);
   expect(failures[0]).toMatchObject({ operation: 'settle', errorCode: 'ECONNREFUSED' });
   await clock.advance(20_000);
