@@ -8,7 +8,7 @@ import { parseRetryAfter } from '../webhook/retry.ts';
 import { sign } from '../webhook/signature.ts';
 
 /** What all attempts of a sender, or of a call of `sendWebhook`, share. */
-export interface Sending extends Omit<TimeLimit, 'ms'> {
+export interface AttemptParts extends Omit<TimeLimit, 'ms'> {
   readonly poster: Poster;
   /** All headers but the signature. */
   readonly headers: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface SignedRequest {
 export function encodeAndSign(
   messages: readonly Outgoing[],
   secret: string,
-  { clock, headers }: Pick<Sending, 'clock' | 'headers'>,
+  { clock, headers }: Pick<AttemptParts, 'clock' | 'headers'>,
 ): SignedRequest {
   let maxRetryCount = 0;
   for (const { retryCount } of messages) if (retryCount > maxRetryCount) maxRetryCount = retryCount;

@@ -83,9 +83,8 @@ export function circuitBreakerOf(
 }
 
 /** Returns whether the state is about another URL. */
-export function isOfAnotherUrl({ circuitBreaker }: ApplicationState, urlHash: string): boolean {
-  return circuitBreaker !== null && (circuitBreaker as Partial<CircuitBreaker>).urlHash !== urlHash;
-}
+export const isOfAnotherUrl = (state: ApplicationState, urlHash: string): boolean =>
+  state.circuitBreaker !== null && urlHashOf(state) !== urlHash;
 
 /** Returns the hash of the URL that a stored state is about; `undefined` or empty before the first request. */
 export const urlHashOf = (state: ApplicationState | undefined): string | undefined =>
@@ -265,19 +264,24 @@ export function afterMissing(
   };
 }
 
-/** Returns what the queue stores of a step. */
-export function updateOf(
-  { breaker, pauseMs }: BreakerStep,
+/** Returns the limits of the next request. */
+export function limitsOf(
+  { health, isOpen, messages, bytes }: CircuitBreaker,
   policy: DeliveryPolicy,
-): ApplicationUpdate {
-  const { health, isOpen, messages, bytes } = breaker;
+): Pick<ApplicationUpdate, 'maxMessages' | 'maxBytes'> {
   const most = health === 'healthy' ? policy.maxMessages : policy.cautiousMaxMessages;
   return {
-    health,
     maxMessages: isOpen ? 1 : Math.min(messages.max, most),
     // The budget counts the brackets of the body; `maxBytes` does not.
     maxBytes: Math.max(1, bytes.max - BRACKET_BYTES),
-    pauseMs,
-    circuitBreaker: breaker,
   };
+}
+
+/** Returns what the queue stores of a step. */
+export function updateOf(
+  { breaker, pauseMs }: Pick<BreakerStep, 'breaker' | 'pauseMs'>,
+  policy: DeliveryPolicy,
+): ApplicationUpdate {
+  const { health } = breaker;
+  return { health, ...limitsOf(breaker, policy), pauseMs, circuitBreaker: breaker };
 }

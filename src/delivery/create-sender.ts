@@ -68,36 +68,28 @@ export function makeSender(options: unknown, system: SenderSystem): Sender {
 
 function makeMethods(options: unknown, system: SenderSystem): SenderMethods {
   const core = makeCore(readSenderOptions(options), system);
-  const { settings, clock, tracker } = core;
   const dispatch = makeDispatch(core);
   const lifecycle: Lifecycle = new Lifecycle({
     ...core,
     drain: dispatch.drain,
     isInFlight: dispatch.isInFlight,
-    disconnect: () => core.http.poster.close(),
+    disconnect: () => core.poster.close(),
     stop: async () => {
       stopBeforeExit();
       await dispatch.stop();
     },
   });
   const stopBeforeExit = flushBeforeExit({
-    budgetMs: settings.flushBeforeExitMs,
-    clock,
-    acceptedCount: () => tracker.acceptedCount,
-    pending: () => tracker.pending,
+    ...core,
     flush: (signal) => lifecycle.flush({ signal }),
   });
   // Builds the schemas now: it takes milliseconds that would delay the first `send`, and zod fails once a prototype is
   // polluted.
-  if (settings.role !== 'deliver') messageReader(settings.dialect).safeParse(undefined);
+  if (core.role !== 'deliver') messageReader(core.dialect).safeParse(undefined);
   if (core.isDelivering) dispatch.start();
-  const intake = { ...settings, ...settings.policy, newId: system.newId };
-  const test = { ...intake, ...core.http, destinations: core.destinations };
   const enqueuer = new Enqueuer({
     ...core,
-    find: settings.isSettingsFunction ? withSettingsTimeout(core.find, core.timeLimit) : core.find,
-    intake,
-    delayMs: settings.lingerMs,
+    find: core.isSettingsFunction ? withSettingsTimeout(core.find, core.timeLimit) : core.find,
     reopenIfMoved: dispatch.reopenIfMoved,
   });
   return new SenderMethods({
@@ -105,13 +97,13 @@ function makeMethods(options: unknown, system: SenderSystem): SenderMethods {
     enqueuer,
     lifecycle,
     attempts: dispatch.attempts,
-    sendTest: (applicationId) => sendTestMessage(applicationId, test),
+    sendTest: (applicationId) => sendTestMessage(applicationId, core),
   });
 }
 
 type Core = ReturnType<typeof makeCore>;
 
-/** What intake and delivery share. */
+/** Makes what intake and delivery share. */
 function makeCore(settings: SenderSettings, system: SenderSystem) {
   const { clock } = system;
   const { find } = createSettings(settings.source);
@@ -120,26 +112,27 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
   const queue = settings.queue ?? createMemoryQueue(settings.memory, clock);
   const tracker = new Tracker(isDelivering);
   const stopping = new AbortController();
-  const { network } = settings.http;
   const { maxIdleConnections, ...slots } = withinOpenFiles(settings.slots, system.maxOpenFiles);
+  const { signal } = stopping;
   const poster = system.createPoster({
     ...settings.http,
     clock,
-    signal: stopping.signal,
+    signal,
     maxIdleConnections,
   });
-  const stop = { signal: stopping.signal, listen: shareAbortListener(stopping.signal) };
-  const timeLimit = { clock, ...stop };
+  const timeLimit = { clock, signal, listen: shareAbortListener(signal) };
   return {
+    ...settings,
+    ...settings.policy,
     ...system,
-    settings,
-    find,
+    ...timeLimit,
     timeLimit,
-    destinations: new Destinations({ find, network, ...timeLimit }),
+    find,
+    destinations: new Destinations({ find, network: settings.http.network, ...timeLimit }),
     isDelivering,
     queue,
     stopping,
-    http: { poster, headers: settings.headers, ...timeLimit },
+    poster,
     ready: opener(async () => tracker.setBacklog(await queue.open(initialState(settings.policy)))),
     observe: createObserver(senderId),
     tracker,
@@ -151,22 +144,20 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
 
 /** Makes the parts that claim, deliver and maintain. */
 function makeDispatch(core: Core) {
-  const { settings, queue, destinations, stopping, http, isDelivering } = core;
+  const { queue, destinations, stopping, isDelivering } = core;
   const reopenIfMoved = reopener(queue, destinations);
-  const parts = { ...settings, ...core };
   const scheduler: Scheduler = new Scheduler({
-    ...parts,
+    ...core,
     deliver: (held) => delivery.deliver(held),
   });
   const wake = (): void => scheduler.wake();
-  const maintenance = new Maintenance({ ...parts, reopenIfMoved, wake });
+  const maintenance = new Maintenance({ ...core, reopenIfMoved, wake });
   const delivery = new Delivery({
-    ...parts,
-    ...http,
+    ...core,
     onSlotFree: wake,
     onClosed: (applicationId) => maintenance.deadLetterClosed(applicationId),
   });
-  const stopListening = isDelivering ? queue.onDue(wake) : doNothing;
+  const stopListening = isDelivering ? queue.onDue(wake) : () => {};
   return {
     start: () => {
       scheduler.start();
@@ -188,28 +179,26 @@ function makeDispatch(core: Core) {
   };
 }
 
-const doNothing = (): void => {};
-
 /**
- * Returns a function that opens the queue on its first call. It returns `undefined` when the queue is open. Its promise
- * rejects with a SecurityEventError; then the next call tries again.
+ * Returns `ready`: its first call opens the queue with `open`. Once the queue is open, `ready` returns `undefined`. If
+ * `open` fails, the promise rejects with a SecurityEventError, and the next call opens the queue again.
  */
-function opener(openOnce: () => Promise<void>): () => Promise<void> | undefined {
-  let opened: Promise<void> | undefined;
+function opener(open: () => Promise<void>): () => Promise<void> | undefined {
+  let opening: Promise<void> | undefined;
   let isOpen = false;
-  const open = async (): Promise<void> => {
-    opened ??= openOnce().catch((error: unknown) => {
-      opened = undefined;
+  const waitForOpening = async (): Promise<void> => {
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
       throw error;
     });
-    await opened.catch((cause: unknown) => {
+    await opening.catch((cause: unknown) => {
       // A copy for each caller, since the error of `send` holds the messages of its call.
       if (cause instanceof SecurityEventError) throw cause.copy();
       throw new SecurityEventError('ERR_QUEUE_FAILED', { cause });
     });
     isOpen = true;
   };
-  return () => (isOpen ? undefined : open());
+  return () => (isOpen ? undefined : waitForOpening());
 }
 
 type Sender = WebhookSender & InternalSender;

@@ -3,7 +3,7 @@ import type { ApplicationUpdate, Claim } from '../queue/queue.ts';
 import { isPromiseLike } from '../runtime/host-calls.ts';
 import { withTimeout } from '../runtime/timers.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
-import { encodeAndSign, retryAfterOf, type Sending } from './attempt.ts';
+import { type AttemptParts, encodeAndSign, retryAfterOf } from './attempt.ts';
 import {
   afterMissing,
   type CircuitBreaker,
@@ -34,10 +34,10 @@ import type { HeldClaim } from './scheduler.ts';
 import { type FinishedAttempt, settlementOf } from './settlement.ts';
 import type { Slot } from './slots.ts';
 
-export interface DeliveryParts extends Sending, ReportParts, ClaimCallParts {
+export interface DeliveryParts extends AttemptParts, ReportParts, ClaimCallParts {
   readonly destinations: Destinations;
   readonly policy: DeliveryPolicy;
-  /** Time for which a request may wait for settings or a response before it gives up its active slot, in ms (D75). */
+  /** Time for which a request may wait for settings or a response in its active slot, in ms (D75). */
   readonly lateAfterMs: number;
   /** Maximum duration of an attempt, in ms (D76). */
   readonly deadlineMs: number;
@@ -78,7 +78,7 @@ export class Delivery {
   deliver(held: HeldClaim): Promise<void> {
     const { applicationId } = held.claim;
     this.#calls.recordClaim(held.claim);
-    // A queue makes one claim at a time (law 2 in queue/queue.ts): an older one has lost its lease.
+    // A queue allows one claim per application (law 2 in queue/queue.ts): an older one has lost its lease.
     this.#waiting.delete(applicationId);
     const found = this.#parts.destinations.resolve(applicationId);
     return isPromiseLike(found)
@@ -96,9 +96,12 @@ export class Delivery {
     const smaller = stateForSmallerClaim(claim, destination, policy);
     if (smaller !== undefined) return this.#calls.release(claim, smaller);
     const breaker = circuitBreakerOf(claim.state, destination.urlHash, policy);
-    const { application: limit } = destination;
-    const now = { limit, queueMs: this.#queueTime(held), monotonicMs: clock.monotonicMs() };
-    const waitMs = this.#rateLimits.waitMs(claim.applicationId, breaker, now);
+    const waitMs = this.#rateLimits.waitMs(claim.applicationId, {
+      limit: destination.application,
+      nextRequestAt: breaker.nextRequestAt,
+      queueMs: this.#queueTime(held),
+      monotonicMs: clock.monotonicMs(),
+    });
     if (waitMs === 0) return this.#attempt({ ...held, destination, breaker });
     if (waitMs > MAX_LEAD_MS) {
       return this.#calls.release(claim, { ...claim.state, pauseMs: waitMs - MAX_LEAD_MS });
@@ -146,14 +149,14 @@ export class Delivery {
     };
     if (breaker.isOpen) observe('destination-probing', () => ({ applicationId }));
     observe('attempt-started', () => started);
-    const stopLateTimer = this.#waitWhenLate(slot);
+    const stopLateTimer = this.#startLateTimer(slot);
     const sentAt = clock.monotonicMs();
-    const begun = {
+    const request = {
       limit: application,
       messageCount: messages.length,
       beganAt: claim.nowMs + (sentAt - requestedAt),
     };
-    this.#rateLimits.recordRequest({ ...begun, applicationId, sentAt });
+    this.#rateLimits.recordRequest({ ...request, applicationId, sentAt });
     const result = await poster.post({ url, body, headers, tls });
     // Not before the end of the response: its body may hang too.
     stopLateTimer();
@@ -172,7 +175,7 @@ export class Delivery {
       : finished;
     const settlement = settlementOf(attempted, policy, random);
     const state = limitRate(settlement.state, {
-      ...begun,
+      ...request,
       elapsedMs: clock.monotonicMs() - sentAt,
       roundTripMs: answeredAt - requestedAt,
     });
@@ -224,7 +227,7 @@ export class Delivery {
 
   /** Awaits `work`. Gives up the active slot if that takes long, and takes one again afterwards. */
   async #inSlot<T>(slot: Slot, work: Promise<T>): Promise<T> {
-    const stopLateTimer = this.#waitWhenLate(slot);
+    const stopLateTimer = this.#startLateTimer(slot);
     try {
       return await work;
     } finally {
@@ -238,8 +241,11 @@ export class Delivery {
     }
   }
 
-  /** Gives up the active slot when the host's settings or the receiver take long (D75). Returns a function that stops the timer. */
-  #waitWhenLate(slot: Slot): () => void {
+  /**
+   * Starts a timer that gives up the active slot if the host's settings or the receiver take long (D75). Returns a function
+   * that stops it.
+   */
+  #startLateTimer(slot: Slot): () => void {
     const { clock, lateAfterMs, onSlotFree } = this.#parts;
     const wait = (): void => {
       if (slot.tryToWait()) onSlotFree();

@@ -122,7 +122,7 @@ export class Destinations {
   }
 }
 
-/** Settings that cannot be used give an error of this library, without secrets and URLs; others may hold both. */
+/** Tells unusable settings from a failing host. Only messages of this library's errors contain no secrets and URLs. */
 function unresolvedBy(error: unknown): Unresolved {
   const isOurs = error instanceof SecurityEventError && error.code !== 'ERR_SETTINGS_FAILED';
   return isOurs ? { because: 'unusable', detail: error.message } : FAILED;

@@ -1,6 +1,6 @@
 /**
- * A call of `sendWebhook`: makes one request after the other, and decides about retries by the rules of a sender. It
- * uses no memory queue, which copies the messages: a call with 100,000 took a third longer.
+ * A call of `sendWebhook` or `sendTest`: makes one request after the other, and decides about retries like a sender. It
+ * uses no memory queue, which copies the messages: with one, a call with 100,000 messages took a third longer.
  */
 import type { Json } from '../queue/queue.ts';
 import { debugEvent } from '../runtime/diagnostics.ts';
@@ -10,8 +10,8 @@ import type { Random } from '../runtime/random.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { nextTime } from '../webhook/retry.ts';
-import { encodeAndSign, retryAfterOf, type Sending } from './attempt.ts';
-import { type CircuitBreaker, newCircuitBreaker, updateOf } from './circuit-breaker.ts';
+import { type AttemptParts, encodeAndSign, retryAfterOf } from './attempt.ts';
+import { type CircuitBreaker, limitsOf, newCircuitBreaker } from './circuit-breaker.ts';
 import type { Endpoint } from './destination.ts';
 import {
   type AttemptEnd,
@@ -24,7 +24,7 @@ import {
 import { DEFAULT_POLICY, type DeliveryPolicy } from './retry-policy.ts';
 import { type Settlement, settlementOf, type Verdict } from './settlement.ts';
 
-export interface DirectCall extends Sending {
+export interface DirectCall extends AttemptParts {
   readonly destination: Endpoint;
   readonly entries: readonly AcceptedEntry[];
   readonly policy: DeliveryPolicy;
@@ -154,8 +154,7 @@ class DirectSending {
 
   /** Returns the entries of the next request: as many as it may have, at least one. */
   #takeFront({ entries, from, maxMessages = Number.POSITIVE_INFINITY }: Batch): AcceptedEntry[] {
-    const step = { breaker: this.#breaker, pauseMs: 0, changes: [] };
-    const limits = updateOf(step, this.#call.policy);
+    const limits = limitsOf(this.#breaker, this.#call.policy);
     const maxBytes = Math.min(limits.maxBytes, this.#refusedBytes - BRACKET_BYTES - 1);
     const most = Math.min(entries.length, from + Math.min(maxMessages, limits.maxMessages));
     let to = from + 1;

@@ -2,8 +2,6 @@
 import { SecurityEventError } from '../errors.ts';
 import type { EnqueueResult, MessageQueue } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
-import type { SettingsReader } from '../settings/source.ts';
 import type { AcceptedEntry } from '../webhook/accept.ts';
 import { errorCodeOf, type Observe } from './events.ts';
 import { type Intake, type IntakeRules, readSendCall } from './intake.ts';
@@ -12,38 +10,32 @@ import { type Accepted, type FollowedByIndex, follow } from './send-each.ts';
 import type { SkippedMessage, SkipReason } from './sender.ts';
 import type { Tracker } from './tracker.ts';
 
-/** One call of `send`. */
+/** A call of `send`, without its messages. */
 export interface EnqueueCall {
   readonly selection: unknown;
   /** The epoch of the tracker in which it began. */
   readonly epoch: number;
-  /** Filled with the messages that are followed; absent if they are only counted. */
+  /** Gets a followed message for each stored one; absent if they are only counted. */
   readonly followed?: FollowedByIndex;
 }
 
-interface ReadCall extends EnqueueCall {
-  /** Ends counting its messages as read: from then on they count as expected. */
+interface CountedCall extends EnqueueCall {
+  /** Called just before `enqueue`, which counts the messages from then on. */
   readonly endReading: () => void;
 }
 
-export interface EnqueueParts {
+/** `yieldToEventLoop` is shared by all parts of the sender, so that together they yield in time. */
+export interface EnqueueParts extends Omit<IntakeRules, 'isBehind'> {
   readonly queue: MessageQueue;
-  readonly find: SettingsReader['find'];
   /** Resolves when the queue can be used; undefined if it can be used already. */
   readonly ready: () => Promise<void> | undefined;
   /** Time for which an accepted message waits for others of its application, in ms. */
-  readonly delayMs: number;
-  readonly intake: Pick<IntakeRules, 'dialect' | 'maxBodyBytes' | 'v1Aliases' | 'newId'>;
+  readonly lingerMs: number;
   readonly reopenIfMoved: ReopenIfMoved;
   readonly tracker: Tracker;
   readonly observe: Observe;
   readonly clock: Clock;
-  /** Shared by all parts of the sender, so that together they yield in time. */
-  readonly yieldToEventLoop: YieldToEventLoop;
 }
-
-const NONE_REFUSED: ReadonlyMap<string, SkipReason> = new Map();
-const NONE_CLOSED: readonly string[] = [];
 
 /** Two full requests. The intake yields more often when more messages are pending. */
 const MANY_PENDING = 2000;
@@ -54,10 +46,7 @@ export class Enqueuer {
 
   constructor(parts: EnqueueParts) {
     this.#parts = parts;
-    const { intake, find, yieldToEventLoop, tracker } = parts;
-    const { dialect, maxBodyBytes, v1Aliases, newId } = intake;
-    const isBehind = (): boolean => tracker.pending > MANY_PENDING;
-    this.#rules = { dialect, maxBodyBytes, v1Aliases, newId, find, yieldToEventLoop, isBehind };
+    this.#rules = { ...parts, isBehind: () => parts.tracker.pending > MANY_PENDING };
   }
 
   async accept(messages: unknown, call: EnqueueCall): Promise<Accepted> {
@@ -66,21 +55,21 @@ export class Enqueuer {
     const endReading = tracker.beginReading(count, call.epoch);
     try {
       const given = { messages, selection: call.selection, acceptedAtMs: clock.now() };
-      const read = await readSendCall(given, this.#rules);
-      return await this.#acceptRead(read, { ...call, endReading });
+      const intake = await readSendCall(given, this.#rules);
+      return await this.#acceptIntake(intake, { ...call, endReading });
     } finally {
       endReading();
     }
   }
 
-  async #acceptRead({ entries, skipped }: Intake, call: ReadCall): Promise<Accepted> {
+  async #acceptIntake({ entries, skipped }: Intake, call: CountedCall): Promise<Accepted> {
     const { yieldToEventLoop } = this.#parts;
     // Usually there is nothing to wait for, and a check for that is faster than an `await`.
     let yielding = yieldToEventLoop();
     if (yielding !== undefined) await yielding;
-    const closed = entries.length === 0 ? NONE_CLOSED : await this.#store(entries, call);
+    const closed = entries.length === 0 ? [] : await this.#store(entries, call);
     const refused =
-      closed.length === 0 ? NONE_REFUSED : await this.#storeReopened(closed, entries, call);
+      closed.length === 0 ? undefined : await this.#storeReopened(closed, entries, call);
     const { accepted, skips } = partition(entries, refused);
     yielding = yieldToEventLoop();
     if (yielding !== undefined) await yielding;
@@ -94,13 +83,13 @@ export class Enqueuer {
 
   /**
    * Reopens the closed destinations that have a new URL, which has not answered 410 yet (D72), and stores their messages.
-   * Resolves to the applications of which nothing is accepted, and why. Never rejects: the messages of the others are
-   * accepted already.
+   * Resolves to the other applications, whose messages are skipped, with the reason. Never rejects: messages are accepted
+   * already.
    */
   async #storeReopened(
     closed: readonly string[],
     entries: readonly AcceptedEntry[],
-    call: ReadCall,
+    call: CountedCall,
   ): Promise<ReadonlyMap<string, SkipReason>> {
     const refused = new Map<string, SkipReason>(closed.map((id) => [id, 'destination-closed']));
     const reopened = new Set<string>();
@@ -129,10 +118,10 @@ export class Enqueuer {
     }
   }
 
-  /** Stores the entries. Resolves to the applications that are closed: nothing of theirs was stored. */
+  /** Stores the entries, except those of closed applications. Resolves to the ids of these. */
   async #store(
     entries: readonly AcceptedEntry[],
-    { epoch, followed, endReading }: ReadCall,
+    { epoch, followed, endReading }: CountedCall,
   ): Promise<readonly string[]> {
     const { ready, tracker } = this.#parts;
     const opening = ready();
@@ -143,14 +132,16 @@ export class Enqueuer {
       end([]);
       throw error;
     });
-    end(sequences, followed && follow(followed, storedOf(entries, closed)));
+    const refusing = new Set(closed);
+    const isStored = (entry: AcceptedEntry): boolean => !refusing.has(entry.applicationId);
+    end(sequences, followed && follow(followed, entries.filter(isStored)));
     return closed;
   }
 
   async #enqueue(entries: readonly AcceptedEntry[]): Promise<EnqueueResult> {
-    const { queue, delayMs } = this.#parts;
+    const { queue, lingerMs } = this.#parts;
     try {
-      return await queue.enqueue(entries, delayMs);
+      return await queue.enqueue(entries, lingerMs);
     } catch (error) {
       // A queue may reject all calls that it wrote together with the same error.
       if (error instanceof SecurityEventError) throw error.copy(pathInCall(entries, error));
@@ -164,7 +155,7 @@ export class Enqueuer {
 
   #publish(accepted: readonly AcceptedEntry[], skipped: readonly SkippedMessage[]): void {
     const { observe } = this.#parts;
-    for (const { first, count } of countBy(accepted, applicationIdOf)) {
+    for (const { first, count } of countBy(accepted, (entry) => entry.applicationId)) {
       const { applicationId, stored } = first;
       observe('accepted', () => ({ applicationId, format: stored.format, count }));
     }
@@ -183,7 +174,7 @@ interface KeyCount<T> {
   count: number;
 }
 
-/** Counts the items of each key, in the order in which the keys come. */
+/** Counts the items of each key, in the order of their first items. */
 function countBy<T>(
   list: readonly T[],
   keyOf: (one: T) => string,
@@ -208,20 +199,6 @@ function countBy<T>(
   return found.values();
 }
 
-/** Returns the entries that the queue has stored, in their order: each has a sequence. */
-function storedOf(
-  entries: readonly AcceptedEntry[],
-  closed: readonly string[],
-): readonly AcceptedEntry[] {
-  if (closed.length === 0) return entries;
-  const refusing = new Set(closed);
-  return entries.filter(({ applicationId }) => !refusing.has(applicationId));
-}
-
-function applicationIdOf({ applicationId }: { readonly applicationId: string }): string {
-  return applicationId;
-}
-
 /** Replaces the index of an entry in the path by the index of its message in the call. */
 function pathInCall(accepted: readonly AcceptedEntry[], { code, path }: SecurityEventError) {
   const index = code === 'ERR_MESSAGE_TOO_LARGE' ? accepted[Number(path[0])]?.index : undefined;
@@ -231,9 +208,9 @@ function pathInCall(accepted: readonly AcceptedEntry[], { code, path }: Security
 /** Splits the entries of a call into those that are accepted and those of refused applications. */
 function partition(
   entries: readonly AcceptedEntry[],
-  refused: ReadonlyMap<string, SkipReason>,
+  refused: ReadonlyMap<string, SkipReason> | undefined,
 ): { readonly accepted: readonly AcceptedEntry[]; readonly skips: readonly SkippedMessage[] } {
-  if (refused.size === 0) return { accepted: entries, skips: [] };
+  if (refused === undefined) return { accepted: entries, skips: [] };
   const accepted: AcceptedEntry[] = [];
   const skips: SkippedMessage[] = [];
   for (const entry of entries) {

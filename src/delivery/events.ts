@@ -6,8 +6,9 @@
 
 import type { DeadReason, DiscardReason, Format } from '../queue/queue.ts';
 import { DiagnosticsChannel } from '../runtime/diagnostics.ts';
-import type { FailureCode, Outcome, PhaseTimings } from '../webhook/outcome.ts';
+import type { Outcome, PhaseTimings } from '../webhook/outcome.ts';
 import type { MissingDestination } from './destination.ts';
+import type { LastAttempt } from './report.ts';
 import type { SkipReason } from './sender.ts';
 
 interface ApplicationEvent {
@@ -33,10 +34,8 @@ interface AttemptStarted extends ApplicationEvent {
   readonly isProbe: boolean;
 }
 
-interface AttemptSettled extends AttemptStarted {
+interface AttemptSettled extends AttemptStarted, LastAttempt {
   readonly outcome: Outcome | 'aborted';
-  readonly status?: number;
-  readonly failure?: FailureCode;
   readonly retryAfterMs?: number;
   readonly timings: PhaseTimings;
   readonly reusedConnection?: boolean;
@@ -46,12 +45,6 @@ interface AttemptSettled extends AttemptStarted {
 
 interface Paused extends ApplicationEvent {
   readonly waitMs: number;
-}
-
-/** Status of the last response, or the reason why there was none. */
-interface LastAttempt {
-  readonly status?: number;
-  readonly failure?: FailureCode;
 }
 
 /** A message after an attempt. */
@@ -104,6 +97,7 @@ export type QueueOperation =
   | 'settle'
   | 'release'
   | 'maintenance'
+  /** making the messages of a closed destination dead letters */
   | 'close'
   | 'count'
   | 'enqueue';
@@ -202,7 +196,7 @@ export type Observe = <Name extends DeliveryEventName>(
   event: () => DeliveryEvents[Name],
 ) => void;
 
-/** Returns the error code of the queue's store or of the network, or else that of the library. */
+/** Returns the code of the innermost cause that has one: the network's or the database's rather than this library's. */
 export function errorCodeOf(error: unknown): { readonly errorCode?: string } {
   let errorCode: string | undefined;
   // An error may be its own cause.

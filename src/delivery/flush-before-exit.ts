@@ -1,13 +1,12 @@
 /** `flushBeforeExitMs`: waits for pending messages before the process ends. */
 import type { Clock } from '../runtime/clock.ts';
+import type { Tracker } from './tracker.ts';
 
-export interface BeforeExit {
-  /** How long to wait at most, in ms; 0 does nothing. */
-  readonly budgetMs: number;
+export interface FlushBeforeExitParts {
+  /** Maximum time to wait, in ms; 0 does nothing. */
+  readonly flushBeforeExitMs: number;
   readonly clock: Clock;
-  /** Number of messages accepted so far. */
-  readonly acceptedCount: () => number;
-  readonly pending: () => number;
+  readonly tracker: Pick<Tracker, 'acceptedCount' | 'pending'>;
   readonly flush: (signal: AbortSignal) => Promise<unknown>;
 }
 
@@ -15,17 +14,17 @@ export interface BeforeExit {
  * Waits for pending messages when the process has nothing else to do. It waits once for the same messages, since Node
  * emits `beforeExit` again after each wait. Returns a function that removes the listener.
  */
-export function flushBeforeExit(parts: BeforeExit): () => void {
-  const { budgetMs, clock, acceptedCount, pending, flush } = parts;
-  if (budgetMs === 0) return () => {};
+export function flushBeforeExit(parts: FlushBeforeExitParts): () => void {
+  const { flushBeforeExitMs, clock, tracker, flush } = parts;
+  if (flushBeforeExitMs === 0) return () => {};
   let flushedTo = 0;
   const listener = (): void => {
-    if (pending() === 0 || acceptedCount() === flushedTo) return;
-    flushedTo = acceptedCount();
-    const budget = new AbortController();
+    if (tracker.pending === 0 || tracker.acceptedCount === flushedTo) return;
+    flushedTo = tracker.acceptedCount;
+    const deadline = new AbortController();
     const done = new AbortController();
-    void clock.sleep(budgetMs, done.signal).then(() => budget.abort());
-    void flush(budget.signal).then(() => done.abort());
+    void clock.sleep(flushBeforeExitMs, done.signal).then(() => deadline.abort());
+    void flush(deadline.signal).then(() => done.abort());
   };
   moveLimit(1);
   process.on('beforeExit', listener);

@@ -1,4 +1,7 @@
-/** Checks, routes, projects and serialises the messages of a call, once. Later changes by the caller have no effect. */
+/**
+ * Checks and routes the messages of a call, and serialises them in the format of their application, once. Later changes
+ * by the caller have no effect.
+ */
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { check, type Rules, TEXT } from '../option-rules.ts';
@@ -36,9 +39,7 @@ export interface Intake {
   readonly skipped: readonly SkippedMessage[];
 }
 
-type IntakeResult = AcceptedEntry | SkippedMessage;
-
-/** One call of `send`. */
+/** The arguments of a call of `send`, and its time. */
 export interface IntakeCall {
   readonly messages: unknown;
   readonly selection: unknown;
@@ -65,11 +66,11 @@ export async function readSendCall(
   const entries: AcceptedEntry[] = [];
   const skipped: SkippedMessage[] = [];
   const toBytes = sharedBytes(Array.isArray(messages) ? messages.length : 0);
-  const projection = { selection, acceptedAtMs, rules, toBytes };
+  const context = { selection, acceptedAtMs, rules, toBytes };
   const add = (routed: Routed): void => {
-    const read = project(routed, projection);
-    if (read instanceof AcceptedEntry) entries.push(read);
-    else skipped.push(read);
+    const result = project(routed, context);
+    if (result instanceof AcceptedEntry) entries.push(result);
+    else skipped.push(result);
   };
   const store = (validated: ValidatedMessage, index: number): Promise<void> | undefined => {
     // The id is fixed here, before the first attempt, and never changes (D21).
@@ -104,7 +105,7 @@ interface Routed extends Place {
   readonly validated: ValidatedMessage;
 }
 
-interface Projection {
+interface ProjectionContext {
   readonly selection: SendSelection;
   readonly acceptedAtMs: number;
   readonly rules: IntakeRules;
@@ -113,8 +114,8 @@ interface Projection {
 
 function project(
   routed: Routed,
-  { selection, acceptedAtMs, rules, toBytes }: Projection,
-): IntakeResult {
+  { selection, acceptedAtMs, rules, toBytes }: ProjectionContext,
+): AcceptedEntry | SkippedMessage {
   const { application, messageId, validated } = routed;
   const decision = route(application, routingOf(selection, validated));
   if (decision.kind === 'skip') return skip(routed, decision.reason);

@@ -2,8 +2,6 @@
 import { SecurityEventError } from '../errors.ts';
 import type { MessageQueue, QueueClosing, ReturnedMessage } from '../queue/queue.ts';
 import { CallsInProgress } from '../runtime/calls-in-progress.ts';
-import { deferred } from '../runtime/deferred.ts';
-import { onAbort } from '../runtime/on-abort.ts';
 import { keepProcessAlive, noAnswerError, withTimeout } from '../runtime/timers.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { Flushes, type FlushParts } from './flushes.ts';
@@ -50,7 +48,10 @@ export class Lifecycle {
     }
   }
 
-  /** Begins a call that `flush` and `close` wait for. Returns the function that ends it. Throws `ERR_SENDER_CLOSED` after `close`. */
+  /**
+   * Begins a call that `flush` and `close` wait for. Returns the function that ends it. Throws `ERR_SENDER_CLOSED` after
+   * `close`.
+   */
   begin(): () => void {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
     this.#callCount += 1;
@@ -60,17 +61,25 @@ export class Lifecycle {
 
   /** Maps `ERR_QUEUE_CLOSED` to `ERR_SENDER_CLOSED` for a call that began before `close`. */
   errorFor(error: unknown): unknown {
-    return this.#closing === undefined ? error : mapClosedQueue(error);
+    const isOfClosing =
+      this.#closing !== undefined &&
+      error instanceof SecurityEventError &&
+      error.code === 'ERR_QUEUE_CLOSED';
+    return isOfClosing ? new SecurityEventError('ERR_SENDER_CLOSED', { cause: error }) : error;
   }
 
-  /** Waits for messages. Calls share one promise if nothing was accepted between them. Resolves when `close` has ended, at the latest. */
+  /**
+   * Waits for messages, until `close` has ended at the latest. Calls without a limit share one promise if no other call
+   * began between them.
+   */
   flush(options: FlushOptions = {}): Promise<FlushResult> {
     return this.#flushes.flush(options, this.#callCount);
   }
 
   close(deadlineMs = DEFAULT_CLOSE_MS): Promise<CloseResult> {
     if (this.#closing === undefined) {
-      this.#closing = this.#keepingAlive(this.#close(deadlineMs));
+      const release = keepProcessAlive(this.#parts.clock);
+      this.#closing = this.#close(deadlineMs).finally(release);
       // A host that ignores the report must not crash because the queue failed to close (D80).
       this.#closing.catch(() => {});
     }
@@ -82,17 +91,16 @@ export class Lifecycle {
     const untilMs = clock.monotonicMs() + deadlineMs;
     const deadline = new AbortController();
     const done = new AbortController();
-    void clock.sleep(deadlineMs, done.signal).then(() => deadline.abort());
-    const late = deferred();
-    onAbort(deadline.signal, late.resolve);
+    const late = clock.sleep(deadlineMs, done.signal).then(() => deadline.abort());
     try {
-      await Promise.race([this.#calls.waitForAll(), late.promise]);
+      await Promise.race([this.#calls.waitForAll(), late]);
       await drain(untilMs, deadline.signal);
-      const { returned, remaining } = await this.#end(done.signal);
-      const kept = await this.#keep(returned);
+      const closing = await this.#end(done.signal);
+      const returned = await this.#reportReturned(closing.returned);
+      const { remaining } = closing;
       const counts = tracker.settledCounts;
       const undelivered = counts.dead + counts.discarded + remaining;
-      return { ...counts, returned: kept, remaining, ...lastFailures.reportOf(undelivered) };
+      return { ...counts, returned, remaining, ...lastFailures.reportOf(undelivered) };
     } finally {
       done.abort();
       // Other processes deliver what stays in the queue: receipts end as `accepted`. Calls still running are abandoned.
@@ -111,33 +119,18 @@ export class Lifecycle {
     throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswerError(QUEUE_CLOSE_MS) });
   }
 
-  /** Reports and returns the messages that the queue handed back. There may be many, so it yields to the event loop. */
-  async #keep(returned: readonly ReturnedMessage[]): Promise<QueuedMessage[]> {
+  /** Counts messages that the queue returns as discarded, and reports them. Yields to the event loop: there may be many. */
+  async #reportReturned(messages: readonly ReturnedMessage[]): Promise<QueuedMessage[]> {
     const { tracker, observe, yieldToEventLoop } = this.#parts;
-    const kept: QueuedMessage[] = [];
-    for (const message of returned) {
+    const returned: QueuedMessage[] = [];
+    for (const message of messages) {
       tracker.recordSettled(message.sequence, 'discarded', 'returned');
-      kept.push(new QueuedMessage(message));
+      returned.push(new QueuedMessage(message));
       const yielding = yieldToEventLoop();
       if (yielding !== undefined) await yielding;
     }
-    const count = kept.length;
+    const count = returned.length;
     if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));
-    return kept;
+    return returned;
   }
-
-  /** Keeps the process alive until the work is done. */
-  async #keepingAlive<T>(work: Promise<T>): Promise<T> {
-    const release = keepProcessAlive(this.#parts.clock);
-    try {
-      return await work;
-    } finally {
-      release();
-    }
-  }
-}
-
-function mapClosedQueue(error: unknown): unknown {
-  const isOfQueue = error instanceof SecurityEventError && error.code === 'ERR_QUEUE_CLOSED';
-  return isOfQueue ? new SecurityEventError('ERR_SENDER_CLOSED', { cause: error }) : error;
 }

@@ -30,7 +30,7 @@ export interface MaintenanceParts {
 /** Maximum number of messages that one call makes dead letters: reporting thousands would block the event loop. */
 const PAGE_SIZE = 1000;
 
-/** Destinations looked up at a time. One by one, a settings function that hangs would hold up the round. */
+/** Number of concurrent lookups of settings. One by one, a settings function that hangs would delay the round. */
 const LOOKED_UP_AT_ONCE = 100;
 
 /** The last attempt may be due at the horizon itself, and must still be made. */
@@ -57,8 +57,8 @@ export class Maintenance {
   }
 
   /**
-   * Makes the messages of a closed application dead letters, unless its URL has changed. What fails is left to the next
-   * round.
+   * Makes the messages of a closed application dead letters, unless its URL has changed. After a failure, the next round
+   * tries again.
    */
   deadLetterClosed(applicationId: string): void {
     this.#deadLettering = this.#deadLettering.then(() =>
@@ -102,14 +102,14 @@ export class Maintenance {
     const errors: unknown[] = [];
     for (let at = 0; at < closedOrFailing.length; at += LOOKED_UP_AT_ONCE) {
       if (this.#stop.signal.aborted) return;
-      const ends = closedOrFailing
+      const reopenings = closedOrFailing
         .slice(at, at + LOOKED_UP_AT_ONCE)
         .map(async ([id, { health, pending }]) => {
           if (health === 'closed' && pending > 0) await this.#reopenOrDeadLetter(id);
           else await reopenIfMoved(id);
         });
-      for (const end of await Promise.allSettled(ends)) {
-        if (end.status === 'rejected') errors.push(end.reason);
+      for (const result of await Promise.allSettled(reopenings)) {
+        if (result.status === 'rejected') errors.push(result.reason);
       }
     }
     if (errors.length > 0) throw errors[0];
@@ -124,17 +124,17 @@ export class Maintenance {
     );
   }
 
-  /** Calls `next` until a page is not full, and reports the dead letters of each. */
+  /** Calls `deadLetterPage` until a page is not full, and reports the dead letters. */
   async #deadLetterInPages(
     reason: DeadReason,
-    next: () => Promise<readonly DeadLetteredMessage[]>,
+    deadLetterPage: () => Promise<readonly DeadLetteredMessage[]>,
   ): Promise<void> {
     const { observe, tracker, yieldToEventLoop } = this.#parts;
     for (;;) {
       let page: readonly DeadLetteredMessage[];
       const endSettling = tracker.beginSettling();
       try {
-        page = await next();
+        page = await deadLetterPage();
         for (const { applicationId, messageId, sequence } of page) {
           tracker.recordSettled(sequence, 'dead', reason);
           observe('dead', () => ({ applicationId, message_id: messageId, reason }));

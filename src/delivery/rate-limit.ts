@@ -20,7 +20,7 @@ const LEAD_MS = 10;
 /** Longest wait in this process, in ms. */
 export const MAX_LEAD_MS = 1000;
 
-/** Maximum credible wait, in ms, unless two intervals are longer. Most intervals are at most 1000. */
+/** A longer wait is ignored, in ms, unless it is at most two intervals: see {@link RateLimits.waitMs}. */
 const MAX_WAIT_MS = 60_000;
 
 /** The request that was made last. */
@@ -96,14 +96,13 @@ export class RateLimits {
   /** Returns the time until the limit allows a request, in ms; 0 without one. */
   waitMs(
     applicationId: string,
-    { nextRequestAt }: Pick<CircuitBreaker, 'nextRequestAt'>,
-    { limit, queueMs, monotonicMs }: Now,
+    { limit, nextRequestAt, queueMs, monotonicMs }: NextRequestInput,
   ): number {
-    const own = this.#next.get(applicationId);
-    const ownMs = own === undefined ? 0 : own.allowedAt - monotonicMs;
-    const isOwn = nextRequestAt === null || nextRequestAt === own?.nextRequestAt;
-    const storedMs = isOwn ? 0 : nextRequestAt - queueMs;
-    const waitMs = Math.ceil(Math.max(0, ownMs, storedMs));
+    const known = this.#next.get(applicationId);
+    const knownMs = known === undefined ? 0 : known.allowedAt - monotonicMs;
+    const isKnown = nextRequestAt === null || nextRequestAt === known?.nextRequestAt;
+    const storedMs = isKnown ? 0 : nextRequestAt - queueMs;
+    const waitMs = Math.ceil(Math.max(0, knownMs, storedMs));
     // A longer wait comes from a limit that was raised, or from another queue's clock.
     return waitMs > Math.max(MAX_WAIT_MS, 2 * intervalAfter(1, limit)) ? 0 : waitMs;
   }
@@ -115,9 +114,9 @@ interface BegunRequest extends Pick<LastRequest, 'limit' | 'messageCount' | 'beg
   readonly sentAt: number;
 }
 
-export interface Now {
+interface NextRequestInput extends Pick<CircuitBreaker, 'nextRequestAt'> {
   readonly limit: RateLimit;
-  /** The time of the queue. May be early by the round trip of the claim, never late. */
+  /** Present time of the queue. May be early by the round trip of the claim, never late. */
   readonly queueMs: number;
   /** The same moment on the monotonic clock. */
   readonly monotonicMs: number;

@@ -1,5 +1,4 @@
 /** The options of a sender and of `sendWebhook`, checked before anything is made, with their defaults. */
-import type { Dialect } from '../contract/index.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import {
   check,
@@ -15,7 +14,6 @@ import {
   unusableOption,
 } from '../option-rules.ts';
 import type { MemoryQueueOptions } from '../queue/memory.ts';
-import type { Format } from '../queue/queue.ts';
 import {
   namedApplicationSchema,
   organisedApplicationSchema,
@@ -173,7 +171,7 @@ function oneDestination(given: Given): SettingsSource {
   checkLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
   const named = readWith(namedApplicationSchema(format), application);
-  const { id, ...names } = (named.ok ? named.value : undefined) ?? ANY_APPLICATION;
+  const { id, ...names } = (named.ok ? named.value : undefined) ?? { id: undefined };
   const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
   const destination = { ...NO_NAMES, ...names, url, secret, tls, format, ...limits };
   const read = readWith(organisedApplicationSchema(), destination);
@@ -190,22 +188,20 @@ function oneDestination(given: Given): SettingsSource {
 }
 
 const NO_NAMES = { name: '', environment: '' };
-const ANY_APPLICATION = { id: undefined, ...NO_NAMES };
 
 const issuesOf = (read: ReadSettings<unknown>): readonly InputIssue[] =>
   read.ok ? [] : read.issues;
 
+/** Options of `sendWebhook` that are used as they are given. */
+const KEPT_SEND_OPTIONS = ['format', 'dialect', 'maxBodyBytes', 'maxMessages', 'signal'] as const;
+
 /** The options of a call of `sendWebhook` with their defaults, checked. */
-export interface SendSettings {
+export interface SendSettings
+  extends Pick<OptionValues<typeof SEND_OPTIONS>, (typeof KEPT_SEND_OPTIONS)[number]> {
   readonly url: URL;
   readonly secret: string;
-  readonly format: Format;
-  readonly dialect: Dialect;
   readonly schedule: CompleteSchedule;
-  readonly maxBodyBytes: number;
-  readonly maxMessages: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal | undefined;
   readonly http: HttpOptions;
 }
 
@@ -224,20 +220,15 @@ export function readSendOptions(destination: unknown, options: unknown): SendSet
     { name: 'the destination', path: [] },
   );
   const given = readOptions(options ?? {}, SEND_OPTIONS);
-  const { format, dialect, maxBodyBytes, maxMessages, signal } = given;
   const http = httpOptionsOf(given);
   const parsedUrl = parseWebhookUrl(url as string);
   checkLiteralAddress(parsedUrl, http.network);
   return {
+    ...pick(given, KEPT_SEND_OPTIONS),
     url: parsedUrl,
     secret: checkSecret(secret),
-    format,
-    dialect,
     schedule: directSchedule(given.schedule),
-    maxBodyBytes,
-    maxMessages,
     headers: requestHeaders(given),
-    signal,
     http,
   };
 }

@@ -49,10 +49,10 @@ export function reportAttempt(report: AttemptReport, parts: ReportParts): void {
   if (isLost) return;
   const { changes, results } = settlement;
   for (let index = 0; index < results.length; index += 1) {
-    const settled = results[index];
+    const verdict = results[index];
     const { sequence } = claim.messages[index] as ClaimedMessage;
-    if (settled?.kind === 'delivered') tracker.recordSettled(sequence, 'delivered');
-    else if (settled?.kind === 'dead') tracker.recordSettled(sequence, 'dead', settled.reason);
+    if (verdict?.kind === 'delivered') tracker.recordSettled(sequence, 'delivered');
+    else if (verdict?.kind === 'dead') tracker.recordSettled(sequence, 'dead', verdict.reason);
   }
   if (changes.includes('closed')) onClosed(applicationId);
   // Last, since these events parse the messages, and a damaged one throws.

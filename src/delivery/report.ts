@@ -10,10 +10,16 @@ export type UndeliveredReason =
   /** the caller's signal */
   | 'aborted';
 
-/** How an attempt ended: a status, or a failure code if there was no response. */
-export interface AttemptEnd {
+/** Result of an attempt that dead letters and events keep. */
+export interface LastAttempt {
+  /** Status of the response; absent without one. */
   readonly status?: number;
+  /** Why there was no response. */
   readonly failure?: FailureCode;
+}
+
+/** How an attempt ended. */
+export interface AttemptEnd extends LastAttempt {
   /** One sentence: what happened and what to do. */
   readonly detail?: string;
 }
@@ -61,14 +67,8 @@ export function attemptEnd(result: AttemptResult): AttemptEnd {
 }
 
 /** Why the last attempt at a destination failed, or could not be made. */
-export interface DestinationFailure {
+export interface DestinationFailure extends AttemptEnd {
   readonly applicationId: string;
-  /** Status of the response; absent without one. */
-  readonly status?: number;
-  /** Why there was no response. */
-  readonly failure?: FailureCode;
-  /** One sentence: what happened and what to do. */
-  readonly detail?: string;
   /** Why nothing could be sent. */
   readonly because?: MissingDestination;
 }

@@ -44,7 +44,7 @@ export interface SchedulerParts {
 }
 
 /** Waits between calls of a queue that keeps failing, in ms. */
-const QUEUE_DELAYS_MS = [100, 500, 2000, 10_000, 30_000] as const;
+const QUEUE_DELAYS_MS = [100, 500, 2000, 10_000] as const;
 
 const MAX_CLAIMS_AT_ONCE = 16;
 
@@ -56,7 +56,7 @@ export class Scheduler {
   readonly #claims = new CallsInProgress();
   readonly #stop = new AbortController();
   readonly #timer: WakeableTimer;
-  /** When the next message is due, on the monotonic clock; set while nothing can be claimed. */
+  /** When the next message is due, on the monotonic clock. Undefined while a message may be due now. */
   #nextDueAt: number | undefined;
   /** Doubles while messages are due: a queue on a disk or a server can handle concurrent claims. */
   #claimsAtOnce = 1;

@@ -7,7 +7,7 @@ import type { AcceptedEntry } from '../webhook/accept.ts';
 import type { SingleSendResult, SkippedMessage } from './sender.ts';
 import { FollowedMessage } from './settled-messages.ts';
 
-/** The followed messages of a call, by their index. */
+/** The followed messages of a call, by their index. Empty until the queue has accepted them. */
 export type FollowedByIndex = FollowedMessage[];
 
 /** The result of a call that was not refused. */
@@ -42,7 +42,8 @@ export async function sendEach(
 ): Promise<readonly PromiseSettledResult<SingleSendResult>[]> {
   const messages = await promised;
   try {
-    return await sendTogether(messages, call);
+    const results = await sendTogether(messages, call);
+    return results.map((value) => ({ status: 'fulfilled', value }));
   } catch (error) {
     if (messages.length === 1 || mustNotResend(error)) {
       return refusals(error, messages).map((reason) => ({ status: 'rejected', reason }));
@@ -66,7 +67,7 @@ const mustNotResend = (error: unknown): boolean =>
 async function sendAlone(message: object, call: EachCall): Promise<SingleSendResult> {
   try {
     const [result] = await sendTogether([message], call);
-    return (result as PromiseFulfilledResult<SingleSendResult>).value;
+    return result as SingleSendResult;
   } catch (error) {
     throw refusals(error, [message])[0];
   }
@@ -75,22 +76,15 @@ async function sendAlone(message: object, call: EachCall): Promise<SingleSendRes
 async function sendTogether(
   messages: readonly object[],
   { accept, errorFor }: EachCall,
-): Promise<readonly PromiseFulfilledResult<SingleSendResult>[]> {
+): Promise<readonly SingleSendResult[]> {
   const followed: FollowedByIndex = [];
   try {
     const { accepted, skipped } = await accept(messages, followed);
-    const results: PromiseFulfilledResult<SingleSendResult>[] = Array.from({
-      length: messages.length,
-    });
+    const results: SingleSendResult[] = [];
     for (const { index } of accepted) {
-      results[index] = {
-        status: 'fulfilled',
-        value: { isAccepted: true, followed: followed[index] },
-      };
+      results[index] = { isAccepted: true, followed: followed[index] };
     }
-    for (const { index, reason } of skipped) {
-      results[index] = { status: 'fulfilled', value: { isAccepted: false, reason } };
-    }
+    for (const { index, reason } of skipped) results[index] = { isAccepted: false, reason };
     return results;
   } catch (error) {
     throw errorFor(error);

@@ -11,13 +11,13 @@ import {
   toStoredV1,
   toStoredV2,
 } from '../webhook/encoder.ts';
-import type { Sending } from './attempt.ts';
+import type { AttemptParts } from './attempt.ts';
 import { type Destinations, isUnresolved, type Unresolved } from './destination.ts';
 import { directPolicy, sendDirectly } from './direct-sending.ts';
 import type { SendReport } from './report.ts';
 import { DEFAULT_POLICY, directSchedule } from './retry-policy.ts';
 
-export interface TestParts extends Sending {
+export interface TestParts extends AttemptParts {
   readonly destinations: Destinations;
   readonly newId: () => string;
   readonly maxBodyBytes: number;
@@ -44,7 +44,7 @@ export async function sendTestMessage(
   }
   const { application } = destination;
   const place = { index: 0, applicationId };
-  const entry = new AcceptedEntry(place, stored(applicationId, application, parts), 0);
+  const entry = new AcceptedEntry(place, toStoredTestMessage(applicationId, application, parts), 0);
   const schedule = directSchedule({ delaysMs: [] });
   const { maxBodyBytes } = parts;
   return await sendDirectly({
@@ -57,7 +57,7 @@ export async function sendTestMessage(
   });
 }
 
-function stored(
+function toStoredTestMessage(
   applicationId: string,
   { name = applicationId, environment = '', format }: ResolvedApplication,
   { newId, clock, dialect, v1Aliases }: TestParts,

@@ -61,6 +61,7 @@ export class SenderMethods implements WebhookSender, InternalSender {
   async send(messages: unknown, selection: unknown = {}): Promise<SendResult> {
     const { lifecycle, enqueuer, tracker } = this.#parts;
     let end: (() => void) | undefined;
+    // Not `runCall`, which would add frames to the stacks of errors in the host's messages.
     try {
       end = lifecycle.begin();
       const call = { selection, epoch: tracker.epoch };
@@ -102,15 +103,11 @@ export class SenderMethods implements WebhookSender, InternalSender {
   }
 
   async deadLetters(query: unknown = {}): Promise<DeadLetterList> {
-    const { limit = DEFAULT_PAGE, ...rest } = readMethodOptions<DeadLetterQuery>(
-      query,
-      QUERY_RULES,
-    );
+    const given = readMethodOptions<DeadLetterQuery>(query, QUERY_RULES);
     await this.#parts.ready();
-    const page = ownProperties({ ...rest, limit });
-    const found = ownProperties(await this.#parts.queue.listDeadLetters(page));
-    const messages = found.items.map((letter) => new DeadMessage(letter));
-    const { next } = found;
+    const pageQuery = ownProperties({ ...given, limit: given.limit ?? DEFAULT_PAGE });
+    const { items, next } = ownProperties(await this.#parts.queue.listDeadLetters(pageQuery));
+    const messages = items.map((letter) => new DeadMessage(letter));
     return { items: messages, ...(next === undefined ? {} : { next }) };
   }
 

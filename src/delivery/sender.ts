@@ -14,7 +14,7 @@ import type { RouteSkip } from '../settings/routing.ts';
 import { encodeBody, formatTimestamp } from '../webhook/encoder.ts';
 import type { FailureCode } from '../webhook/outcome.ts';
 import type { MessageToSend } from '../webhook/read-messages.ts';
-import type { DestinationFailure, SendReport } from './report.ts';
+import type { DestinationFailure, LastAttempt, SendReport } from './report.ts';
 import type { FollowedMessage, SettledCounts, WatchCounts } from './settled-messages.ts';
 import type { InFlight } from './slots.ts';
 
@@ -25,7 +25,7 @@ export interface SendSelection {
   readonly playbook?: string | undefined;
 }
 
-/** A message that was accepted and is followed; or one that is not sent, and why. */
+/** An accepted message, which only this library's senders follow; or one that is not sent, and why. */
 export type SingleSendResult =
   | { readonly isAccepted: true; readonly followed: FollowedMessage | undefined }
   | { readonly isAccepted: false; readonly reason: SkipReason };
@@ -102,13 +102,13 @@ export interface DeadLetterQuery extends DeadLetterSelection {
 
 /**
  * Delivers messages at least once (D70), in the background. After `close`, methods that change the queue reject with
- * `ERR_SENDER_CLOSED`, and `flush` resolves when `close` has ended. Any method may reject with the queue's error (`ERR_QUEUE_FULL`,
- * `ERR_QUEUE_FAILED`), and with `ERR_INVALID_OPTION` for bad arguments.
+ * `ERR_SENDER_CLOSED`, and `flush` resolves when `close` has ended. Any method may reject with the queue's error
+ * (`ERR_QUEUE_FULL`, `ERR_QUEUE_FAILED`), and with `ERR_INVALID_OPTION` for bad arguments.
  */
 export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDisposable {
   /**
-   * Accepts all messages, or rejects and accepts none. Accepted messages survive the failures that the queue's `durability` lists.
-   * Never waits for a receiver.
+   * Accepts all messages, or rejects and accepts none. Accepted messages survive the failures that the queue's
+   * `durability` lists. Never waits for a receiver.
    *
    * Rejects with `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_UNKNOWN_APPLICATION`,
    * `ERR_INVALID_OPTION` (the selection, or an application of the settings), `ERR_SETTINGS_FAILED`,
@@ -136,10 +136,12 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
   reopen(applicationId: string): Promise<void>;
   /**
    * Waits until messages are delivered, dead or discarded: those that this sender accepted before the call, and those
-   * that were due when it opened the queue. This may take as long as the schedule. `signal` and `deadlineMs` (0 to
-   * 2147483647; default none) end the wait; `pending` counts the messages that are left, those in the queue only if this
-   * sender has opened it, and those of calls of `send` that began before and are in progress. `settledElsewhere` counts those that another process settled. Does not wait for replayed
-   * messages. With `role: 'enqueue'` it waits until the queue has stored the messages, and counts nothing.
+   * that were due when it opened the queue, except replayed ones. This may take as long as the schedule.
+   *
+   * `signal` and `deadlineMs` (0 to 2147483647; default none) end the wait. `pending` then counts the messages that are
+   * left. It includes those of earlier `send` calls that are in progress, but not those of a queue that is not open yet.
+   * `settledElsewhere` counts the messages that another process settled. With `role: 'enqueue'` it waits until the queue
+   * has stored the messages, and counts nothing.
    */
   flush(options?: {
     readonly signal?: AbortSignal;
@@ -190,8 +192,6 @@ export class QueuedMessage {
   }
 }
 
-type Ending = Pick<DeadMessage, 'status' | 'failure'>;
-
 /** A message whose attempts are over, kept for `replay`. */
 export class DeadMessage extends QueuedMessage {
   /** Identifies it in `replay` and `purge`. */
@@ -210,7 +210,7 @@ export class DeadMessage extends QueuedMessage {
     super(letter);
     this.id = letter.id;
     this.reason = letter.reason;
-    const { status, failure } = ownProperties(letter.lastAttempt as Ending);
+    const { status, failure } = ownProperties(letter.lastAttempt as LastAttempt);
     if (status !== undefined) this.status = status;
     if (failure !== undefined) this.failure = failure;
     this.acceptedAt = letter.acceptedAt;

@@ -123,8 +123,7 @@ function settleInconclusive(
     const limit = mustStaySmall ? { maxMessages: messages.length } : {};
     return { kind: 'retry', afterMs: 0, ...limit, retryState };
   });
-  const state = updateOf({ ...step, changes: [] }, policy);
-  return { outcome: 'later', results, state, changes: [] };
+  return { outcome: 'later', results, state: updateOf(step, policy), changes: [] };
 }
 
 /** Returns what dead letters and events keep of the last attempt: a status or a failure code. */

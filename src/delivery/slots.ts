@@ -15,7 +15,7 @@ export interface SlotLimits {
 /** Maximum number of idle connections that are kept for later requests. */
 const MAX_IDLE_CONNECTIONS = 256;
 
-/** Lowers the limits to what the process may open: half of its files are left to the host. At least one request is always possible. */
+/** Lowers the limits to what the process may open: half of its files are left to the host. At least one request is possible. */
 export function withinOpenFiles(
   { maxActiveRequests, maxWaitingRequests }: SlotLimits,
   maxOpenFiles: number,
@@ -147,7 +147,7 @@ export class Slots {
     if (state === 'waiting') this.#waiting += by;
   }
 
-  /** Lets late requests wait and waiting ones resume, as far as there is room. */
+  /** Lets late requests wait, and waiting ones resume, while there are places and slots for them. */
   #moveRequests(): void {
     for (;;) {
       const [move] = this.#places() > 0 ? this.#lateMoves : [];

@@ -42,8 +42,8 @@ interface ActiveWatch extends Watch {
 }
 
 /**
- * Ends a call of `enqueue`, with the sequences of the accepted messages; none if the queue rejected them. `followed` has
- * one message for each; without it the messages are only counted.
+ * Ends a call of `enqueue`, with the sequences of the accepted messages; none if the queue rejected them. `followed` has a
+ * message for each sequence, in order; without it the messages are only counted.
  */
 export type EndEnqueue = (
   sequences: readonly number[],
@@ -77,8 +77,8 @@ export class Tracker {
   /** Messages of the backlog that were not due when the queue was opened; a watch does not wait for them. */
   #notDue = 0;
   #epoch = BACKLOG_EPOCH + 1;
-  /** Messages of calls that look up settings, or wait for the queue to open. */
-  readonly #read = new EpochCounts();
+  /** Messages of calls that read them, look up settings, or wait for the queue to open. */
+  readonly #reading = new EpochCounts();
   /** Messages of the calls of `enqueue` in progress. */
   readonly #expected = new EpochCounts();
   #acceptedCount = 0;
@@ -104,11 +104,16 @@ export class Tracker {
 
   /** Number of messages that a watch of these epochs would wait for, with those of calls in progress. */
   awaitedCount(epoch = this.#epoch): number {
-    const inProgress = this.#read.upTo(epoch) + this.#expected.upTo(epoch);
+    const inProgress = this.#reading.upTo(epoch) + this.#expected.upTo(epoch);
     return this.#ranges.unsettledTo(epoch) + inProgress - this.#notDueLeft;
   }
 
-  /** Which messages of the backlog were due is not known: it is assumed that due ones settle first. */
+  /** Number of unsettled messages in all ranges, except those of the backlog that count as not due. */
+  get #awaited(): number {
+    return this.#ranges.unsettled - this.#notDueLeft;
+  }
+
+  /** The queue reports how many messages of the backlog are not due, but not which. Due ones count as settled first. */
   get #notDueLeft(): number {
     return Math.min(this.#notDue, this.#backlog?.unsettled ?? 0);
   }
@@ -133,32 +138,35 @@ export class Tracker {
     return this.#opening.promise;
   }
 
-  /** Takes what waited in the queue when it was opened. */
+  /** Records what waited in the queue when it was opened. */
   setBacklog({ pendingMessages, dueMessages, lastSequence }: Backlog): void {
     if (!this.#isDeliveredHere) return;
     if (pendingMessages > 0) {
-      const [from, to] = [1, lastSequence];
-      const unsettled = pendingMessages;
-      this.#backlog = this.#ranges.addFirst({ from, to, unsettled, epoch: BACKLOG_EPOCH });
+      this.#backlog = this.#ranges.addFirst({
+        from: 1,
+        to: lastSequence,
+        unsettled: pendingMessages,
+        epoch: BACKLOG_EPOCH,
+      });
       this.#notDue = pendingMessages - dueMessages;
     }
     this.#opening.resolve();
   }
 
-  /** Begins a call of `send` with `count` messages. Returns a function to be called before `expect`, or if the call fails. */
+  /** Begins a call of `send` with `count` messages. Returns a function to call before `beginEnqueue`, or if the call fails. */
   beginReading(count: number, epoch: number): () => void {
     if (!this.#isDeliveredHere || count === 0) return DO_NOTHING;
-    this.#read.add(epoch, count);
+    this.#reading.add(epoch, count);
     let isReading = true;
     return () => {
-      if (isReading) this.#read.add(epoch, -count);
+      if (isReading) this.#reading.add(epoch, -count);
       isReading = false;
     };
   }
 
   /**
-   * Begins a call of `enqueue` of `count` messages, some of which may be settled before it resolves. `epoch` is that in
-   * which their call of `send` began.
+   * Begins a call of `enqueue` with `count` messages, some of which may be settled before it resolves. Their call of
+   * `send` began in `epoch`.
    */
   beginEnqueue(count: number, epoch = this.#epoch): EndEnqueue {
     this.#acceptedCount += count;
@@ -197,14 +205,13 @@ export class Tracker {
     this.#settledHere[outcome] += 1;
     if (!this.#isDeliveredHere) return;
     const settled = reason === undefined ? { outcome } : { outcome, reason };
-    const notDueBefore = this.#notDueLeft;
+    const awaitedBefore = this.#awaited;
     const range = this.#ranges.remove(sequence);
     if (range === undefined) {
       this.#early.keep(sequence, settled);
       return;
     }
-    // 0 for a message of the backlog that counts as not due.
-    this.#count(range, 1 - (notDueBefore - this.#notDueLeft), outcome);
+    this.#count(range, awaitedBefore - this.#awaited, outcome);
     this.#followed.get(sequence)?.end(settled);
     this.#followed.delete(sequence);
     if (range.unsettled === 0 && range.hasSettledElsewhere) this.#endFollowedWithin(range);
@@ -241,7 +248,7 @@ export class Tracker {
     }
   }
 
-  /** Begins a call that settles messages in the queue. Call the returned function when each is reported to `recordSettled`. */
+  /** Begins a call that settles messages in the queue. Returns a function to call after `recordSettled` for each. */
   beginSettling(): () => void {
     const settling = this.#settlings.begin();
     return () => this.#settlings.end(settling);
@@ -267,9 +274,9 @@ export class Tracker {
 
   #settledElsewhere(range: UnsettledRange, count: number): void {
     if (count === 0) return;
-    const notDueBefore = this.#notDueLeft;
+    const awaitedBefore = this.#awaited;
     this.#ranges.removeSettledElsewhere(range, count);
-    this.#count(range, count - (notDueBefore - this.#notDueLeft), 'settledElsewhere');
+    this.#count(range, awaitedBefore - this.#awaited, 'settledElsewhere');
     if (range.unsettled === 0) this.#endFollowedWithin(range);
   }
 

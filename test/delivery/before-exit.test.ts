@@ -5,16 +5,15 @@ import { createFakeClock } from '../../src/testing/index.ts';
 const listeners = (): NodeJS.BeforeExitListener[] => process.listeners('beforeExit');
 
 /** What a process would do that has nothing else to do, with a `flush` that ends when it is told. */
-function start(budgetMs: number) {
+function start(flushBeforeExitMs: number) {
   const clock = createFakeClock();
   const before = listeners();
   const state = { pending: 0, acceptedCount: 0 };
   const flushes: { signal: AbortSignal; end: () => void }[] = [];
   const takeOff = flushBeforeExit({
-    budgetMs,
+    flushBeforeExitMs,
     clock,
-    pending: () => state.pending,
-    acceptedCount: () => state.acceptedCount,
+    tracker: state,
     flush: (signal) =>
       new Promise<void>((end) => {
         flushes.push({ signal, end });

@@ -316,7 +316,7 @@ describe('the update of a state', () => {
     ['open', OPEN, 1],
   ])('of a destination that is %s', (_title, own, maxMessages) => {
     const breaker = { ...BREAKER, ...own, bytes: { max: 77, passed: 1, successes: 2 } };
-    expect(updateOf({ breaker, pauseMs: 9, changes: [] }, POLICY)).toEqual({
+    expect(updateOf({ breaker, pauseMs: 9 }, POLICY)).toEqual({
       health: breaker.health,
       maxMessages,
       // Without the brackets of the body.

@@ -82,11 +82,8 @@ const many = (count: number, from = 0) =>
 
 const waitMs = (rate: number | undefined, nextRequestAt: number) => {
   const limit = rate === undefined ? {} : { maxRequestsPerSecond: rate };
-  return new RateLimits().waitMs(
-    'shop-1',
-    { nextRequestAt },
-    { limit, queueMs: 0, monotonicMs: 0 },
-  );
+  const next = { limit, nextRequestAt, queueMs: 0, monotonicMs: 0 };
+  return new RateLimits().waitMs('shop-1', next);
 };
 
 describe('a rate limit', () => {
@@ -210,13 +207,12 @@ describe('a rate limit', () => {
   test('holds from the beginning of a request, for a second claim of the same process', () => {
     const limits = new RateLimits();
     const limit = { maxRequestsPerSecond: 2 };
-    const stored = { nextRequestAt: null };
-    const now = { limit, queueMs: 1100, monotonicMs: 100 };
-    expect(limits.waitMs('shop-1', stored, now)).toBe(0);
+    const next = { limit, nextRequestAt: null, queueMs: 1100, monotonicMs: 100 };
+    expect(limits.waitMs('shop-1', next)).toBe(0);
     const begun = { limit, messageCount: 1, beganAt: 1100, sentAt: 100 };
     limits.recordRequest({ applicationId: 'shop-1', ...begun });
-    expect(limits.waitMs('shop-1', stored, now)).toBe(500);
-    expect(limits.waitMs('shop-2', stored, now)).toBe(0);
+    expect(limits.waitMs('shop-1', next)).toBe(500);
+    expect(limits.waitMs('shop-2', next)).toBe(0);
   });
 
   test('ignores a time that is later than the limit allows', () => {
@@ -245,11 +241,11 @@ describe('a rate limit', () => {
             roundTripMs: 0,
           });
           expect(limited.pauseMs).toBeGreaterThanOrEqual(500);
-          const limitedBreaker = limited.circuitBreaker as CircuitBreaker;
+          const { nextRequestAt } = limited.circuitBreaker as CircuitBreaker;
           const intervalMs = (messageCount / rate) * 1000;
-          expect(limitedBreaker.nextRequestAt).toBeCloseTo(1000 + intervalMs);
-          const now = { limit, queueMs: 1000 + intervalMs, monotonicMs: 0 };
-          expect(new RateLimits().waitMs('shop-1', limitedBreaker, now)).toBeLessThanOrEqual(1);
+          expect(nextRequestAt).toBeCloseTo(1000 + intervalMs);
+          const next = { limit, nextRequestAt, queueMs: 1000 + intervalMs, monotonicMs: 0 };
+          expect(new RateLimits().waitMs('shop-1', next)).toBeLessThanOrEqual(1);
           expect(limited.maxMessages).toBe(Math.min(state.maxMessages, maxMessagesAtOnce(limit)));
           expect(limited.maxMessages).toBeGreaterThanOrEqual(1);
         },
