@@ -74,7 +74,7 @@ const ip = <R extends Reading>(mode: Mode<Dialect, R>) =>
     (issue) => (issue.code === 'invalid_type' ? IP_EXPECTED(issue) : errorMessage(issue)),
   );
 
-/** Schema of an address with its facts, without the actor. The dispatch adds the error messages. */
+/** Schema of an address with its facts alone. A dispatch, even of one branch, adds the error messages. */
 export const addressFacts = lazySchema(() =>
   dispatch(() => 0, [ip({ dialect: 'open', reading: 'emitted' })]),
 );

@@ -1,6 +1,6 @@
 /**
  * Dialects and readings of one definition (D0). Every schema is a function of a {@link Mode}. The four modes
- * differ as follows (C, N and W are explained in docs/contract.md):
+ * differ as follows. docs/contract.md explains N, W, and the decisions such as D0:
  *
  * | | emitted | received |
  * |---|---|---|

@@ -12,7 +12,7 @@ import { withOwnKeys } from './own-keys.ts';
 
 type Options = readonly z.core.SomeType[];
 
-/** Index of the branch, or the key and the words that would choose one. */
+/** Index of the branch; or, if the input chooses none, the key that chooses it and its valid words. */
 export type Choice = number | { readonly key: string; readonly words: readonly string[] };
 
 interface DispatchDef<T extends Options = Options> extends z.core.$ZodUnionDef<T> {

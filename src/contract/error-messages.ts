@@ -6,9 +6,9 @@
  */
 import type * as z from 'zod';
 
-const SHOWN_WORD = /^[\w.:/+-]{1,48}$/;
-const MAX_NAMED_KEYS = 5;
 const MAX_WORD_LENGTH = 48;
+const SHOWN_WORD = new RegExp(`^[\\w.:/+-]{1,${MAX_WORD_LENGTH}}$`);
+const MAX_NAMED_KEYS = 5;
 
 const KIND_NAMES: Readonly<Record<string, string>> = {
   undefined: 'nothing',

@@ -17,8 +17,7 @@ export interface Form {
   readonly serializer: 'freeFormObject' | 'freeFormObjectOrArray' | 'scalarObject';
 }
 
-const isScalar = (element: JsonValue): boolean =>
-  element === null ? false : typeof element !== 'object';
+const isScalar = (element: JsonValue): boolean => typeof element !== 'object';
 
 const OBJECT: Form = {
   what: 'an object',

@@ -84,11 +84,8 @@ export function isPlainObject(value: unknown): value is PlainObject {
 }
 
 /** Returns whether it is a plain object without own enumerable keys. */
-export function isEmpty(value: unknown): boolean {
-  if (!isPlainObject(value)) return false;
-  const [key] = Object.keys(value);
-  return key === undefined;
-}
+export const isEmpty = (value: unknown): boolean =>
+  isPlainObject(value) && Object.keys(value).length === 0;
 
 export function arrayText(value: unknown, serialize: (element: unknown) => Fragment): Fragment {
   if (!Array.isArray(value)) return undefined;

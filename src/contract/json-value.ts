@@ -43,7 +43,6 @@ export function isPlain(value: object): boolean {
 export const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null;
 
-/** Uses one stack frame for each level, so that the stack trace of an error in a getter stays short. */
 class Copier {
   #valuesLeft = MAX_JSON_VALUES;
   #charactersLeft = MAX_JSON_CHARACTERS;
@@ -52,6 +51,7 @@ class Copier {
   readonly #containers: object[] = [];
   readonly #keys: PropertyKey[] = [];
 
+  /** Uses one stack frame for each level, so that the stack trace of an error in a getter stays short. */
   container(value: object): JsonValue[] | JsonObject {
     this.#count();
     const depth = this.#depth;

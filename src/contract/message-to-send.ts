@@ -4,12 +4,7 @@ import { type Dialect, fields, type Mode, nonEmpty } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
 import { lazySchema } from './lazy-schema.ts';
 import { pulseDetails } from './webhook-v1.ts';
-import { branches, chooseByMessageType, messageKinds } from './webhook-v2.ts';
-
-interface Kind<T extends z.ZodType<string, string>, M extends z.ZodType> {
-  readonly type: T;
-  readonly message: M;
-}
+import { branches, chooseByMessageType, type Kind, messageKinds } from './webhook-v2.ts';
 
 const emitted = <D extends Dialect>(dialect: D): Mode<D, 'emitted'> => ({
   dialect,
@@ -24,7 +19,7 @@ const withoutEnvelope = <T extends z.ZodType<string, string>, M extends z.ZodTyp
   fields(emitted('strict'), {
     message_id: nonEmpty().optional(),
     message_type: type,
-    message: message,
+    message,
   });
 
 /** The caller's fields for the v1 form of an incident; the others are derived (D43). */

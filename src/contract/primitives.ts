@@ -1,8 +1,7 @@
 /** Scalar formats that both channels use, with their error messages. */
 import * as z from 'zod';
 import { lazyValue } from '../lazy-value.ts';
-import type { Dialect, Mode, Reading, Tolerated } from './dialect.ts';
-import { tolerated } from './dialect.ts';
+import { type Dialect, type Mode, type Reading, type Tolerated, tolerated } from './dialect.ts';
 import { dispatch, hasAny, isObject, type ZodDispatch } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { CIDRV6_PATTERN, IPV6_PATTERN } from './ipv6-pattern.ts';

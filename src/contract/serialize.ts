@@ -43,7 +43,7 @@ export function serializeWithContextJson(
 
 /**
  * Returns the senders' serialiser of messages. It also stores the id, type, application and JSON of a message in
- * `captured`. Call `withOwnKeys` with the message first: doing both here would add a frame to the stack traces of errors.
+ * `captured`. Pass it what `withOwnKeys` returns: calling that here would add a frame to the stack traces of errors.
  */
 export const messageSerializer = (
   dialect: Dialect,

@@ -29,6 +29,12 @@ const KNOWN_TYPES: readonly string[] = [...MESSAGE_TYPES, ...INCIDENT_MESSAGE_TY
 const INJECTION_PATTERN = `^${INJECTION}\\S+$`;
 const IS_INJECTION = new RegExp(INJECTION_PATTERN);
 
+/** The schemas of a message type and of its messages. */
+export interface Kind<T extends z.ZodType, M extends z.ZodType> {
+  readonly type: T;
+  readonly message: M;
+}
+
 /** Every message type with the schema of its message. */
 export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
   const plainIncident = incident(mode, accountsOfOtherIncidents(mode));
@@ -104,15 +110,17 @@ export const branches = <
 
 const envelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
   mode: Mode<Dialect, R>,
-  { type, message }: { type: T; message: M },
-) =>
-  fields(mode, {
-    message_id: tolerated(mode, nonEmpty(), nonEmpty().nullable()),
-    ...envelopeFields(type, message),
-  });
+  kind: Kind<T, M>,
+) => fields(mode, { message_id: messageId(mode), ...envelopeFields(kind) });
+
+const messageId = <R extends Reading>(mode: Mode<Dialect, R>) =>
+  tolerated(mode, nonEmpty(), nonEmpty().nullable());
 
 /** In the order in which the fields are written (D20). */
-const envelopeFields = <T extends z.ZodType, M extends z.ZodType>(type: T, message: M) => ({
+const envelopeFields = <T extends z.ZodType, M extends z.ZodType>({
+  type,
+  message,
+}: Kind<T, M>) => ({
   api_version: z.literal(API_VERSION),
   date_created: timestamp(),
   message_type: type,
@@ -123,22 +131,18 @@ const envelopeFields = <T extends z.ZodType, M extends z.ZodType>(type: T, messa
 /** Accepts `id` instead of `message_id` (D21). */
 const identified = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
   mode: Mode<Dialect, R>,
-  { type, message }: { type: T; message: M },
+  kind: Kind<T, M>,
 ) =>
   renamed(
-    envelope(mode, { type, message }),
-    fields(mode, {
-      ...without(['message_id']),
-      id: tolerated(mode, nonEmpty(), nonEmpty().nullable()),
-      ...envelopeFields(type, message),
-    }),
+    envelope(mode, kind),
+    fields(mode, { ...without(['message_id']), id: messageId(mode), ...envelopeFields(kind) }),
     { from: 'id', to: 'message_id' },
   );
 
 /** Real senders use `id` for all types: accepted when received (D21). */
 const tolerantEnvelope = <R extends Reading, T extends z.ZodType, M extends z.ZodType>(
   mode: Mode<Dialect, R>,
-  kind: { type: T; message: M },
+  kind: Kind<T, M>,
 ) => tolerated(mode, envelope(mode, kind), identified(mode, kind));
 
 export const webhookMessageV2 = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => {

@@ -36,7 +36,9 @@ export interface Unresolved {
   readonly detail?: string;
 }
 
-export const isUnresolved = (found: Destination | Unresolved): found is Unresolved =>
+type Resolution = Destination | Unresolved;
+
+export const isUnresolved = (found: Resolution): found is Unresolved =>
   Object.hasOwn(found, 'because');
 
 const UNKNOWN: Unresolved = { because: 'unknown' };
@@ -52,42 +54,42 @@ export interface DestinationParts extends Omit<TimeLimit, 'ms'> {
 export class Destinations {
   readonly #parts: DestinationParts;
   /** Settings objects that were read before, so that each is read once. */
-  readonly #known = new WeakMap<ResolvedApplication, Destination | Unresolved>();
+  readonly #known = new WeakMap<ResolvedApplication, Resolution>();
 
   constructor(parts: DestinationParts) {
     this.#parts = parts;
   }
 
   /** Returns the destination; a promise if the settings or the secret are a function, which may take at most 10 s. */
-  resolve(applicationId: string): Destination | Unresolved | Promise<Destination | Unresolved> {
+  resolve(applicationId: string): Resolution | Promise<Resolution> {
     const found = this.#parts.find(applicationId);
-    if (!isPromiseLike(found)) {
-      if (found === undefined) return UNKNOWN;
-      if (found.enabled === false) return DISABLED;
-      if (typeof found.secret !== 'function') return this.#read(found);
-    }
-    return this.#askInTime(found);
+    const resolved = isPromiseLike(found)
+      ? found.then((application) => this.#resolveApplication(application))
+      : this.#resolveApplication(found);
+    return isPromiseLike(resolved) ? this.#inTime(resolved) : resolved;
   }
 
-  async #askInTime(found: ReturnType<SettingsReader['find']>): Promise<Destination | Unresolved> {
-    const answer = await withTimeout(this.#ask(found), this.#parts);
-    return answer?.value ?? FAILED;
+  #resolveApplication(
+    application: ResolvedApplication | undefined,
+  ): Resolution | Promise<Resolution> {
+    if (application === undefined) return UNKNOWN;
+    if (application.enabled === false) return DISABLED;
+    const { secret } = application;
+    if (typeof secret !== 'function') return this.#read(application);
+    const ask = async (): Promise<Resolution> => this.#destinationOf(application, await secret());
+    return ask();
   }
 
-  async #ask(found: ReturnType<SettingsReader['find']>): Promise<Destination | Unresolved> {
+  async #inTime(resolved: Promise<Resolution>): Promise<Resolution> {
     try {
-      const application = await found;
-      if (application === undefined) return UNKNOWN;
-      if (application.enabled === false) return DISABLED;
-      const { secret } = application;
-      if (typeof secret !== 'function') return this.#read(application);
-      return this.#destinationOf(application, await secret());
+      const answer = await withTimeout(resolved, this.#parts);
+      return answer?.value ?? FAILED;
     } catch (error) {
       return unresolvedBy(error);
     }
   }
 
-  #read(application: ResolvedApplication): Destination | Unresolved {
+  #read(application: ResolvedApplication): Resolution {
     let known = this.#known.get(application);
     if (known === undefined) {
       known = this.#destinationOf(application, application.secret as string | undefined);
@@ -96,10 +98,7 @@ export class Destinations {
     return known;
   }
 
-  #destinationOf(
-    application: ResolvedApplication,
-    secret: string | undefined,
-  ): Destination | Unresolved {
+  #destinationOf(application: ResolvedApplication, secret: string | undefined): Resolution {
     if (application.url === undefined || secret === undefined) return UNKNOWN;
     const { tls } = application;
     try {

@@ -14,6 +14,7 @@ import {
   unusableOption,
 } from '../option-rules.ts';
 import type { MemoryQueueOptions } from '../queue/memory.ts';
+import type { Format } from '../queue/queue.ts';
 import {
   namedApplicationSchema,
   organisedApplicationSchema,
@@ -29,7 +30,6 @@ import { checkSecret } from '../webhook/signature.ts';
 import {
   DELIVERY_OPTIONS,
   DESTINATION_OPTIONS,
-  type ManyDestinations,
   type OneDestination,
   SEND_OPTIONS,
   type WebhookDestination,
@@ -144,11 +144,10 @@ function leaseOf(leaseMs: number | undefined, deadlineMs: number): number {
   throw invalidOption(`expected leaseMs to be more than deadlineMs (${deadlineMs})`, ['leaseMs']);
 }
 
-type Given = {
-  readonly [Name in keyof (OneDestination & ManyDestinations)]?:
-    | (OneDestination & ManyDestinations)[Name]
-    | undefined;
-} & { readonly network: NetworkPolicy };
+interface Given extends OptionValues<Omit<typeof DESTINATION_OPTIONS, 'format'>> {
+  readonly format: Format | undefined;
+  readonly network: NetworkPolicy;
+}
 
 const ONE_DESTINATION_OPTIONS = Object.keys(DESTINATION_OPTIONS).filter(
   (name): name is keyof OneDestination => name !== 'settings',

@@ -85,7 +85,10 @@ export function settlementOf(
     isRefusal,
     blamesContent: isContentBlamed,
     retryAfterMs: attempted.retryAfterMs,
-    isBisectionOver: step.breaker.bisectionFailures >= policy.bisectionMaxFailures,
+    mayBeAnothersFault:
+      isContentBlamed &&
+      messageCount > 1 &&
+      step.breaker.bisectionFailures < policy.bisectionMaxFailures,
     lastAttempt: lastAttemptOf(result),
     messageCount,
     elapsedMs: attempted.now - attempted.claimedAtMs,
@@ -157,8 +160,8 @@ export function retryStateOf({ retryState }: Pick<ClaimedMessage, 'retryState'>)
 interface RequestEnd extends Judgement {
   readonly blamesContent: boolean;
   readonly retryAfterMs: number | undefined;
-  /** Whether the requests of this destination's bisections failed too often in a row (D74). */
-  readonly isBisectionOver: boolean;
+  /** Whether each message may have failed because of another one. False once bisections failed too often (D74). */
+  readonly mayBeAnothersFault: boolean;
   /** How the attempt ended, for the dead letters. */
   readonly lastAttempt: Json;
   /** Number of messages in the request. */
@@ -185,11 +188,10 @@ function resultsOf(
   end: RequestEnd,
   { policy, random }: RetryContext,
 ): Verdict[] {
-  const { outcome, messageCount } = end;
+  const { outcome, mayBeAnothersFault } = end;
   if (outcome === 'delivered') return messages.map(() => DELIVERED);
   const jitter = random();
   const context = { policy, random: () => jitter };
-  const mayBeAnothersFault = end.blamesContent && messageCount > 1 && !end.isBisectionOver;
   return messages.map((message) => {
     if (outcome === 'dead') return giveUp({ reason: 'too-large', waitMs: undefined }, end);
     const retryState = retryStateOf(message);
@@ -199,7 +201,7 @@ function resultsOf(
       const bisecting = { ...failed, retryState: { ...retryState, isBisecting: true } };
       return retrySmaller(bisecting, end, context);
     }
-    return retryLater(failed, { ...end, mayBeAnothersFault }, context);
+    return retryLater(failed, end, context);
   });
 }
 
@@ -226,7 +228,7 @@ function retrySmaller(
 /** Retries the message by the schedule (D71), as often as the status allows (D72). */
 function retryLater(
   { ageMs, retryState }: FailedMessage,
-  end: RequestEnd & { readonly mayBeAnothersFault: boolean },
+  end: RequestEnd,
   { policy, random }: RetryContext,
 ): Verdict {
   const { messageCount } = end;

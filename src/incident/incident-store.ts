@@ -57,7 +57,7 @@ export const INCIDENT_LIMITS = {
 
 export type IncidentLimits = OptionValues<typeof INCIDENT_LIMITS>;
 
-/** Maximum length of a key that is not a digest, in characters. */
+/** A longer key is replaced by its digest, in characters. */
 export const MAX_KEY_LENGTH = 128;
 
 /** Returns a key for the parts: their JSON, or its digest if it is long. */
@@ -66,6 +66,6 @@ export function compactKey(parts: readonly string[]): string {
   return text.length <= MAX_KEY_LENGTH ? text : digestOf(parts).toString('base64');
 }
 
-/** Databases store digests of ids and names, which may have any length. */
+/** Returns a digest of fixed length: ids and names may have any length. */
 export const digestOf = (parts: readonly string[]): Buffer =>
   createHash('sha256').update(JSON.stringify(parts)).digest();

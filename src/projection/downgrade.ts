@@ -2,14 +2,15 @@
  * Converts messages of format 2 to elements of the deprecated format 1 (D40 to D45). A valid message
  * becomes a valid element.
  */
-import type { Contract, Dialect, WebhookMessageV2 } from '../contract/index.ts';
-import { type Incident, type PulseContext, pulse, pulseGenre, pulseHints } from './pulse.ts';
-
-type MessageType = WebhookMessageV2['message_type'];
-type Content<T extends MessageType> = Extract<WebhookMessageV2, { message_type: T }>['message'];
-
-/** An element of a request of format 1. */
-export type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];
+import {
+  type Content,
+  type ElementV1,
+  type Incident,
+  type PulseContext,
+  pulse,
+  pulseGenre,
+  pulseHints,
+} from './pulse.ts';
 
 /** A validated message with its id. */
 export interface MessageToDowngrade {

@@ -1,13 +1,14 @@
 /** Builds the v2 message of an attack, exploit, incident or playbook (D46 to D50). */
-import type { LogActor, WebhookMessageV2 } from '../contract/index.ts';
+import type { LogActor } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
-import type { Incident } from './pulse.ts';
+import type { Content, Incident } from './pulse.ts';
 import type { EventTerms } from './vocabulary-map.ts';
 
-export type SecurityEvent = Extract<
-  WebhookMessageV2,
-  { readonly message_type: 'security_event' }
->['message'];
+export type SecurityEvent = Content<'security_event'>;
+export type SecurityResponse = Content<'security_response'>;
+type ActorIp = LogActor['ip'];
+export type ResolvedIp = SecurityEvent['ips'][number];
+export type RelatedIp = Incident['new_related_ips'][number];
 
 /** The service of a record. On channel B its id, name and environment are the application's. */
 export interface Service {
@@ -64,11 +65,6 @@ export function securityEvent(
   return event;
 }
 
-export type SecurityResponse = Extract<
-  WebhookMessageV2,
-  { readonly message_type: 'security_response' }
->['message'];
-
 /** Throws like {@link requiredText}. */
 export function securityResponse(event: EventData): SecurityResponse {
   const { service, actor } = event;
@@ -77,7 +73,7 @@ export function securityResponse(event: EventData): SecurityResponse {
     id: requiredText(event, 'playbook_slug'),
   };
   const { identifiers } = actor ?? { identifiers: null };
-  // Validation of the record reports identifiers that are not an object.
+  // Others are left out here; validation of the record reports them.
   const isKnown =
     typeof identifiers === 'object' && identifiers !== null && !Array.isArray(identifiers);
   return {
@@ -99,7 +95,7 @@ export interface IncidentFields {
   /** In the same format as `occurredAt`. */
   readonly startedAt: string;
   /** Addresses and accounts that no earlier message of this incident carried. */
-  readonly newIps: readonly LogActor['ip'][];
+  readonly newIps: readonly ActorIp[];
   readonly newAccounts: readonly CompromisedAccount[];
 }
 
@@ -120,15 +116,6 @@ export function incidentMessage(event: EventData, fields: IncidentFields): Incid
 }
 
 export const listsAccounts = (messageType: string): boolean => messageType === 'account_takeover';
-
-type ActorIp = LogActor['ip'];
-type Message<T extends WebhookMessageV2['message_type']> = Extract<
-  WebhookMessageV2,
-  { readonly message_type: T }
->['message'];
-
-export type ResolvedIp = Message<'security_event'>['ips'][number];
-export type RelatedIp = Message<'account_takeover'>['new_related_ips'][number];
 
 /** A record's `geo` is empty or complete; a message has the point as `[longitude, latitude]`. */
 function messageGeo(geo: ActorIp['geo']): ResolvedIp['geo'] {

@@ -9,12 +9,18 @@ import {
 import { SecurityEventError } from '../errors.ts';
 import { definedProperties, ownProperties } from '../own-properties.ts';
 
-type Genre = (typeof PULSE_GENRES)[number];
+type MessageType = WebhookMessageV2['message_type'];
+/** The content of a message of format 2. */
+export type Content<T extends MessageType> = Extract<
+  WebhookMessageV2,
+  { message_type: T }
+>['message'];
 
 /** An incident of any type. The type is that of an account takeover, the only one that may list accounts. */
-export type Incident = Extract<WebhookMessageV2, { message_type: 'account_takeover' }>['message'];
+export type Incident = Content<'account_takeover'>;
 
-type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];
+/** An element of a request of format 1. */
+export type ElementV1 = Contract<Dialect>['WebhookMessageV1']['_zod']['output'];
 type Pulse = Extract<ElementV1, { svc_payload_type: 'pulse' }>;
 
 /** The caller's fields of a pulse. Each was validated alone, not in combination. */
@@ -52,7 +58,7 @@ const TITLES = {
   account_enumeration_success: 'Successful account enumeration',
   account_takeover: 'Account takeover',
   account_enumeration_real_accounts: 'Enumeration of real accounts',
-} as const satisfies Record<Genre, string>;
+} as const satisfies Record<(typeof PULSE_GENRES)[number], string>;
 
 const TITLE_BY_GENRE: ReadonlyMap<string, string> = new Map(Object.entries(TITLES));
 
@@ -69,7 +75,7 @@ export function pulseGenre(messageType: string, hints: PulseHints): string | und
   return genre === undefined ? PULSE_GENRES.find((it) => it === messageType) : textOf(genre);
 }
 
-/** Returns '' for a hint that is not a string; validation of the pulse reports it. */
+/** Returns the hint if it is a string, or else ''. Validation of the pulse reports a hint of another type. */
 function textOf(hint: unknown): string {
   return typeof hint === 'string' ? hint : '';
 }
