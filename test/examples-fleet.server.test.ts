@@ -1,14 +1,5 @@
 /** The fleet example: its run from start to end, and its database. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase } from '../examples/fleet/database.ts';
@@ -17,7 +8,7 @@ import { runProgram } from './helpers/child-programs.ts';
 import { bundlePrograms } from './helpers/compile-programs.ts';
 import { root } from './helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from './helpers/postgres-server.ts';
-import { temporaryFolder } from './helpers/temporary-files.ts';
+import { folderInPackage, temporaryFolder } from './helpers/temporary-files.ts';
 import { INITIAL } from './queue/conformance/trial.ts';
 
 afterEach(() => {
@@ -62,10 +53,7 @@ test.runIf(canFollow)(
   'loses nothing when a dispatcher is killed in the middle of a request, and then the primary',
   { timeout: 120_000 },
   async () => {
-    // Inside the package, where its name leads to itself.
-    mkdirSync(join(root, 'reports'), { recursive: true });
-    const folder = mkdtempSync(join(root, 'reports/fleet-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = folderInPackage();
     const programs = ['main', 'agent', 'dispatcher'].map((name) => `examples/fleet/${name}`);
     bundlePrograms(
       folder,

@@ -2,13 +2,14 @@
  * Each example runs in its own process, from the built package, as plain JavaScript: the TypeScript loader of
  * `npm start` takes longer to start than most examples take to run.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ProgramRun, runProgram } from './helpers/child-programs.ts';
 import { bundlePrograms, compilePrograms } from './helpers/compile-programs.ts';
 import { filesBelow, root } from './helpers/package-files.ts';
 import { quickOrNightly } from './helpers/quick-or-nightly.ts';
+import { folderInPackage } from './helpers/temporary-files.ts';
 
 const folderNames = readdirSync(join(root, 'examples'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
@@ -20,10 +21,7 @@ const NAMES = folderNames.filter((name) => name !== 'fleet');
 const programOf = (name: string): string =>
   name === 'validate-in-tests' ? `${name}/login-record.test` : `${name}/main`;
 
-// Inside the package, where its name leads to itself.
-mkdirSync(join(root, 'reports'), { recursive: true });
-const folder = mkdtempSync(join(root, 'reports/examples-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderInPackage(afterAll);
 
 const runs = new Map<string, ProgramRun>();
 

@@ -4,15 +4,7 @@
  * as readers do. To start faster, programs other than the first are bundled.
  */
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +21,7 @@ import { freePort, isListening } from './helpers/http.ts';
 import { filesBelow } from './helpers/package-files.ts';
 import { fragmentsOf, type MarkdownProgram, programsOf } from './helpers/pages.ts';
 import { quickOrNightly } from './helpers/quick-or-nightly.ts';
+import { folderInPackage } from './helpers/temporary-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -66,10 +59,7 @@ const pages = allPages
   .map((page) => ({ page, programs: withReceiver(page) }))
   .filter(({ programs }) => programs.length > 0);
 
-// Inside the package, since that is where its name leads to itself.
-mkdirSync(join(root, 'reports'), { recursive: true });
-const folder = mkdtempSync(join(root, 'reports/programs-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderInPackage(afterAll);
 
 const baseOf = ({ place }: Pick<MarkdownProgram, 'place'>): string => place.replace(/[^\w]+/g, '-');
 

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   constants,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -12,16 +13,27 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-/** Registers a cleanup. A concurrent test passes the function of its own context. */
-export type OnFinished = typeof onTestFinished;
+/** Registers a cleanup: `afterAll`, or a concurrent test's function of its own context. */
+export type OnFinished = (cleanUp: () => void) => void;
 
 /** Creates a folder that is removed at the end of the test. */
-export function temporaryFolder(onFinished: OnFinished = onTestFinished): string {
-  const folder = mkdtempSync(join(tmpdir(), 'security-event-delivery-'));
+export function temporaryFolder(
+  onFinished: OnFinished = onTestFinished,
+  parent = tmpdir(),
+): string {
+  const folder = mkdtempSync(join(parent, 'security-event-delivery-'));
   onFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** The same inside the package, since that is where its name leads to itself. */
+export function folderInPackage(onFinished?: OnFinished): string {
+  const parent = fileURLToPath(new URL('../../reports', import.meta.url));
+  mkdirSync(parent, { recursive: true });
+  return temporaryFolder(onFinished, parent);
 }
 
 /** Creates a file in its own folder, which is removed at the end of the test. */

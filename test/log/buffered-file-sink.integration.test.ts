@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { readWriterOptions } from '../../src/log/writer-options.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { parseLines, smallRecord } from '../helpers/log-records.ts';
+import { listenOn } from '../helpers/servers.ts';
 import {
   descriptorsOf,
   namedPipe,
@@ -146,16 +147,11 @@ describe('maxBufferBytes', () => {
 describe('a socket with sync: false', () => {
   test('that the caller passed is not reopened, and stays open', async () => {
     const server = createServer();
-    const port = await new Promise<number>((resolve) =>
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
-    );
+    const port = await listenOn(server);
     const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
     const client = connect(port, '127.0.0.1');
     const received = await accepted;
-    onTestFinished(() => {
-      client.destroy();
-      server.close();
-    });
+    onTestFinished(() => void client.destroy());
     const { fd } = (client as unknown as { _handle: { fd: number } })['_handle'];
     const writer = createLogWriter({ destination: fd, sync: false });
     const arrived = new Promise<string>((resolve) =>

@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runProgram } from '../helpers/child-programs.ts';
 import { manifest, root } from '../helpers/package-files.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 const fixture = join(root, 'test/fixtures/import-traces.mjs');
-const folder = mkdtempSync(join(tmpdir(), 'traces-'));
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = temporaryFolder(afterAll);
 
 /** zod keeps its settings and its registry there, so that several copies of zod share them. */
 const GLOBALS_OF_ZOD = ['__zod_globalConfig', '__zod_globalRegistry'];

@@ -1,10 +1,11 @@
 /** The three lines by which the README makes an Express application an agent: exactly those, run. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { LogRecord } from '../../../src/contract/index.ts';
 import { runProgram } from '../../helpers/child-programs.ts';
+import { folderInPackage } from '../../helpers/temporary-files.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -53,10 +54,7 @@ test('the README has three lines, which the program of the guide has, too', () =
 });
 
 function runApplication(text: string) {
-  // Inside the package, since that is where its name leads to itself.
-  mkdirSync(join(root, 'reports'), { recursive: true });
-  const folder = mkdtempSync(join(root, 'reports/three-lines-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderInPackage();
   const program = join(folder, 'application.mjs');
   writeFileSync(program, text);
   return runProgram([program], { cwd: folder });

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 
@@ -9,6 +8,7 @@ import {
   maxmindEnricher,
 } from '../../../src/capture/enrichment/maxmind-enricher.ts';
 import { mmdb } from '../../helpers/mmdb.ts';
+import { temporaryFolder } from '../../helpers/temporary-files.ts';
 
 const DELFT = {
   city: { names: { en: 'Delft', fr: 'Delft (Pays-Bas)' } },
@@ -19,11 +19,9 @@ const GEO = { city: 'Delft', country_code: 'NLD', latitude: 52.01, longitude: 4.
 const CLEAN = { proxy: false, tor: false, vpn: false };
 
 describe('an enricher of a MaxMind database', () => {
-  let folder = '';
-  let databasePath = '';
+  const folder = temporaryFolder(afterAll);
+  const databasePath = join(folder, 'city.mmdb');
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mmdb-'));
-    databasePath = join(folder, 'city.mmdb');
     const entries = {
       '8.8.8.1': DELFT,
       '8.8.8.2': { ...DELFT, city: {} },
@@ -40,7 +38,6 @@ describe('an enricher of a MaxMind database', () => {
     };
     writeFileSync(databasePath, mmdb(entries));
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   test.each([
     ['8.8.8.1', { geo: GEO, ...CLEAN }],

@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
@@ -68,17 +59,13 @@ async function listed(file: string, ...words: string[]): Promise<string[]> {
 }
 
 describe('dead list', () => {
-  let folder = '';
-  let file = '';
+  const file = join(temporaryFolder(afterAll), 'queue.db');
   let ids: readonly string[] = [];
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'dead-list-'));
-    file = join(folder, 'queue.db');
     await fillQueueFile(file, FIVE);
     ids = await deadIds(file);
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   test('prints a table without payloads, oldest first', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--sqlite', file]);
