@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import express, {
   type ErrorRequestHandler,
@@ -52,9 +51,9 @@ const harnessOf = (framework: typeof express, everyOther: string): HostHarness =
       };
       app.use(handle);
     }
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return { server, close: () => server.close() };
+    const server = createServer(app);
+    await listenOn(server);
+    return server;
   },
 });
 

@@ -17,11 +17,6 @@ function exchangeOf(request: FastifyRequest, reply: FastifyReply): Exchange {
   };
 }
 
-async function listening(app: FastifyInstance): Promise<ReturnType<HostHarness['start']>> {
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  return { server: app.server, close: () => app.close() };
-}
-
 /** The instances of both protocols differ only in their types. */
 function serveWith(app: FastifyInstance, { serve, before, onError }: Application): void {
   // Fastify has no parser for forms.
@@ -52,7 +47,9 @@ const harnessOf = (protocol: 'http' | 'http2', make: () => FastifyInstance): Hos
     if (options !== 'bare') app.register(captureRequests, options ?? {});
     // Registered later, like an application's own plugins.
     app.register(async (child) => serveWith(child, application));
-    return listening(app);
+    onTestFinished(() => app.close());
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    return app.server;
   },
 });
 

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type Context, Hono } from 'hono';
 import { validator } from 'hono/validator';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   captureRequests,
   type HonoCaptureOptions,
@@ -10,8 +9,9 @@ import {
 } from '../../../src/capture/adapters/hono.ts';
 import { blockRequest, currentContext, RequestBlockedError } from '../../../src/capture/index.ts';
 import { isRequestBlocked } from '../../../src/capture/request/request-blocked-error.ts';
-import { ask, getRequestListener, type NodeBindings, originOf } from '../../helpers/hosts.ts';
-import { describeHost, type Exchange, type HostHarness, type RunningHost } from './host-suite.ts';
+import { ask, getRequestListener, type NodeBindings } from '../../helpers/hosts.ts';
+import { listenOn } from '../../helpers/servers.ts';
+import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
 interface Environment {
   Bindings: NodeBindings;
@@ -26,12 +26,6 @@ function exchangeOf(c: Context<Environment>): Exchange {
     answer: (status, body) => c.body(body, status as 200),
     begin: () => Promise.reject(new Error('not with Fetch')),
   };
-}
-
-async function serving(app: App): Promise<RunningHost> {
-  const server = createServer(getRequestListener(app.fetch)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, close: () => server.close() };
 }
 
 const HARNESS: HostHarness = {
@@ -56,7 +50,9 @@ const HARNESS: HostHarness = {
         return c.text('handled', 500);
       });
     }
-    return serving(app);
+    const server = createServer(getRequestListener(app.fetch));
+    await listenOn(server);
+    return server;
   },
 };
 
@@ -70,9 +66,8 @@ async function started(
   const app: App = new Hono();
   app.use(captureRequests(options));
   build(app);
-  const { server, close } = await serving(app);
-  onTestFinished(() => void close());
-  return (path, asked) => ask(originOf(server, 'http'), path, 'http', asked);
+  const port = await listenOn(createServer(getRequestListener(app.fetch)));
+  return (path, asked) => ask(`http://127.0.0.1:${port}`, path, 'http', asked);
 }
 
 const FORBIDDEN = { status: 403, body: 'Forbidden' };

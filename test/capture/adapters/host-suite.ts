@@ -3,7 +3,7 @@
  * its harness, and itself tests only what is special about the host.
  */
 import type { Server } from 'node:net';
-import { describe, onTestFinished } from 'vitest';
+import { describe } from 'vitest';
 import type { CaptureOptions } from '../../../src/capture/index.ts';
 import { type Answer, type Asked, ask, type HostProtocol, originOf } from '../../helpers/hosts.ts';
 import { blockLaws } from './host-laws/blocking.ts';
@@ -37,23 +37,17 @@ export interface Application {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-export interface RunningHost {
-  /** Listens on 127.0.0.1. */
-  readonly server: Server;
-  readonly close: () => unknown;
-}
-
 export interface HostHarness {
   readonly protocol: HostProtocol;
   /**
    * Starts a host with the adapter, or `bare` without it. Its handler serves `/users/:id` and every
    * other path, for every method. It uses the host's parsers for forms and JSON, and production mode,
-   * in which frameworks print errors.
+   * in which frameworks print errors. Returns its server, which listens on 127.0.0.1 until the test ends.
    */
   readonly start: (
     application: Application,
     options: CaptureOptions | undefined | 'bare',
-  ) => Promise<RunningHost>;
+  ) => Promise<Server>;
   /** Whether `/users/7` has the parameter `id`. */
   readonly hasRouter: boolean;
   /** Whether bodies that the host has parsed are captured. */
@@ -81,13 +75,9 @@ const starting =
   (harness: HostHarness): StartHost =>
   async (given, options) => {
     const application = typeof given === 'function' ? { serve: given } : given;
-    const host = await harness.start(application, options);
-    onTestFinished(async () => void (await host.close()));
-    const origin = originOf(host.server, harness.protocol);
-    return {
-      server: host.server,
-      ask: (path, asked) => ask(origin, path, harness.protocol, asked),
-    };
+    const server = await harness.start(application, options);
+    const origin = originOf(server, harness.protocol);
+    return { server, ask: (path, asked) => ask(origin, path, harness.protocol, asked) };
   };
 
 /** Runs all laws. */

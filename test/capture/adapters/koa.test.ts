@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -9,11 +8,12 @@ import { createRequire } from 'node:module';
 import { parse as parseForm } from 'node:querystring';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { captureRequests } from '../../../src/capture/adapters/koa.ts';
 import { blockRequest } from '../../../src/capture/index.ts';
-import { ask, originOf } from '../../helpers/hosts.ts';
-import { describeHost, type Exchange, type HostHarness, type RunningHost } from './host-suite.ts';
+import { ask } from '../../helpers/hosts.ts';
+import { listenOn } from '../../helpers/servers.ts';
+import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
 
 /** What is used of Koa here: its published types clash with those of a package below it. */
 interface Context {
@@ -68,12 +68,6 @@ async function parse(ctx: Context, next: Next): Promise<void> {
   await next();
 }
 
-async function serving(app: App): Promise<RunningHost> {
-  const server = createServer(app.callback()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, close: () => server.close() };
-}
-
 const HARNESS: HostHarness = {
   protocol: 'http',
   hasRouter: true,
@@ -99,7 +93,9 @@ const HARNESS: HostHarness = {
     });
     app.use((ctx, next) => parse(ctx, next));
     app.use(async (ctx) => void (await serve(exchangeOf(ctx))));
-    return serving(app);
+    const server = createServer(app.callback());
+    await listenOn(server);
+    return server;
   },
 };
 
@@ -112,9 +108,8 @@ async function started(
   app.silent = true;
   app.use(captureRequests());
   build(app);
-  const { server, close } = await serving(app);
-  onTestFinished(() => void close());
-  return (path) => ask(originOf(server, 'http'), path, 'http');
+  const port = await listenOn(createServer(app.callback()));
+  return (path) => ask(`http://127.0.0.1:${port}`, path, 'http');
 }
 
 describe('a blocked Koa request', () => {

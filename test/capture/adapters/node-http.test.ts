@@ -86,9 +86,8 @@ const harness = (protocol: HostProtocol): HostHarness => ({
       }
     };
     const server = SERVERS[protocol]((...given) => void handled(...given));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return { server, close: () => server.close() };
+    await listenOn(server);
+    return server;
   },
 });
 
