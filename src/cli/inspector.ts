@@ -76,6 +76,8 @@ function isLocal({ socket, headers }: IncomingMessage): boolean {
 }
 
 const MIN_SECRET_LENGTH = 8;
+const NO_CURL =
+  'The body contains the secret, which is hidden here. So the request cannot be copied as curl.';
 
 /** Hides secrets in requests. Ignores short ones, which could hide half a body. */
 class SecretFilter {
@@ -95,12 +97,14 @@ class SecretFilter {
     return this.#secrets.reduce((safe, secret) => safe.replaceAll(secret, '(secret)'), text);
   }
 
-  /** Replaces a body in base64 that contains a secret: `hide` would not find it. */
-  withoutSecretBytes(entry: Entry): Entry {
-    if (entry.encoding === 'text') return entry;
-    const text = Buffer.from(entry.body, 'base64').toString('latin1');
+  /** Removes the curl command if the body contains a secret: hiding it invalidates the signature. */
+  withoutCurl(entry: Entry): Entry {
+    const isText = entry.encoding === 'text';
+    const text = isText ? entry.body : Buffer.from(entry.body, 'base64').toString('latin1');
     if (!this.#secrets.some((secret) => text.includes(secret))) return entry;
-    return { ...entry, body: '(hidden: it contains the secret)', encoding: 'text' };
+    const body = isText ? entry.body : '(hidden: it contains the secret)';
+    const advice = [...entry.advice, NO_CURL];
+    return { ...entry, body, encoding: 'text', curl: '', advice };
   }
 }
 
@@ -144,7 +148,7 @@ export class Inspector {
       delivery !== undefined &&
       entry.verdict === 'verified';
     const json = JSON.stringify(
-      { ...this.#filter.withoutSecretBytes(entry), sequence: this.#sequence, isResendable },
+      { ...this.#filter.withoutCurl(entry), sequence: this.#sequence, isResendable },
       (_, value: unknown) => (typeof value === 'string' ? this.#filter.hide(value) : value),
     );
     const kept: KeptEntry = {

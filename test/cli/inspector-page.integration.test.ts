@@ -1,6 +1,8 @@
 /** The inspector's page in a real Chromium; one browser for all tests. */
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sampleMessage } from '../../src/testing/index.ts';
@@ -189,7 +191,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     expect(await options(page).count()).toBe(0);
   });
 
-  it('sends a request again, and copies its body', async () => {
+  it('copies a command that sends the same request, and sends it again', async () => {
     const target = await startReceiver();
     const { url, page: address } = await listen('--forward', target.url);
     const page = await open(address, { permissions: ['clipboard-read', 'clipboard-write'] });
@@ -197,14 +199,18 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in a browser', () => {
     await page.getByRole('button', { name: 'Send again' }).click();
     await page.getByText(/answered 2\d\d after/).waitFor();
     expect(target.requests.map(({ body }) => String(body))).toHaveLength(2);
-    await page.getByRole('button', { name: 'Copy body' }).click();
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByText('Copied.').waitFor();
-    const body = await page.evaluate<string>('navigator.clipboard.readText()');
-    expect(JSON.parse(body)).toMatchObject([
-      { message: { humanized_description: "It's an attack" } },
-    ]);
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
+    await promisify(execFile)('sh', ['-c', command]);
     await postSigned(url, Buffer.from([0xff, 0x00, 0x27]), SECRET);
     await page.getByText('Raw body in base64').waitFor();
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByText('Copied.').waitFor();
+    await promisify(execFile)('sh', ['-c', await page.evaluate('navigator.clipboard.readText()')]);
+    await expect.poll(() => options(page).count()).toBe(4);
+    const verdicts = page.getByRole('img', { name: 'refused' });
+    expect([await verdicts.count(), target.requests.length]).toEqual([0, 3]);
     await target.close();
   });
 

@@ -289,10 +289,12 @@ describe('a request on the page', () => {
     expect(JSON.stringify(entry)).not.toMatch(/hunter2|secret-of-the-test/);
     expect(entry['headers']).toContainEqual(['authorization', 'hidden, 14 characters']);
     expect(entry['source']).toBe('POST /?access_token=…&page=3');
+    expect(entry['curl']).toBe('');
+    expect(entry['advice']).toContainEqual(expect.stringContaining('cannot be copied as curl'));
     await postSigned(url, Buffer.from([0xff, ...Buffer.from(SECRET)]), SECRET);
     const [, binary] = await stream(page).entries(2);
     const hidden = '(hidden: it contains the secret)';
-    expect(binary).toMatchObject({ body: hidden, encoding: 'text' });
+    expect(binary).toMatchObject({ body: hidden, encoding: 'text', curl: '' });
   });
 });
 
@@ -418,7 +420,7 @@ describe('view', () => {
       ['invalid', 'threat.attack'],
       ['invalid', '0: expected an object'],
     ]);
-    expect(found[0]).toMatchObject({ label: 'line 1', title: 'sql_injection' });
+    expect(found[0]).toMatchObject({ label: 'line 1', title: 'sql_injection', curl: '' });
     expect(found[4]?.issues).toContainEqual({
       path: 'context',
       expected: 'an object',

@@ -23,6 +23,8 @@ export interface Entry extends Content {
   readonly subtitle: string;
   readonly facts: readonly MessageRow[];
   readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The command that sends the request again, to which the body is piped; empty in a file. */
+  readonly curl: string;
   /** As received, or as in the file; base64 if it is not text. */
   readonly body: string;
   readonly encoding: 'text' | 'base64';
@@ -34,6 +36,11 @@ export interface Entry extends Content {
 const MAX_CHARACTERS = 2 ** 21;
 
 const CREDENTIAL_NAME = /authorization|cookie|token|secret|password|api-?key/i;
+/** The headers that a receiver reads. */
+const CURL_HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
 const REASONS: Readonly<Partial<Record<string, string>>> = {
   method: 'Refused: not a POST',
   'content-type': 'Refused: wrong content type',
@@ -65,7 +72,8 @@ function judge({ refusal }: Delivery, hasMessages: boolean): Judgement {
 }
 
 function bodyOf(bytes: Buffer): Pick<Entry, 'body' | 'bodyLength' | 'encoding'> {
-  const encoding = isUtf8(bytes) ? 'text' : 'base64';
+  // A shell cannot pass a zero byte.
+  const encoding = isUtf8(bytes) && !bytes.includes(0) ? 'text' : 'base64';
   const body = bytes.toString(encoding === 'text' ? 'utf8' : 'base64');
   return { body, bodyLength: body.length, encoding };
 }
@@ -75,11 +83,13 @@ export function requestEntry(delivery: Delivery): Entry {
   const { number, receivedAt, method, headers, body, status, decidedBy } = delivery;
   const content = contentOf(readLeniently(body), receivedAt, delivery.repeated);
   const judgement = judge(delivery, content.messages.length > 0);
-  const source = `${method} ${shownTarget(delivery)}`;
+  const target = shownTarget(delivery);
+  const source = `${method} ${target}`;
   const rows = Object.entries(headers).map(([name, value]) => {
     const text = [value ?? []].flat().join(', ');
     return [name, CREDENTIAL_NAME.test(name) ? `hidden, ${text.length} characters` : text] as const;
   });
+  const curlHeaders = rows.filter(([name]) => CURL_HEADERS.includes(name));
   return {
     ...content,
     ...judgement,
@@ -96,6 +106,10 @@ export function requestEntry(delivery: Delivery): Entry {
       ['size', `${wholeNumber(body.length)} bytes`],
     ],
     headers: rows,
+    curl: [
+      `curl -X ${quoted(method)} ${quoted(`http://${headers.host ?? ''}${target}`)}`,
+      ...curlHeaders.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ].join(' \\\n  '),
     ...bodyOf(body),
   };
 }
@@ -134,6 +148,7 @@ export function valueEntry(
       ['size', `${wholeNumber(Buffer.byteLength(text))} bytes`],
     ],
     headers: [],
+    curl: '',
     body: text.slice(0, MAX_CHARACTERS),
     encoding: 'text',
     bodyLength: text.length,

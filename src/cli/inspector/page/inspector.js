@@ -164,11 +164,11 @@ function detailOf(/** @type {Entry} */ entry) {
 }
 
 function summaryOf(/** @type {Entry} */ entry) {
-  const { verdict, reason, advice, facts, body, receivedAt } = entry;
+  const { verdict, reason, advice, facts, curl, body, encoding, receivedAt } = entry;
   const output = make('output', {});
-  const copy = async () => {
+  const copy = async (/** @type {string} */ text) => {
     output.textContent = 'The browser refused to copy.';
-    await navigator.clipboard.writeText(body);
+    await navigator.clipboard.writeText(text);
     output.textContent = 'Copied.';
   };
   const resend = async () => {
@@ -177,13 +177,18 @@ function summaryOf(/** @type {Entry} */ entry) {
     const response = await resent.catch(() => undefined);
     output.textContent = (await response?.text()) ?? 'security-events does not answer.';
   };
+  const decode = encoding === 'text' ? '' : 'base64 --decode | ';
+  const data = body.replaceAll("'", `'\\''`);
+  // Piped to curl, since an argument has at most 128 KiB.
+  const command = `printf '%s' '${data}' | ${decode}${curl} \\\n  --data-binary @-`;
   const summary = make(
     'div.summary',
     {},
     make('h2', {}, make('span.sign', { ariaHidden: 'true' }, SIGNS[verdict]), reason),
     ...texts('p.advice', advice),
     definitions(receivedAt === undefined ? facts : [...facts, ['received', timeText(receivedAt)]]),
-    body !== '' && button('Copy body', copy),
+    curl !== '' && button('Copy as curl', () => copy(command)),
+    body !== '' && button('Copy body', () => copy(body)),
     entry.isResendable && button('Send again', resend),
     output,
   );
