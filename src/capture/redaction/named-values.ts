@@ -203,5 +203,6 @@ function elements(verdictOf: VerdictOf): Find {
 export const namedValueFinders = (verdictOf: VerdictOf): readonly Finder[] => [
   { applies: (text) => text.includes('='), finds: [assignments(verdictOf)] },
   { applies: (text) => text.includes('"'), finds: [members(verdictOf)] },
-  { applies: (text) => text.includes('</'), finds: [elements(verdictOf)] },
+  // The end of an element may be cut off.
+  { applies: (text, isCut) => text.includes(isCut ? '<' : '</'), finds: [elements(verdictOf)] },
 ];

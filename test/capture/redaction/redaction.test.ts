@@ -204,6 +204,7 @@ describe('a secret in a text', () => {
     expect(maskText('a long text eyJhbGciOiJI', true)).toBe(`a long text ${REDACTED}`);
     expect(maskText('a long text Bearer abc', true)).toBe(`a long text Bearer ${REDACTED}`);
     expect(maskText('a long text Bearer abc, more', true)).toBe('a long text Bearer abc, more');
+    expect(maskText('<a>1<token>abc', true)).toBe(`<a>1<token>${REDACTED}`);
   });
 });
 
