@@ -128,9 +128,10 @@ function describeIn(file: string, error: unknown): unknown {
     const hint = `Run security-events settings check ${file}`;
     return environmentError(`${file} is not a valid settings file`, hint);
   }
-  // The system error says more, such as that access is denied.
+  // The system error says more, such as that access is denied. Its own path may be that of the lock beside the file.
   const isSystem = cause instanceof Error && 'code' in cause;
-  return code === 'ERR_CONFIGURATION_FAILED' && isSystem ? cause : error;
+  const isOfFile = code === 'ERR_CONFIGURATION_FAILED' && isSystem;
+  return isOfFile ? Object.assign(cause, { path: file }) : error;
 }
 
 /** Prints the result of a test to standard error, and returns it for programs. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { openReceiver } from '../../helpers/sender.ts';
-import { fakeTerminal, outcome } from '../../helpers/terminal.ts';
+import { fakeTerminal, outcome, runCommand } from '../../helpers/terminal.ts';
 import { modeOf, OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
 
 const SHOP_1 = ['--application', 'shop-1'] as const;
@@ -30,6 +30,14 @@ describe('settings set', () => {
       },
     });
     expect(modeOf(file)).toBe(0o600);
+  });
+
+  test('names the file if its folder is missing', async () => {
+    const path = join(settingsFixture().folder, 'gone', 'settings.json');
+    const words = [...SHOP_1, '--url', URL_TEXT, '--no-test'];
+    expect(await runCommand(['settings', 'set', path, ...words], env(OLD_SECRET))).toEqual(
+      outcome(3, '', `security-events: ${path}: no such file or directory\n`),
+    );
   });
 
   test('keeps the saved secret and name, and changes the environment', async () => {
