@@ -44,11 +44,7 @@ export function configuredSettingsReader(): (text: string | undefined) => Config
   return (text) => {
     if (text === undefined) return { format: 2, applications: new Map(), drafts: new Map() };
     const { format, applications, drafts = {} } = readAtOnce(readStored(text, schemas));
-    return {
-      format,
-      applications: new Map(applications),
-      drafts: new Map(Object.entries(drafts)),
-    };
+    return { format, applications: new Map(applications), drafts: new Map(Object.entries(drafts)) };
   };
 }
 

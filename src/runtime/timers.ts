@@ -69,26 +69,32 @@ export class WakeableTimer {
 /** For calls that may never settle: the host's own code, or a queue whose server is unreachable. */
 const DEFAULT_LIMIT_MS = 10_000;
 
-export interface TimeLimit {
-  readonly clock: Clock;
+interface Timeout {
+  readonly clock: Pick<Clock, 'startTimer'>;
   /** Also ends the wait. */
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
   /** Default 10 s. */
   readonly ms?: number;
   /** For many waits with one signal: see {@link shareAbortListener}. Default: a listener for each wait. */
-  readonly listen?: (listener: () => void) => () => void;
+  readonly listen?: ((listener: () => void) => () => void) | undefined;
+}
+
+/** A time limit whose waits can always be ended early. */
+export interface TimeLimit extends Timeout {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
 }
 
 /** Resolves to `{ value }`, or to undefined if `work` takes too long or `signal` is aborted. Rejects like `work`. */
 export async function withTimeout<T>(
   work: Promise<T>,
-  limit: TimeLimit,
+  limit: Timeout,
 ): Promise<{ readonly value: T } | undefined> {
   const {
     clock,
     signal,
     ms = DEFAULT_LIMIT_MS,
-    listen = (listener) => onAbort(signal, listener),
+    listen = (listener) => signal && onAbort(signal, listener),
   } = limit;
   const late = deferred();
   const stopListening = listen(late.resolve);
@@ -99,7 +105,7 @@ export async function withTimeout<T>(
       late.promise.then(() => undefined),
     ]);
   } finally {
-    stopListening();
+    stopListening?.();
     cancel();
   }
 }
@@ -119,14 +125,14 @@ export const noAnswerError = (ms = DEFAULT_LIMIT_MS): Error =>
  */
 export function withSettingsTimeout<T>(
   ask: Ask<T>,
-  limit: TimeLimit,
+  limit: Timeout,
 ): (applicationId: string) => Promise<T> {
-  const { listen = shareAbortListener(limit.signal) } = limit;
+  const { signal, listen = signal && shareAbortListener(signal) } = limit;
   return async (applicationId) => {
     const asked = Promise.resolve(ask(applicationId));
     const answer = await withTimeout(asked, { ...limit, listen });
     if (answer !== undefined) return answer.value;
-    if (limit.signal.aborted) throw new SecurityEventError('ERR_SENDER_CLOSED');
+    if (signal?.aborted === true) throw new SecurityEventError('ERR_SENDER_CLOSED');
     const path = ['settings', 'applications', applicationId];
     throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswerError(limit.ms) });
   };

@@ -1,5 +1,5 @@
 /** `settingsCache`: caches the results of a settings function. */
-import { SecurityEventError } from '../errors.ts';
+import type { SecurityEventError } from '../errors.ts';
 import {
   A_FUNCTION,
   integer,
@@ -13,7 +13,7 @@ import {
 } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ignoreRejection, tryCall } from '../runtime/host-calls.ts';
-import { noAnswerError, withTimeout } from '../runtime/timers.ts';
+import { withSettingsTimeout } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
 import type { OrganisedApplication } from './schema.ts';
 import { publish } from './settings-events.ts';
@@ -92,12 +92,14 @@ class SettingsCache {
   readonly #limits: OptionValues<typeof OPTIONS>;
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
-  readonly #neverAborted = new AbortController().signal;
+  readonly #lookUpInTime: (applicationId: string) => Promise<Found>;
 
   constructor(get: SettingsFunction, limits: OptionValues<typeof OPTIONS>, clock: Clock) {
     this.#get = createSettings(get).find;
     this.#limits = limits;
     this.#clock = clock;
+    const limit = { clock, ms: limits.deadlineMs };
+    this.#lookUpInTime = withSettingsTimeout((id) => this.#lookUp(id), limit);
   }
 
   async find(applicationId: string): Promise<Found> {
@@ -130,7 +132,7 @@ class SettingsCache {
 
   async #refresh(applicationId: string, entry: Entry): Promise<Found> {
     try {
-      return await this.#withDeadline(this.#lookUp(applicationId), applicationId);
+      return await this.#lookUpInTime(applicationId);
     } catch (error) {
       return this.#useStale(applicationId, entry, error as SecurityEventError);
     } finally {
@@ -154,18 +156,6 @@ class SettingsCache {
     entry.freshUntilMs = startedAtMs + ageMs;
     this.#put(applicationId, entry);
     return value;
-  }
-
-  async #withDeadline(lookUp: Promise<Found>, applicationId: string): Promise<Found> {
-    const { deadlineMs: ms } = this.#limits;
-    const answer = await withTimeout(lookUp, {
-      clock: this.#clock,
-      signal: this.#neverAborted,
-      ms,
-    });
-    if (answer !== undefined) return answer.value;
-    const path = ['settings', 'applications', applicationId];
-    throw new SecurityEventError('ERR_SETTINGS_FAILED', { path, cause: noAnswerError(ms) });
   }
 
   /** Never uses a stale "not found": the application may have been added since. */

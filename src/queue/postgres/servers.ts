@@ -3,6 +3,7 @@ import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { optionalImport } from '../../runtime/optional-import.ts';
+import { withTimeout } from '../../runtime/timers.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import { isServers, type PostgresServer, type ReadOptions } from './options.ts';
 
@@ -105,10 +106,7 @@ export class Servers {
   /** Resolves to `undefined` if `work` takes longer. */
   async #resolveWithin<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
     const { clock } = this.#parts;
-    return await new Promise((resolve, reject) => {
-      const cancel = clock.startTimer(ms, () => resolve(undefined), 'unref');
-      void work.then(resolve, reject).finally(cancel);
-    });
+    return (await withTimeout(work, { clock, ms }))?.value;
   }
 
   async #connect(): Promise<PoolClient> {
