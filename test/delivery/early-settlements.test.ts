@@ -4,19 +4,17 @@ import { EarlySettlements } from '../../src/delivery/settled-messages.ts';
 const DELIVERED = { outcome: 'delivered' } as const;
 
 describe('early settlements', () => {
-  test('keep nothing while no call is under way', () => {
+  test('keep a message during a call, until it is taken', () => {
     const early = new EarlySettlements();
     early.keep(1, DELIVERED);
     expect(early.size).toBe(0);
-  });
-
-  test('keep a message until it is taken', () => {
-    const early = new EarlySettlements();
     early.begin();
     early.keep(1, DELIVERED);
-    expect(early.take(2)).toBeUndefined();
-    expect(early.take(1)).toEqual(DELIVERED);
-    expect(early.take(1)).toBeUndefined();
+    expect([2, 1, 1].map((sequence) => early.take(sequence))).toEqual([
+      undefined,
+      DELIVERED,
+      undefined,
+    ]);
   });
 
   test('keep a message as long as a call goes on that had begun before it', () => {

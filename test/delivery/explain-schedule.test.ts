@@ -1,11 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type ExplainedSchedule,
   explainSchedule,
   type ScheduleToExplain,
 } from '../../src/delivery/retry-policy.ts';
-import { type NextAttempt, nextAttempt, type RetrySchedule } from '../../src/webhook/retry.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -65,7 +63,6 @@ describe('the schedule of', () => {
 
 describe('a schedule of your own', () => {
   test.each<[string, ScheduleToExplain, readonly unknown[], string]>([
-    ['may be one attempt', { schedule: { delaysMs: [] } }, [[1, 0, 0]], 'attempts-exhausted'],
     [
       'ends at its horizon, which jitter does not pass',
       { schedule: { delaysMs: [100], repeatLast: true, horizonMs: 320 } },
@@ -115,9 +112,7 @@ describe('a schedule of your own', () => {
   });
 
   test.each<[unknown, readonly string[]]>([
-    [null, []],
     [[], []],
-    [{ of: 'agent' }, ['of']],
     [{ delaysMs: [1] }, ['delaysMs']],
     [{ schedule: 5 }, ['schedule']],
     [{ schedule: { delaysMs: [-1] } }, ['schedule', 'delaysMs']],
@@ -127,51 +122,4 @@ describe('a schedule of your own', () => {
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }),
     );
   });
-});
-
-const anyDelays = fc.array(fc.integer({ min: 100, max: 5000 }), { maxLength: 6 });
-
-const anyWhat: fc.Arbitrary<{ schedule: Partial<RetrySchedule> & { horizonMs: number } }> =
-  fc.record({
-    schedule: fc.record(
-      {
-        delaysMs: anyDelays,
-        repeatLast: fc.boolean(),
-        horizonMs: fc.nat({ max: 20_000 }),
-        maxWaitMs: fc.nat({ max: 6000 }),
-      },
-      { requiredKeys: ['delaysMs', 'repeatLast', 'horizonMs'] },
-    ),
-  });
-
-test('a message that always fails is sent within the bands with any jitter, and ends with the reason', () => {
-  const anyChances = fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), {
-    minLength: 1,
-    maxLength: 30,
-  });
-  fc.assert(
-    fc.property(anyWhat, anyChances, (what, chances) => {
-      const { attempts, end } = explainSchedule(what);
-      const times: number[] = [];
-      let next: NextAttempt = { kind: 'retry', at: 0 };
-      while (next.kind === 'retry' && times.length < attempts.length) {
-        times.push(next.at);
-        const step = times.length - 1;
-        const failed = { step, retryAfterMs: undefined, acceptedAt: 0, now: next.at };
-        next = nextAttempt(
-          what.schedule as RetrySchedule,
-          failed,
-          () => chances[step % chances.length] ?? 0,
-        );
-      }
-      for (const [index, at] of times.entries()) {
-        expect(at).toBeGreaterThanOrEqual(attempts[index]?.earliestMs ?? 0);
-        expect(at).toBeLessThanOrEqual(attempts[index]?.latestMs ?? 0);
-      }
-      expect(times.length).toBeGreaterThanOrEqual(attempts.filter((one) => one.isCertain).length);
-      // No list is full here: delays are at least 100 ms, horizons at most 20 s.
-      const isWhole = times.length === attempts.length;
-      expect(next).toMatchObject({ kind: 'dead', reason: isWhole ? end : 'horizon-passed' });
-    }),
-  );
 });

@@ -5,7 +5,6 @@ import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { messages, openReceiver, openSender, SECRET, senderTo } from '../helpers/sender.ts';
 
-const SOON = { schedule: { delaysMs: [1] } } as const;
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 
 /** The ends of so many messages that this sender accepts, by promises. */
@@ -29,12 +28,6 @@ test('a delivered message ends as delivered, also for late callers', async () =>
   expect(first?.ended).toBe(asked);
 });
 
-test('a message that is given up ends as dead, with the reason', async () => {
-  const sender = senderTo(await openReceiver({ otherwise: { status: 500 } }), SOON);
-  const [followed] = await endsOf(sender, 1);
-  expect(await followed?.ended).toEqual({ outcome: 'dead', reason: 'attempts-exhausted' });
-});
-
 test('a message that waits for a destination ends as dead when it is closed', async () => {
   const gone = await openReceiver({ otherwise: { status: 410 } });
   const sender = senderTo(gone, {
@@ -46,13 +39,6 @@ test('a message that waits for a destination ends as dead when it is closed', as
   expect(await Promise.all(followed.map(({ ended }) => ended))).toEqual(
     followed.map(() => ({ outcome: 'dead', reason: 'destination-closed' })),
   );
-});
-
-test('a message that `close` returns ends as discarded', async () => {
-  const sender = senderTo(await openReceiver({ otherwise: { status: 500 } }), NEVER);
-  const [followed] = await endsOf(sender, 1);
-  await sender.close({ deadlineMs: 0 });
-  expect(await followed?.ended).toEqual({ outcome: 'discarded', reason: 'returned' });
 });
 
 test('a message that stays in a queue ends as accepted when its sender is closed', async () => {

@@ -49,7 +49,6 @@ const dead = (
 });
 
 test.each([
-  [null, START],
   [{}, START],
   [{ failures: 3 }, { ...START, failures: 3 }],
   [
@@ -89,11 +88,6 @@ describe('a message', () => {
 
     // D72
     [
-      'that is refused has a refusal more',
-      { status: 404, count: 2 },
-      retry(5000, { failures: 1, refusals: 1 }),
-    ],
-    [
       'that is refused for the fifth time is due again',
       { retryState: { failures: 4, refusals: 4 }, status: 404 },
       retry(1_800_000, { failures: 5, refusals: 5 }),
@@ -101,11 +95,6 @@ describe('a message', () => {
     [
       'that is refused for the sixth time is dead',
       { retryState: { failures: 5, refusals: 5 }, status: 404 },
-      dead('attempts-exhausted', 404),
-    ],
-    [
-      'that is refused as often as the policy says is dead',
-      { status: 404, policy: { refusedMaxAttempts: 1 } },
       dead('attempts-exhausted', 404),
     ],
     [
@@ -121,7 +110,6 @@ describe('a message', () => {
       { status: 413, count: 4, retryState: { failures: 3, refusals: 2 } },
       retry(0, { failures: 3, refusals: 2 }, 2),
     ],
-    ['goes after Retry-After', { status: 413, retryAfterMs: 8000, count: 4 }, retry(8000, {}, 2)],
 
     // D74
     [

@@ -119,15 +119,6 @@ describe('a batch is refused', () => {
     });
   });
 
-  test.each([
-    [100, 100],
-    [101, 100],
-  ])('with %i faults of which at most 100 are reported: %i', async (faults, reported) => {
-    const wrong = { ...EVENT, message_id: 0 };
-    const error = await errorOf(Array.from({ length: faults }, () => wrong));
-    expect(error).toHaveProperty('issues.length', reported);
-  });
-
   test('if one message has more faults than a call may have arguments', async () => {
     const ips = Array.from({ length: 130_000 }, () => 0);
     const error = await errorOf([{ ...EVENT, message: { ...EVENT.message, ips } }]);

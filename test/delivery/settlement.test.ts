@@ -50,7 +50,6 @@ describe('after an attempt', () => {
   });
 
   test.each<[string, AttemptResult, Json]>([
-    ['its status', answered(404), { status: 404 }],
     ['the word for its failure', failed('tls'), { failure: 'tls' }],
   ])('a dead letter has %s, and nothing that was received', (_title, result, lastAttempt) => {
     const retryState = { failures: 14, refusals: 5 };
@@ -74,7 +73,6 @@ describe('the failures that open a destination (D75)', () => {
   test.each<[string, SettledCase, number]>([
     ['are those of requests', { messages: [null, null], result: answered(502) }, 1],
     ['are not those of a message failing alone', { messages: [ALONE], result: answered(500) }, 0],
-    ['are not those of such a one for any reason', { messages: [ALONE], result: failed('dns') }, 0],
     [
       'are those of a request in which such a message is not alone',
       { messages: [ALONE, null], result: answered(502) },

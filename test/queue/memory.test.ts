@@ -29,7 +29,6 @@ describeQueueConformance('the memory queue', {
   unitMs: 1000,
   toleranceMs: 0,
   blackHoleMessages: 99_000,
-  crowd: 10_000,
   randomRuns: quickOrNightly(60, 200),
 });
 

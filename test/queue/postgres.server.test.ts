@@ -8,7 +8,6 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     reach: (server) => Promise.resolve({ connection: server.connection, end: async () => {} }),
     options: {},
     blackHoleMessages: quickOrNightly(2000, 50_000),
-    crowd: quickOrNightly(100, 2000),
     randomRuns: quickOrNightly(20, 60),
   });
 });

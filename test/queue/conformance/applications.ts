@@ -1,7 +1,7 @@
 /** Closing and reopening an application, and the horizon (D71, D72). */
 import { describe, expect, test } from 'vitest';
 import type { QueueHarness } from './harness.ts';
-import { closeApplication, DEAD, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
+import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
 
 const HOSTILE_IDS = [
   '__proto__',
@@ -43,36 +43,6 @@ export function describeApplications(harness: QueueHarness): void {
       const dead = (await trial.queue.deadLetterClosed('one', 1000)).length;
       expect([closed, dead]).toEqual(dead === 0 ? [['one'], 0] : [[], 300]);
       expect(await trial.counts()).toEqual([dead + 1, 1, 0, dead]);
-    });
-  });
-
-  describe('deadLetterOlderThan', () => {
-    test('makes dead letters of old messages that are not claimed', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('again', 'a', 'b');
-      await trial.settle(await trial.claim(), [trial.retry(9), trial.retry(0)]);
-      await trial.enqueue('claimed', 'c');
-      await trial.claim({ ofHealth: ['healthy'], maxMessages: 1 });
-      await trial.claim();
-      await trial.enqueue('closed', 'd', 'e');
-      await closeApplication(trial.queue);
-      await trial.queue.deadLetterClosed('closed', 1);
-      await trial.advance(3);
-      await trial.enqueue('again', 'f');
-      await trial.advance(1);
-      const expired = await trial.queue.deadLetterOlderThan(trial.ms(3), 10);
-      expect(expired.map(({ applicationId }) => applicationId).toSorted()).toEqual([
-        'again',
-        'closed',
-      ]);
-      const letters = await trial.deadLetters();
-      expect(letters.map((one) => `${one.reason} ${one.sends}`).toSorted()).toEqual([
-        'destination-closed 1',
-        'horizon-passed 0',
-        'horizon-passed 1',
-      ]);
-      expect(letters.map(({ lastAttempt }) => lastAttempt)).toEqual([null, null, null]);
-      expect(await trial.counts()).toEqual([6, 0, 3, 3]);
     });
   });
 }

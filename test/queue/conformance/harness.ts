@@ -48,8 +48,6 @@ export interface QueueHarness {
   readonly toleranceMs: number;
   /** How many messages a destination that never answers has waiting. */
   readonly blackHoleMessages: number;
-  /** How many applications have one message each. */
-  readonly crowd: number;
   /** Of the random run. */
   readonly randomRuns: number;
 }

@@ -21,7 +21,7 @@ export interface Way {
 }
 
 export interface PostgresConformance
-  extends Pick<QueueHarness, 'blackHoleMessages' | 'crowd' | 'randomRuns'> {
+  extends Pick<QueueHarness, 'blackHoleMessages' | 'randomRuns'> {
   readonly reach: (server: PostgresServer) => Promise<Way>;
   /** Options of each queue, besides its pool and bounds. */
   readonly options: PostgresQueueOptions;

@@ -21,7 +21,6 @@ const CONFORMANCE: PostgresConformance = {
   },
   options: { transactionPooling: true },
   blackHoleMessages: 2000,
-  crowd: 200,
   randomRuns: 10,
 };
 

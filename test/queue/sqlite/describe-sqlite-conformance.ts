@@ -55,6 +55,5 @@ export const describeSqliteConformance = (name: string): void =>
     unitMs: 1000,
     toleranceMs: 0,
     blackHoleMessages: 2000,
-    crowd: 200,
     randomRuns: quickOrNightly(30, 100),
   });

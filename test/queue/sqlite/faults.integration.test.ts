@@ -180,15 +180,6 @@ describe('a damaged file', () => {
     expect(aside).toEqual({ message_id: 'b' });
   });
 
-  test('has no due messages when all of them are damaged', async () => {
-    const file = newFile();
-    const queue = await openQueue({ file });
-    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
-    damage(file, 'a');
-    expect(await queue.claim(REQUEST)).toEqual({});
-    expect(await queue.stats()).toMatchObject({ pending: 0, pendingBytes: 0 });
-  });
-
   test('reports a write-ahead log that was removed after a crash', async () => {
     const file = newFile();
     const ended = await runFixture('sqlite-exit', [file, 'kill']);

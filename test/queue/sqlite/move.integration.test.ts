@@ -9,9 +9,7 @@ import {
 } from '../../../src/queue/move.ts';
 import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { contentOf } from '../conformance/moving.ts';
 import { entryOf, INITIAL } from '../conformance/trial.ts';
-import { fillForKills, MOVED_MESSAGES, moveWithKills, TIMEOUT_MS } from '../killed-moves.ts';
 
 test('queues of two files move into one', async () => {
   const folder = temporaryFolder();
@@ -43,22 +41,5 @@ test('an import with an invalid item stores nothing of its call', async () => {
   expect(await target.stats()).toMatchObject({ accepted: 0, pending: 0 });
   expect(await importQueue(target, [application, message])).toBe(1);
   await queue.close();
-  await target.close();
-});
-
-test('an import that is killed again and again loses nothing and stores nothing twice', {
-  timeout: TIMEOUT_MS,
-}, async () => {
-  const folder = temporaryFolder();
-  const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
-  const source = createSqliteQueue({ file: from, sync: false });
-  await fillForKills(source);
-  const content = await contentOf(source);
-  await source.close();
-  await moveWithKills(from, to);
-  const target = createSqliteQueue({ file: to });
-  expect(await contentOf(target)).toEqual(content);
-  const { accepted, pending, dead } = await target.stats();
-  expect([accepted, pending + dead]).toEqual([MOVED_MESSAGES, MOVED_MESSAGES]);
   await target.close();
 });
