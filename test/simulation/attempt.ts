@@ -40,10 +40,6 @@ export const isSuccess = ({ status = 0 }: Pick<AttemptEnd, 'status'>): boolean =
 export const blamesContent = ({ status = 0 }: AttemptEnd): boolean =>
   [400, 422, 500].includes(status);
 
-/** D72: limited by `refusedMaxAttempts`. */
-export const isRefusal = ({ status = 0 }: AttemptEnd): boolean =>
-  status >= 400 && status < 500 && ![408, 413, 425, 429].includes(status);
-
 /** D73: some receivers refuse a large body with another status than 413. */
 export function isTooLarge(
   { status = 0 }: AttemptEnd,

@@ -29,7 +29,6 @@ export function checkRequest(world: World, sent: SentRequest): void {
       () => `element ${index} is ${keyOf(element)}, the claim has ${message?.key}`,
     );
     if (message !== undefined) checkElement(world, element, message);
-    if (message !== undefined) checkTimes(world, message, sent.elements.length);
   }
 }
 
@@ -78,7 +77,7 @@ function checkDestination(
   const destination = isKnownUrl ? held.destination : world.newDestination(applicationId);
   world.destinations.set(applicationId, destination);
   destination.url = url;
-  const { health, isKnown, isOpen, pausedUntil, maxBytes } = destination;
+  const { health, isKnown, isOpen, pausedUntil } = destination;
   const { length } = elements;
   const detail = () => `${applicationId}: ${length} messages, ${request.body.length} bytes`;
   world.check(
@@ -92,11 +91,6 @@ function checkDestination(
     () => `${detail()} to a destination that is ${health}`,
   );
   world.check(!isOpen || length === 1, 'probes', detail);
-  world.check(
-    length === 1 || request.body.length <= maxBytes,
-    'byte-budget',
-    () => `${detail()} above ${maxBytes}`,
-  );
   world.check(
     held.claim.state.health === health || !isKnown,
     'health',
@@ -118,7 +112,12 @@ function checkDestination(
 }
 
 function checkElement(world: World, element: WireElement, message: Tracked): void {
-  const { key, messageId, format, sends, posts, lostClaims } = message;
+  const { key, messageId, format, sends, posts, lostClaims, notBefore } = message;
+  world.check(
+    world.now >= notBefore,
+    'retry-after',
+    () => `${key} ${notBefore - world.now} ms early`,
+  );
   const { message_id, date_created, retry_count, ...rest } = element;
   const content = JSON.stringify(format === 1 ? element : rest);
   message.content ??= content;
@@ -140,19 +139,5 @@ function checkElement(world: World, element: WireElement, message: Tracked): voi
     (retry_count ?? -1) >= posts && isExact && (retry_count ?? -1) <= posts + lostClaims,
     'retry-count',
     () => `${key}: ${retry_count} after ${posts} sends and ${lostClaims} lost claims`,
-  );
-}
-
-function checkTimes(world: World, message: Tracked, batchSize: number): void {
-  const { key, notBefore, maxBatchSize } = message;
-  world.check(
-    world.now >= notBefore,
-    'retry-after',
-    () => `${key} ${notBefore - world.now} ms early`,
-  );
-  world.check(
-    batchSize <= maxBatchSize,
-    'halving',
-    () => `${key} in a batch of ${batchSize}, at most ${maxBatchSize}`,
   );
 }

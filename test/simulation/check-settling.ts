@@ -1,7 +1,9 @@
-/** Checks each message's result and the application's state when an attempt is settled. */
+/**
+ * Checks the application's state when an attempt is settled, and which messages were delivered. Unit tests
+ * check how long each of the others waits.
+ */
 import type { ApplicationUpdate, MessageResult } from '../../src/queue/queue.ts';
 import { type Attempt, type AttemptEnd, isSuccess } from './attempt.ts';
-import { checkResult, kindOf } from './check-result.ts';
 import type { Destination } from './destination.ts';
 import type { ExpectedClaim } from './expected-state.ts';
 import type { World } from './world.ts';
@@ -27,20 +29,24 @@ export function checkSettling(
   // From now on the queue has the state of this attempt's destination.
   world.destinations.set(applicationId, destination);
   const wasOpen = destination.isOpen;
-  destination.settle(attempt, end);
+  destination.settle(attempt, end, held.claim.messages);
   checkState(world, { attempt, end, destination, state });
-  const kind = kindOf(world, attempt, end);
   for (const [index, message] of attempt.messages.entries()) {
     const result = results[index];
-    if (result === undefined) continue;
-    checkResult(world, { attempt, end, kind, message, result, destination });
+    world.check(
+      (result?.kind === 'delivered') === isSuccess(end),
+      'delivered-is-confirmed',
+      () => `${message.key}: ${result?.kind} after ${end.status}`,
+    );
+    const { waitMs } = attempt.retryAfter;
+    if (waitMs !== undefined && !isSuccess(end)) message.notBefore = world.now + waitMs;
   }
   for (const change of changesOf({ attempt, end, destination, wasOpen })) {
     world.expectEvent(`destination-${change}`);
   }
   world.log(
     () =>
-      `     ${attempt.number} settled: ${kind}, ${applicationId} waits ${state.pauseMs} ms, ${state.health}, ${state.maxMessages} messages, ${state.maxBytes} B`,
+      `     ${attempt.number} settled: ${applicationId} waits ${state.pauseMs} ms, ${state.health}, ${state.maxMessages} messages, ${state.maxBytes} B`,
   );
 }
 

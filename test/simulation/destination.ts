@@ -2,7 +2,8 @@
  * The expected state of a destination by D72, D73 and D75, derived from its receiver's behaviour. An
  * independent implementation of those decisions, to compare with the engine's.
  */
-import type { Health } from '../../src/queue/queue.ts';
+import { type RetryState, retryStateOf } from '../../src/delivery/settlement.ts';
+import type { Claim, Health } from '../../src/queue/queue.ts';
 import { type Attempt, type AttemptEnd, blamesContent, isSuccess, isTooLarge } from './attempt.ts';
 import type { Policy } from './scenario.ts';
 
@@ -31,17 +32,12 @@ export class Destination {
   failures = 0;
   isOpen = false;
   probes = 0;
-  bisectionFailures = 0;
   goneAt: number | undefined;
   /** When slow start began. Undefined without slow start. */
   recoveredAt: number | undefined;
   missing = 0;
   /** Requested by the receiver. */
   pausedUntil = 0;
-  /** Larger bodies were refused. Grows with successes. */
-  maxBytes = Number.POSITIVE_INFINITY;
-  #passedBytes = 0;
-  #successes = 0;
   /** Requests started in each second of slow start. */
   #slowStarts = new Map<number, number>();
 
@@ -59,32 +55,28 @@ export class Destination {
     return { allowed: 2 ** Math.min(second, 20), count };
   }
 
-  settle(attempt: Attempt, end: AttemptEnd): void {
+  settle(attempt: Attempt, end: AttemptEnd, claimed: Claim['messages']): void {
     this.isKnown = true;
     if (end.isAborted) return;
     this.missing = 0;
     const { bytes, messages } = attempt;
     const { largeBodyBytes } = this.#policy;
-    if (isSuccess(end)) this.#succeed(bytes, end.at);
-    else if (isTooLarge(end, { count: messages.length, bytes, largeBodyBytes }))
-      this.#shrink(bytes);
-    else this.#fail(attempt, end);
+    if (isSuccess(end)) this.#succeed(end.at);
+    else if (!isTooLarge(end, { count: messages.length, bytes, largeBodyBytes })) {
+      this.#fail(attempt, end, claimed.map(retryStateOf));
+    }
+    // Neither a failure of the destination nor its recovery.
+    else if (this.isOpen) this.probes += 1;
   }
 
-  #succeed(bytes: number, now: number): void {
+  #succeed(now: number): void {
     if (this.isOpen) this.#recover(now);
     else if (this.#slowStartStep(now) >= SLOW_START_STEPS) this.recoveredAt = undefined;
     this.health = 'healthy';
     this.failures = 0;
     this.isOpen = false;
     this.probes = 0;
-    this.bisectionFailures = 0;
     this.goneAt = undefined;
-    this.#passedBytes = Math.max(this.#passedBytes, bytes);
-    this.#successes += 1;
-    if (this.#successes % this.#policy.growAfterSuccesses === 0) {
-      this.maxBytes = Math.ceil(this.maxBytes * 1.1);
-    }
   }
 
   #slowStartStep(now: number): number {
@@ -96,16 +88,7 @@ export class Destination {
     this.#slowStarts = new Map();
   }
 
-  #shrink(bytes: number): void {
-    // Neither a failure of the destination nor its recovery.
-    if (this.isOpen) this.probes += 1;
-    const passed = this.#passedBytes < bytes ? this.#passedBytes : 0;
-    this.maxBytes = Math.max(1, Math.floor(bytes / 2), passed);
-    this.#passedBytes = passed;
-    this.#successes = 0;
-  }
-
-  #fail({ messages, retryAfter }: Attempt, end: AttemptEnd): void {
+  #fail({ retryAfter }: Attempt, end: AttemptEnd, states: readonly RetryState[]): void {
     const { goneConfirmMs, openAfterFailures } = this.#policy;
     const { status, at } = end;
     if (status === 410) {
@@ -115,20 +98,14 @@ export class Destination {
         return;
       }
     }
-    const [first] = messages;
-    const isOfOne = messages.length === 1 && first?.failedAlone === true;
-    const isBisection = blamesContent(end) && messages.some(({ isBisecting }) => isBisecting);
-    if (isBisection) this.bisectionFailures += 1;
+    const isOfOne = states.length === 1 && states[0]?.failedAlone === true;
+    const isBisection = blamesContent(end) && states.some(({ isBisecting }) => isBisecting);
     if (!isOfOne && !isBisection) this.failures += 1;
     if (this.failures >= openAfterFailures) this.isOpen = true;
     if (this.isOpen) this.probes += 1;
     this.health = 'failing';
     if (this.recoveredAt !== undefined) this.#recover(at);
     if (status === 429 || status === 503) this.pausedUntil = at + (retryAfter.waitMs ?? 0);
-  }
-
-  get isBisectionOver(): boolean {
-    return this.bisectionFailures >= this.#policy.bisectionMaxFailures;
   }
 
   /** Returns how long the destination waits after this attempt. */

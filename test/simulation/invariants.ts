@@ -23,11 +23,6 @@ export const INVARIANTS = {
   health: 'a destination has the health of its last attempt, and uses its slots',
   probes: 'an open destination gets one message at a time, at the times of the schedule',
   'slow-start': 'after a recovery 1, 2, 4, 8 … requests go out in a second',
-  halving: 'a batch that was refused for its size, or is bisected, is retried in halves or less',
-  'byte-budget':
-    'no body exceeds the byte budget, which shrinks when a body is refused for its size',
-  schedule: 'a failed message waits as long as the schedule and Retry-After say, plus jitter',
-  attempts: 'a message gets exactly as many attempts as its status allows',
   horizon: 'no message waits much longer than the horizon',
   'dead-reason': 'the reason of a dead letter is true',
   turns: 'destinations take turns: the one that was ready first is claimed first',

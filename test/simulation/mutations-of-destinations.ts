@@ -69,14 +69,6 @@ export const DESTINATION_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 50,
   },
   {
-    name: 'a body that was too large is retried at the same size',
-    file: `${FOLDER}/budget.ts`,
-    from: 'Math.floor(size / 2)',
-    to: 'Math.floor(size)',
-    invariant: 'byte-budget',
-    withinSeeds: 300,
-  },
-  {
     name: 'active requests are not counted',
     file: `${FOLDER}/slots.ts`,
     from: "if (state === 'active') this.#active += by;",

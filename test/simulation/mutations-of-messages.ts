@@ -6,36 +6,12 @@ const QUEUE = 'queue/memory';
 
 export const MESSAGE_MUTATIONS: readonly Mutation[] = [
   {
-    name: 'a batch that was too large is not halved',
-    file: `${FOLDER}/settlement.ts`,
-    from: 'Math.floor(end.messageCount / 2)',
-    to: 'end.messageCount',
-    invariant: 'halving',
-    withinSeeds: 50,
-  },
-  {
-    name: 'a refused message gets one attempt too many',
-    file: `${FOLDER}/settlement.ts`,
-    from: 'refusals >= policy.refusedMaxAttempts',
-    to: 'refusals > policy.refusedMaxAttempts',
-    invariant: 'attempts',
-    withinSeeds: 50,
-  },
-  {
     name: 'a message that is too large counts as delivered',
     file: `${FOLDER}/settlement.ts`,
     from: "return giveUp({ reason: 'too-large', waitMs: undefined }, end);",
     to: "return { kind: 'delivered' };",
     invariant: 'delivered-is-confirmed',
     withinSeeds: 50,
-  },
-  {
-    name: 'jitter shortens a wait',
-    file: 'webhook/retry.ts',
-    from: '(1 + MAX_JITTER * random())',
-    to: '(1 - MAX_JITTER * random())',
-    invariant: 'schedule',
-    withinSeeds: 5,
   },
   {
     name: 'Retry-After is read as milliseconds',

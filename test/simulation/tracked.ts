@@ -30,13 +30,6 @@ export interface Tracked {
   lostClaims: number;
   /** From Retry-After. */
   notBefore: number;
-  /** Maximum number of messages in its next request. */
-  maxBatchSize: number;
-  /** Failures that count as steps of the schedule, and refusals. */
-  steps: number;
-  refusals: number;
-  isBisecting: boolean;
-  failedAlone: boolean;
   /** Number of 200-299 responses. */
   confirmed: number;
   deadReason: DeadReason | undefined;
@@ -87,11 +80,6 @@ function newState(now: number) {
     state: 'waiting' as MessageState,
     dueAt: now,
     isDelayOver: false,
-    maxBatchSize: Number.POSITIVE_INFINITY,
-    steps: 0,
-    refusals: 0,
-    isBisecting: false,
-    failedAlone: false,
   };
 }
 
