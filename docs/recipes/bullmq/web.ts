@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { currentContext } from 'security-event-delivery/capture';
 import { captureRequests } from 'security-event-delivery/express';
 
-const connection = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379');
+const connection = new Redis(process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379');
 const scans = new Queue('scans', { connection });
 
 const app = express();

@@ -4,9 +4,10 @@ import { createReporter } from 'security-event-delivery';
 
 const reporter = createReporter({
   service: { svc_id: 'scanner-1', name: 'scanner', env: 'production' },
+  onRejected: ({ error }) => console.error(error), // the data of a job has no types
 });
 
-const connection = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', {
+const connection = new Redis(process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379', {
   maxRetriesPerRequest: null, // BullMQ asks for it
 });
 const worker = new Worker(
