@@ -142,6 +142,8 @@ export function readParameters(
 function isAbsent(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === undefined || value === null;
   if (types.isProxy(value) || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return (prototype === Object.prototype || prototype === null) && Object.keys(value).length === 0;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  // Fastify's router makes objects whose prototype is an empty object.
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return isPlain && Object.keys(value).length === 0;
 }

@@ -245,3 +245,13 @@ describe('a blocked Fastify request', () => {
     await expect.poll(() => statuses).toEqual([403]);
   });
 });
+
+test('A route of Fastify without parameters has none in the record', async () => {
+  const app = Fastify();
+  app.register(captureRequests);
+  app.get('/', () => currentContext().http?.request);
+  const { body } = await app.inject('/?q=1');
+  expect(JSON.parse(body)).toMatchObject({ parameters: { query: { q: '1' } } });
+  expect(JSON.parse(body)).not.toHaveProperty('parameters.other');
+  await app.close();
+});
