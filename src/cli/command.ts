@@ -83,7 +83,7 @@ function describeParseError(error: unknown, options: OptionTable): CommandError 
   const near = closestName(name, Object.keys(options));
   return usageError(
     `unknown option ${dashes}${name.slice(0, 40)}`,
-    near && `Did you mean --${near}?`,
+    near === undefined ? '--help lists the options.' : `Did you mean --${near}?`,
   );
 }
 

@@ -36,7 +36,7 @@ const MAX_CLASSES = 100;
 const hasMethod = (value: unknown, name: string): boolean =>
   typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function';
 
-const SENDER_GIVEN = 'expected options, found a sender: pass it as `{ senders: { main: sender } }`';
+const SENDER_GIVEN = 'expected options: pass a sender as `{ senders: { main: sender } }`';
 
 const RULES: Rules<keyof MetricsOptions> = {
   applicationClass: usable(

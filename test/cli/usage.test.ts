@@ -22,7 +22,7 @@ const WRONG: readonly Row[] = [
   ['dead lits', 'unknown command dead lits\nDid you mean dead list?'],
   ['settings add', 'unknown command settings add\nRun security-events settings --help.'],
   ['sign --secret-fil x', 'unknown option --secret-fil\nDid you mean --secret-file?'],
-  ['sign -x', 'unknown option -x\n'],
+  ['sign -x', 'unknown option -x\n--help lists the options.'],
   // An unknown option may be a secret.
   [`sign --${'a'.repeat(64)}`, `unknown option --${'a'.repeat(40)}\n`],
   [

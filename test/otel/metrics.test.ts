@@ -259,7 +259,7 @@ describe('registerMetrics', () => {
   test('rejects a sender in place of the options, and says what to pass', async () => {
     const sender = senderTo(await openReceiver());
     expect(() => registerMetrics(new MeterProvider(), sender as never)).toThrow(
-      'found a sender: pass it as `{ senders: { main: sender } }`',
+      'expected options: pass a sender as `{ senders: { main: sender } }`',
     );
     await sender.close();
   });

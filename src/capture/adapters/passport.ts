@@ -23,12 +23,12 @@ export interface PassportLike {
  * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option, or `passport`.
  */
 export function reportLogins(passport: PassportLike, options: LoginOptions): void {
-  if (hasMethods(options, 'userLogin')) throw invalidOption(REPORTER_GIVEN, []);
-  const logins = new LoginWatch(options);
   const lookUp: unknown = Reflect.get(Object(passport) as object, LOOK_UP);
   if (typeof lookUp !== 'function') {
     throw invalidOption('expected an instance of Passport', ['passport']);
   }
+  if (hasMethods(options, 'userLogin')) throw invalidOption(REPORTER_GIVEN, []);
+  const logins = new LoginWatch(options);
   const watch: Watch = (strategy) => logins.watch(strategy);
   const isWatched = Object.hasOwn(passport, WATCH);
   Object.defineProperty(passport, WATCH, { configurable: true, value: watch });

@@ -13,6 +13,13 @@ test.each([undefined, {}, 'passport'])('reportLogins refuses %j, which is no Pas
   );
 });
 
+test('reportLogins refuses swapped arguments, and names the first', () => {
+  const reporter = { userLogin: () => {} };
+  expect(() => reportLogins(reporter as never, new Passport() as never)).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['passport'] }),
+  );
+});
+
 test('reportLogins refuses a reporter in place of the options, and says what to pass', () => {
   const reporter = { userLogin: () => {} };
   expect(() => reportLogins(new Passport(), reporter as never)).toThrow(
