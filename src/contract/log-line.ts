@@ -14,9 +14,9 @@ const hex = (digits: number): z.ZodOptional<z.ZodString> =>
 const optionalText = (): z.ZodOptional<z.ZodString> => z.string().optional();
 const optionalInteger = (): z.ZodOptional<z.ZodInt> => z.int().optional();
 
-const OTEL = () => ({ trace_id: hex(32), span_id: hex(16), trace_flags: hex(2) });
+const otelAttributes = () => ({ trace_id: hex(32), span_id: hex(16), trace_flags: hex(2) });
 
-const DATADOG = () => ({
+const datadogAttributes = () => ({
   dd: z
     .looseObject({
       trace_id: optionalText(),
@@ -38,7 +38,7 @@ const DATADOG = () => ({
     .optional(),
 });
 
-const ECS = () => ({
+const ecsAttributes = () => ({
   'trace.id': optionalText(),
   'span.id': optionalText(),
   'transaction.id': optionalText(),
@@ -55,7 +55,11 @@ const ECS = () => ({
   'user_agent.original': optionalText(),
 });
 
-const platformAttributes = () => ({ ...OTEL(), ...DATADOG(), ...ECS() });
+const platformAttributes = () => ({
+  ...otelAttributes(),
+  ...datadogAttributes(),
+  ...ecsAttributes(),
+});
 
 /** Accepts any type. The names are listed so that the output has the same order in both readings. */
 const anyPlatformAttributes = (): Record<string, z.ZodType> =>

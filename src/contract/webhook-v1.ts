@@ -39,9 +39,9 @@ const namedEvent = <R extends Reading, N extends z.core.$ZodLooseShape>(
 const usesAlias = (input: unknown, name: string, alias: string): boolean =>
   hasAny(input, [alias]) && !hasAny(input, [name]);
 
-const BY_ID = () => ({ ...without(['event_id']), id: z.string() });
-const BY_URL = () => ({ ...without(['event_url']), url: z.string() });
-const OPTIONAL_APPLICATION = () => ({ application_id: z.string().optional() });
+const byId = () => ({ ...without(['event_id']), id: z.string() });
+const byUrl = () => ({ ...without(['event_url']), url: z.string() });
+const optionalApplication = () => ({ application_id: z.string().optional() });
 
 /** Real senders use `id` and `url`, and omit the application: accepted when received (D41). */
 const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
@@ -53,10 +53,10 @@ const securityEventV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
         (usesAlias(input, 'event_id', 'id') ? 1 : 0) +
         (usesAlias(input, 'event_url', 'url') ? 2 : 0),
       [
-        namedEvent(mode, OPTIONAL_APPLICATION()),
-        namedEvent(mode, { ...OPTIONAL_APPLICATION(), ...BY_ID() }),
-        namedEvent(mode, { ...OPTIONAL_APPLICATION(), ...BY_URL() }),
-        namedEvent(mode, { ...OPTIONAL_APPLICATION(), ...BY_ID(), ...BY_URL() }),
+        namedEvent(mode, optionalApplication()),
+        namedEvent(mode, { ...optionalApplication(), ...byId() }),
+        namedEvent(mode, { ...optionalApplication(), ...byUrl() }),
+        namedEvent(mode, { ...optionalApplication(), ...byId(), ...byUrl() }),
       ],
     ),
   );

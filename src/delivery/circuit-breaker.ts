@@ -154,7 +154,7 @@ function afterSuccess(
   };
 }
 
-/** A byte budget grows slowly, since each refusal costs a whole request; a message budget recovers fast after an outage. */
+/** A byte budget grows slowly, since each refusal costs a request. A message budget recovers fast after an outage. */
 const BYTE_GROWTH = 0.1;
 const MESSAGE_GROWTH = 1;
 

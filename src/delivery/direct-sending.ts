@@ -78,7 +78,7 @@ interface ApplicationBatches {
   turn: number;
 }
 
-interface Abandoned {
+interface WhyUndelivered {
   readonly reason: UndeliveredReason;
   readonly waitMs: number | undefined;
 }
@@ -211,7 +211,7 @@ class DirectSending {
   }
 
   #retryOrGiveUp(sent: Batch, result: Verdict, { batches }: ApplicationBatches): void {
-    if (result.kind === 'dead') this.#giveUp(sent, result.gaveUp as Abandoned);
+    if (result.kind === 'dead') this.#giveUp(sent, result.gaveUp as WhyUndelivered);
     if (result.kind !== 'retry') return;
     const { afterMs, maxMessages, retryState } = result;
     // Without a wait the due time stays, as in the queues.
@@ -230,13 +230,13 @@ class DirectSending {
     else this.#pausedUntil = next.at;
   }
 
-  #giveUpAll(why: Abandoned): void {
+  #giveUpAll(why: WhyUndelivered): void {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       for (const batch of next.batches) this.#giveUp(batch, why);
     }
   }
 
-  #giveUp({ entries, from, end }: Batch, { reason, waitMs }: Abandoned): void {
+  #giveUp({ entries, from, end }: Batch, { reason, waitMs }: WhyUndelivered): void {
     const why = { reason, ...end, ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }) };
     for (const { index, stored } of entries.slice(from)) {
       this.#undelivered.push({ index, message_id: stored.messageId, ...why });

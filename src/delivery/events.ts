@@ -1,9 +1,8 @@
 /**
  * The events of senders: one table, published on `node:diagnostics_channel` under
- * `security-event-delivery:<name>`. They hold ids, counts, times and values of fixed lists; never a
+ * `security-event-delivery:<name>`. They hold ids, types, counts, times, reasons and codes; never a
  * secret, a URL, a payload or received text.
  */
-
 import type { DeadReason, DiscardReason, Format } from '../queue/queue.ts';
 import { DiagnosticsChannel } from '../runtime/diagnostics.ts';
 import type { Outcome, PhaseTimings } from '../webhook/outcome.ts';

@@ -37,7 +37,7 @@ export function flushBeforeExit(parts: FlushBeforeExitParts): () => void {
   };
 }
 
-/** Moves the process's limit of listeners, so that ours cause no leak warning on the host's console (D80). 0 is no limit. */
+/** Moves the process's limit of listeners, so that ours cause no leak warning (D80). 0 is no limit. */
 function moveLimit(by: 1 | -1): void {
   const limit = process.getMaxListeners();
   if (limit > 0) process.setMaxListeners(Math.max(1, limit + by));

@@ -28,15 +28,13 @@ const POLL_INTERVAL_MS = 1000;
 /** Number of intervals between two polls while requests of this sender are in flight. */
 const INTERVALS_IN_FLIGHT = 10;
 
-const NONE_SETTLED = { delivered: 0, dead: 0, discarded: 0, settledElsewhere: 0 };
-
 export class Flushes {
   readonly #parts: FlushParts;
   readonly #calls: CallsInProgress;
   /** Functions that end the flushes in progress. */
   readonly #ends = new Set<() => void>();
   /** Shared by calls that have no limit, if no other call of the sender began between them. */
-  #latest: { readonly callCount: number; readonly result: Promise<FlushResult> } | undefined;
+  #latest: { readonly begunCalls: number; readonly result: Promise<FlushResult> } | undefined;
   #polling: AbortController | undefined;
   #isClosed = false;
 
@@ -46,17 +44,14 @@ export class Flushes {
     this.#calls = calls;
   }
 
-  /**
-   * Waits for messages. `callCount` is the number of calls of the sender that have begun. Calls with the same count and
-   * without a limit share one promise.
-   */
-  flush(limit: FlushOptions, callCount: number): Promise<FlushResult> {
+  flush(limit: FlushOptions): Promise<FlushResult> {
     if (limit.signal !== undefined || limit.deadlineMs !== undefined) return this.#flush(limit);
-    if (this.#latest?.callCount !== callCount) {
+    const { begunCalls } = this.#calls;
+    if (this.#latest?.begunCalls !== begunCalls) {
       const result = this.#flush(limit).finally(() => {
         if (this.#latest?.result === result) this.#latest = undefined;
       });
-      this.#latest = { callCount, result };
+      this.#latest = { begunCalls, result };
     }
     return this.#latest.result;
   }
@@ -95,10 +90,7 @@ export class Flushes {
   /** Resolves to the counts when no message up to the epoch is pending, or when `ended` resolves. */
   async #wait(epoch: number, ended: Promise<void>): Promise<WatchCounts> {
     const { tracker } = this.#parts;
-    const accepted = Promise.all([tracker.opened, this.#calls.waitForAll()]);
-    const isAccepted = await Promise.race([accepted.then(() => true), ended]);
-    // The messages of `send` calls in progress count as pending.
-    if (isAccepted !== true) return { ...NONE_SETTLED, pending: tracker.awaitedCount(epoch) };
+    await Promise.race([Promise.all([tracker.opened, this.#calls.waitForAll()]), ended]);
     const watch = tracker.watch(epoch);
     await Promise.race([watch.done, ended]);
     tracker.unwatch(watch);

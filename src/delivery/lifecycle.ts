@@ -28,7 +28,6 @@ export class Lifecycle {
   readonly #parts: LifecycleParts;
   readonly #calls = new CallsInProgress();
   readonly #flushes: Flushes;
-  #callCount = 0;
   #closing: Promise<CloseResult> | undefined;
 
   constructor(parts: LifecycleParts) {
@@ -54,7 +53,6 @@ export class Lifecycle {
    */
   begin(): () => void {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_SENDER_CLOSED');
-    this.#callCount += 1;
     const call = this.#calls.begin();
     return () => this.#calls.end(call);
   }
@@ -73,7 +71,7 @@ export class Lifecycle {
    * began between them.
    */
   flush(options: FlushOptions = {}): Promise<FlushResult> {
-    return this.#flushes.flush(options, this.#callCount);
+    return this.#flushes.flush(options);
   }
 
   close(deadlineMs = DEFAULT_CLOSE_MS): Promise<CloseResult> {
@@ -119,7 +117,7 @@ export class Lifecycle {
     throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswerError(QUEUE_CLOSE_MS) });
   }
 
-  /** Counts messages that the queue returns as discarded, and reports them. Yields to the event loop: there may be many. */
+  /** Counts and reports returned messages as discarded. There may be many, so it yields to the event loop. */
   async #reportReturned(messages: readonly ReturnedMessage[]): Promise<QueuedMessage[]> {
     const { tracker, observe, yieldToEventLoop } = this.#parts;
     const returned: QueuedMessage[] = [];

@@ -263,21 +263,21 @@ export const SEND_OPTIONS = {
 export interface DeliveryOptions<D extends Dialect = 'strict'>
   extends OptionsOf<typeof DELIVERY_OPTIONS, { dialect: D }> {}
 
-type Destination = OptionsOf<typeof DESTINATION_OPTIONS>;
+type DestinationOptions = OptionsOf<typeof DESTINATION_OPTIONS>;
 
 /** An application's URL and secret. */
-export interface WebhookDestination extends Required<Pick<Destination, 'url' | 'secret'>> {}
+export interface WebhookDestination extends Required<Pick<DestinationOptions, 'url' | 'secret'>> {}
 
 /** A single URL and secret, for one application or for any. */
 export interface OneDestination
   extends WebhookDestination,
     Pick<
-      Destination,
+      DestinationOptions,
       'application' | 'format' | 'tls' | 'maxRequestsPerSecond' | 'maxMessagesPerSecond'
     > {}
 
 /** The applications: an object, or a function that returns one application (D60). */
-export interface ManyDestinations extends Required<Pick<Destination, 'settings'>> {}
+export interface ManyDestinations extends Required<Pick<DestinationOptions, 'settings'>> {}
 
 export type WebhookSenderOptions<D extends Dialect = 'strict'> = (
   | OneDestination

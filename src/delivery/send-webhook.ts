@@ -29,7 +29,8 @@ import type { SendReport } from './report.ts';
  *
  * @throws SecurityEventError, as a rejection and before anything is sent, for what the caller did
  * wrong: `ERR_INVALID_MESSAGE`, `ERR_MESSAGE_TOO_LARGE`, `ERR_INVALID_OPTION`, `ERR_INVALID_URL`,
- * `ERR_INVALID_SECRET`, and `ERR_ADDRESS_REFUSED` for a URL with an address that `network` refuses. `path` names what is at fault and `input` holds the messages.
+ * `ERR_INVALID_SECRET`, and `ERR_ADDRESS_REFUSED` for a URL with an address that `network` refuses.
+ * `path` names what is at fault, and `input` holds the messages.
  */
 export function sendWebhook<D extends Dialect = 'strict', F extends Format = 2>(
   destination: WebhookDestination,

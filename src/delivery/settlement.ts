@@ -182,7 +182,7 @@ export type Verdict = MessageResult & { readonly gaveUp?: GiveUp };
 /** Shared, since most messages end like this. */
 const DELIVERED: Verdict = Object.freeze({ kind: 'delivered' });
 
-/** Returns a result for each message, in order. Messages that failed together get the same jitter, so they stay together. */
+/** Returns a result for each message, in order. Messages that failed together get the same jitter: they stay together. */
 function resultsOf(
   messages: readonly MessageHistory[],
   end: RequestEnd,

@@ -177,7 +177,7 @@ export class Slots {
 export interface Slot {
   /** Moves an active request to the waiting ones: now, or once there is a place. Returns whether it waits now. */
   tryToWait(): boolean;
-  /** Moves a waiting request back to the active ones: resolves when there is a slot. Returns undefined for an active one. */
+  /** Makes a waiting request active: resolves when there is a slot. Returns undefined for an active request. */
   resume(): Promise<void> | undefined;
   /** Idempotent. */
   release(): void;

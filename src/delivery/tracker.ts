@@ -3,8 +3,8 @@
  * were due when it opened the queue. Stores ranges and counts, not messages, except those that a receipt follows.
  *
  * - A range is a run of sequences whose messages this sender accepted, with the number of unsettled ones.
- * - An epoch is the time between two calls of `flush` or rounds of maintenance. A message is of the epoch in which its call
- *   began. A range holds messages of one epoch, so that a watch counts only messages whose calls began before it.
+ * - An epoch is the time between two calls of `flush` or rounds of maintenance. A message has the epoch in which its
+ *   call began. A range holds messages of one epoch, so that a watch counts only messages whose calls began before it.
  * - The backlog is what waited in the queue when it was opened. Only its size is known.
  * - A message is settled elsewhere if another process that shares the queue has settled it. The queue reports how many
  *   messages of a range remain, so the number of these messages is known, but not which they are.
@@ -153,7 +153,7 @@ export class Tracker {
     this.#opening.resolve();
   }
 
-  /** Begins a call of `send` with `count` messages. Returns a function to call before `beginEnqueue`, or if the call fails. */
+  /** Begins a call of `send`. Returns a function to call before `beginEnqueue`, or if the call fails. */
   beginReading(count: number, epoch: number): () => void {
     if (!this.#isDeliveredHere || count === 0) return DO_NOTHING;
     this.#reading.add(epoch, count);
@@ -217,7 +217,7 @@ export class Tracker {
     if (range.unsettled === 0 && range.hasSettledElsewhere) this.#endFollowedWithin(range);
   }
 
-  /** Begins a watch of the messages up to an epoch that has ended. Their calls must be over. */
+  /** Begins a watch of the messages up to an epoch that has ended. Messages of calls in progress stay pending in it. */
   watch(epoch = this.startEpoch()): Watch {
     const { promise: done, resolve: finish } = deferred();
     const pending = this.awaitedCount(epoch);

@@ -51,7 +51,7 @@ export const INCIDENT_LIMITS = {
    * 1 to 100,000,000; default 1,000,000.
    */
   maxAddressesAndAccounts: option(integer(1, 100_000_000), 1_000_000),
-  /** Time for which an incident is kept after its last report, in milliseconds. 1 to 9007199254740991; default 30 days. */
+  /** Time to keep an incident after its last report, in milliseconds. 1 to 9007199254740991; default 30 days. */
   retentionMs: option(integer(1, Number.MAX_SAFE_INTEGER), 30 * DAY_MS),
 };
 

@@ -1,4 +1,4 @@
-/** Builds the v2 message of an attack, exploit, incident or playbook (D46 to D50). */
+/** Builds the content of the message of an attack, exploit, incident or playbook (D46 to D50). */
 import type { LogActor } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { Content, Incident } from './pulse.ts';

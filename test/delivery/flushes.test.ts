@@ -26,7 +26,7 @@ function flushing(parts: Partial<FlushParts>) {
     new CallsInProgress(),
   );
   const startedAt = clock.monotonicMs();
-  const flushed = flushes.flush({ deadlineMs: 60_000 }, 0);
+  const flushed = flushes.flush({ deadlineMs: 60_000 });
   return { clock, flushed, tookMs: () => clock.monotonicMs() - startedAt };
 }
 
