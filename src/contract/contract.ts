@@ -32,18 +32,12 @@ const build = <D extends Dialect, R extends Reading>(dialect: D, reading: R): Co
   };
 };
 
-const CONTRACTS: {
-  readonly [D in Dialect]: { readonly [R in Reading]: () => Contract<D, R> };
-} = {
-  strict: {
-    emitted: memoizeUnlessPolluted(() => build('strict', 'emitted')),
-    received: memoizeUnlessPolluted(() => build('strict', 'received')),
-  },
-  open: {
-    emitted: memoizeUnlessPolluted(() => build('open', 'emitted')),
-    received: memoizeUnlessPolluted(() => build('open', 'received')),
-  },
-};
+const readings = <D extends Dialect>(dialect: D) => ({
+  emitted: memoizeUnlessPolluted(() => build(dialect, 'emitted')),
+  received: memoizeUnlessPolluted(() => build(dialect, 'received')),
+});
+
+const CONTRACTS = { strict: readings('strict'), open: readings('open') };
 
 export interface ContractOptions<D extends Dialect, R extends Reading> {
   /**

@@ -127,7 +127,6 @@ function unresolvedBy(error: unknown): Unresolved {
   return isOurs ? { because: 'unusable', detail: error.message } : FAILED;
 }
 
-/** Returns the hash of a URL. */
 export function hashOfUrl(url: URL): string {
   return hash('sha256', url.href);
 }

@@ -264,9 +264,9 @@ const isBefore = (a: ApplicationBatches, b: ApplicationBatches): boolean =>
 function byApplication(entries: readonly AcceptedEntry[]): Iterable<readonly AcceptedEntry[]> {
   const found = new Map<string, AcceptedEntry[]>();
   for (const entry of entries) {
-    const own = found.get(entry.applicationId);
-    if (own === undefined) found.set(entry.applicationId, [entry]);
-    else own.push(entry);
+    const known = found.get(entry.applicationId);
+    if (known === undefined) found.set(entry.applicationId, [entry]);
+    else known.push(entry);
   }
   return found.values();
 }

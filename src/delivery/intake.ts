@@ -8,7 +8,7 @@ import { check, type Rules, TEXT } from '../option-rules.ts';
 import { downgrade } from '../projection/downgrade.ts';
 import { isPromiseLike } from '../runtime/host-calls.ts';
 import { type YieldToEventLoop, yieldAlsoWhenBehind } from '../runtime/yield-to-event-loop.ts';
-import { type Routing, route } from '../settings/routing.ts';
+import { route } from '../settings/routing.ts';
 import type { ResolvedApplication, SettingsReader } from '../settings/source.ts';
 import { AcceptedEntry, acceptedEntry, type Place } from '../webhook/accept.ts';
 import {
@@ -19,7 +19,7 @@ import {
   toStoredV1,
 } from '../webhook/encoder.ts';
 import { messageReader, readMessages, type ValidatedMessage } from '../webhook/read-messages.ts';
-import type { SendSelection, SkippedMessage, SkipReason } from './sender.ts';
+import type { SendSelection, SkippedMessage } from './sender.ts';
 
 export interface IntakeRules {
   readonly dialect: Dialect;
@@ -116,9 +116,11 @@ function project(
   routed: Routed,
   { selection, acceptedAtMs, rules, toBytes }: ProjectionContext,
 ): AcceptedEntry | SkippedMessage {
-  const { application, messageId, validated } = routed;
-  const decision = route(application, routingOf(selection, validated));
-  if (decision.kind === 'skip') return skip(routed, decision.reason);
+  const { index, applicationId, application, messageId, validated } = routed;
+  // The playbook of the call, or else the one that a response names (D60).
+  const { module, playbook = validated.playbook } = selection;
+  const decision = route(application, { module, playbook });
+  if (decision.kind === 'skip') return { index, applicationId, reason: decision.reason };
   const { messageType, message } = validated;
   if (application.format !== 1) {
     const text = { message_id: messageId, message_type: messageType, message };
@@ -131,12 +133,8 @@ function project(
   const acceptedAt = formatTimestamp(acceptedAtMs);
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
   const v1 = downgrade(given, context);
-  if (v1.kind === 'skipped') return skip(routed, v1.reason);
+  if (v1.kind === 'skipped') return { index, applicationId, reason: v1.reason };
   return acceptedEntry(routed, toStoredV1(messageId, v1.element), rules.maxBodyBytes);
-}
-
-function skip({ index, applicationId }: Routed, reason: SkipReason): SkippedMessage {
-  return { index, applicationId, reason };
 }
 
 /** Parses the message again for the few receivers that read format 1. */
@@ -146,11 +144,6 @@ function parsed({ message, v1 }: ValidatedMessage): {
 } {
   const hints = v1 === undefined ? undefined : (JSON.parse(v1) as object);
   return { message: JSON.parse(message) as object, v1: hints };
-}
-
-/** The playbook of the call, or else the one that a response names (D60). */
-function routingOf({ module, playbook }: SendSelection, validated: ValidatedMessage): Routing {
-  return { module, playbook: playbook ?? validated.playbook };
 }
 
 function unknownApplication(index: number, { messageType }: ValidatedMessage): SecurityEventError {

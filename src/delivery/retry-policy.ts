@@ -10,6 +10,7 @@ import {
   type OptionValues,
   oneOf,
   type Rules,
+  readOptions,
 } from '../option-rules.ts';
 import type { Random } from '../runtime/random.ts';
 import {
@@ -69,9 +70,7 @@ export const policyNumbers = (values: PolicyNumbers): PolicyNumbers =>
   pick(values, Object.keys(POLICY_OPTIONS) as (keyof PolicyNumbers)[]);
 
 export const DEFAULT_POLICY: DeliveryPolicy = {
-  ...(Object.fromEntries(
-    Object.entries(POLICY_OPTIONS).map(([name, { default: value }]) => [name, value]),
-  ) as unknown as PolicyNumbers),
+  ...readOptions({}, POLICY_OPTIONS),
   schedule: { delaysMs: DEFAULT_DELAYS_MS, repeatLast: true, horizonMs: DURABLE_HORIZON_MS },
 };
 
