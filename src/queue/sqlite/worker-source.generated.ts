@@ -1517,7 +1517,7 @@ var INCIDENT_LIMITS = {
    * 1 to 100,000,000; default 1,000,000.
    */
   maxAddressesAndAccounts: option(integer(1, 1e8), 1e6),
-  /** Time for which an incident is kept after its last report, in milliseconds. 1 to 9007199254740991; default 30 days. */
+  /** Time to keep an incident after its last report, in milliseconds. 1 to 9007199254740991; default 30 days. */
   retentionMs: option(integer(1, Number.MAX_SAFE_INTEGER), 30 * DAY_MS)
 };
 var digestOf = (parts) => (0, import_node_crypto.createHash)("sha256").update(JSON.stringify(parts)).digest();
