@@ -3,6 +3,7 @@ import { A_FUNCTION, check, type Rules } from '../option-rules.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
+import { closesConnection } from './refusals.ts';
 import { checkReceiver, type WebhookReceiver, type WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {
@@ -35,7 +36,8 @@ export function fetchHandler(
       const work = nextTurn().then(handle);
       if (!tryWaitUntil(work, waitUntil)) await work;
     }
-    return new Response(text === '' ? null : text, { status, headers });
+    const close = closesConnection(status) ? { connection: 'close' } : {};
+    return new Response(text === '' ? null : text, { status, headers: { ...headers, ...close } });
   };
 }
 

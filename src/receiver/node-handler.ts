@@ -3,6 +3,7 @@ import { SecurityEventError } from '../errors.ts';
 import { readProperty } from '../own-properties.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
+import { closesConnection } from './refusals.ts';
 import {
   checkReceiver,
   type WebhookAnswer,
@@ -147,11 +148,10 @@ export function writeAnswer(
   // Already answered, for example by a timeout of the host, or the sender is gone: writing would throw.
   if (readProperty(response, 'headersSent') === true || isGone(response)) return;
   response.statusCode = status;
-  const close = hasUnreadChunkedBody(request) ? { connection: 'close' } : {};
-  for (const [name, value] of Object.entries({ ...headers, ...close })) {
-    // HTTP/2 has no such header.
-    if (name !== 'connection' || !isHttp2(request)) response.setHeader(name, value);
-  }
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const closes = closesConnection(status) || hasUnreadChunkedBody(request);
+  // HTTP/2 has no such header.
+  if (closes && !isHttp2(request)) response.setHeader('connection', 'close');
   response.end(text);
 }
 

@@ -6,9 +6,6 @@ const refusal = (status: number, headers: Readonly<Record<string, string>> = {})
   headers,
 });
 
-/** Otherwise the host would read the rest of the body to keep the connection. */
-const CLOSE = { connection: 'close' };
-
 /**
  * Statuses are chosen for this library's sender: it retries after all of them, pauses after 503, sends
  * smaller requests after 413, and bisects after 400 to find the invalid message.
@@ -18,11 +15,11 @@ export const REFUSALS = {
   method: refusal(405, { allow: 'POST' }),
   /** The type is not `application/json` in UTF-8, or the body is compressed. */
   'content-type': refusal(415),
-  'body-too-large': refusal(413, CLOSE),
+  'body-too-large': refusal(413),
   'signature-missing': refusal(401),
   'signature-wrong': refusal(401),
   /** The body did not end within `bodyTimeoutMs`. */
-  'body-late': refusal(408, CLOSE),
+  'body-late': refusal(408),
   /** The sender disconnected before its body was read, so the response does not reach it. */
   incomplete: refusal(400),
   /** Not an array of 1 to 1000 messages. */
@@ -38,6 +35,9 @@ export const REFUSALS = {
 } as const;
 
 export type RefusalReason = keyof typeof REFUSALS;
+
+/** The answers to a body that was not read to its end: the host would read the rest to keep the connection. */
+export const closesConnection = (status: number): boolean => status === 413 || status === 408;
 
 /** The part of a request that is known before its body is read. */
 interface RequestHead {

@@ -17,7 +17,7 @@ import {
   type WebhookReceiver,
 } from '../../receiver/index.ts';
 import { nodeRequest } from '../../receiver/node-handler.ts';
-import { REFUSALS, SIGNATURE_HEADER } from '../../receiver/refusals.ts';
+import { closesConnection, REFUSALS, SIGNATURE_HEADER } from '../../receiver/refusals.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { explainBest } from '../signature.ts';
 import type { TerminalClock } from '../terminal.ts';
@@ -161,6 +161,7 @@ async function decide(
 function write(response: ServerResponse, { status, headers, text }: Answer): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (closesConnection(status)) response.setHeader('connection', 'close');
   response.end(text);
 }
 
