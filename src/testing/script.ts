@@ -16,7 +16,8 @@ const MAXIMA = {
   afterMs: MAX_TIMER_MS,
   afterBytes: Number.MAX_SAFE_INTEGER,
   maxBytes: Number.MAX_SAFE_INTEGER,
-  inflatedBytes: Number.MAX_SAFE_INTEGER,
+  // 64 GiB: a larger one would not fit into memory.
+  inflatedBytes: 2 ** 36,
 } as const;
 
 /**

@@ -45,7 +45,7 @@ export type AnswerFault =
   | { readonly fault: 'endless-headers'; readonly status?: number }
   /** 103 (Early Hints) every `everyMs` (default 10), and never a final response. */
   | { readonly fault: 'interim-flood'; readonly everyMs?: number }
-  /** A small gzip body that inflates to `inflatedBytes`, rounded up to whole MiB. Default 1 GiB. */
+  /** A small gzip body that inflates to `inflatedBytes`, rounded up to whole MiB. Up to 64 GiB; default 1 GiB. */
   | { readonly fault: 'gzip-bomb'; readonly inflatedBytes?: number; readonly status?: number }
   /** A redirect (default 307) to the receiver's own URL. */
   | { readonly fault: 'redirect-loop'; readonly status?: number }
