@@ -944,6 +944,7 @@ begin
       select d.id, row_number() over oldest as messages, sum(d.size_bytes) over oldest as bytes
         from "security_events".dead_letter d join "security_events".application a on a.number = d.application
         where d.id = any (page) and a.health <> 'closed'
+          and d.size_bytes + used.bytes <= (args->>'maxPendingBytes')::bigint
         window oldest as (order by d.id rows unbounded preceding)) o
       where o.messages + used.messages <= (args->>'maxPendingMessages')::bigint
         and o.bytes + used.bytes <= (args->>'maxPendingBytes')::bigint

@@ -416,6 +416,15 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await expect.poll(() => queue.claim(REQUEST)).toEqual({ dueInMs: 5000 });
   });
 
+  test('replays letters that fit, behind one that is larger than the room that is left', async () => {
+    const queue = await open({ maxPendingBytes: 50 });
+    const large = await open();
+    await large.enqueue([entryOf('one', { sizeBytes: 60 }), entryOf('one', { sizeBytes: 10 })]);
+    await large.settle(await claimFrom(large), [DEAD, DEAD], LAST);
+    expect(await queue.replayDeadLetters({})).toBe(1);
+    expect(await queue.stats()).toMatchObject({ pending: 1, dead: 1, pendingBytes: 10 });
+  });
+
   test('refuses the results of a claim that a new primary does not know', async () => {
     const queue = await open();
     await queue.enqueue([entryOf('one')]);
