@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/queue/queue.ts';
-import type { AttemptResult } from '../../src/webhook/outcome.ts';
 import { BREAKER, claimOf, POLICY } from '../helpers/queues.ts';
 import { answered, failed, type SettledCase, settleAfter } from '../helpers/settlements.ts';
 
@@ -49,17 +47,15 @@ describe('after an attempt', () => {
     expect(settleAfter({ ...refused, policy: { largeBodyBytes: 399 } }).outcome).toBe('smaller');
   });
 
-  test.each<[string, AttemptResult, Json]>([
-    ['the word for its failure', failed('tls'), { failure: 'tls' }],
-  ])('a dead letter has %s, and nothing that was received', (_title, result, lastAttempt) => {
+  test('a dead letter has the word for its failure, and nothing that was received', () => {
     const retryState = { failures: 14, refusals: 5 };
     const policy = { schedule: { delaysMs: [], horizonMs: 1 } };
-    const { results } = settleAfter({ messages: [retryState], result, policy });
+    const { results } = settleAfter({ messages: [retryState], result: failed('tls'), policy });
     expect(results).toEqual([
       {
         kind: 'dead',
         reason: 'attempts-exhausted',
-        lastAttempt,
+        lastAttempt: { failure: 'tls' },
         gaveUp: { reason: 'attempts-exhausted', waitMs: undefined },
       },
     ]);

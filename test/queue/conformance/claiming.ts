@@ -54,21 +54,6 @@ export function describeClaiming(harness: QueueHarness): void {
       }
     });
 
-    test('shows the age of its messages and the time', async () => {
-      const trial = await Trial.start(harness);
-      await trial.enqueue('one', 'a');
-      await trial.advance(2);
-      await trial.enqueue('two', 'b');
-      await trial.advance(1);
-      const first = await trial.claim();
-      await trial.advance(4);
-      const second = await trial.claim();
-      expect(trial.units(first.messages[0]?.ageMs)).toBe(3);
-      expect(trial.units(second.messages[0]?.ageMs)).toBe(5);
-      expect(trial.units(second.nowMs - first.nowMs)).toBe(4);
-      expect(second.id).not.toBe(first.id);
-    });
-
     test.each([
       { own: [undefined, undefined, 2, undefined], claimed: 2, when: 'joining would pass it' },
       { own: [2, 4, undefined, undefined], claimed: 2, when: 'one that joins allows more' },

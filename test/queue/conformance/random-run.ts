@@ -23,6 +23,8 @@ class Comparison {
   readonly #sequences = new Sequences();
   /** Newest first, the ended ones too. */
   readonly #claims: { readonly real: Claim; readonly model: ModelClaim }[] = [];
+  /** The queue's time where the model's is 0. */
+  #startedMs: number | undefined;
   #steps = 0;
 
   constructor(trial: Trial) {
@@ -84,6 +86,8 @@ class Comparison {
     }
     // Whose turn it is the queue decides, among those that can be claimed.
     assert.ok((times.get(real.applicationId) ?? Number.NaN) <= nowMs, 'it cannot be claimed');
+    this.#startedMs ??= real.nowMs - nowMs;
+    this.#isAbout(real.nowMs, this.#startedMs + nowMs);
     const model = this.#model.claim(real.applicationId, request);
     assert.deepEqual(real.state, this.#model.application(real.applicationId).state);
     assert.deepEqual(
