@@ -61,11 +61,9 @@ interface Asked {
 
 const FORM = { name: 'local', _usernameField: 'username' };
 const BODY = { body: { username: 'ada', password: 'guess' }, headers: {} };
-const FAILED = { reported: [[false, { username: 'ada' }]], gave: 'passport failed' };
 
 const refuse = (self: Calls): unknown => self.fail({ message: 'no' });
 const accept = (self: Calls): unknown => self.success({ id: 7 });
-const ask = (self: Calls): unknown => self.fail('Basic realm="Users"');
 const letPass = (self: Calls): unknown => self.pass();
 
 function throwOfTheApplication(): never {
@@ -105,56 +103,40 @@ describe('a strategy', () => {
   });
 });
 
+const BASIC = { name: 'basic' };
+const CHALLENGE = 'Basic realm="Users"';
+const unreadable = {
+  get headers(): never {
+    throw new Error('gone');
+  },
+};
+
 describe('a failure', () => {
-  test.each([
-    ['an object', [{ message: 'no' }]],
-    ['what looks like a challenge', ['Form realm="a"']],
-    ['a status', [401]],
-  ])('of a form is a failed login, with %s', (_with, given) => {
-    const act = (self: Calls): unknown => self.fail(...given);
-    expect(outcome({ ...FORM, act }, { request: BODY })).toMatchObject(FAILED);
-  });
+  const tried = { username: 'ada' };
 
-  test.each([
-    ['a bad request', [{ message: 'Missing credentials' }, 400]],
-    ['a bad request alone', [400]],
-  ])('of a form is no failed login with %s', (_with, given) => {
-    const act = (self: Calls): unknown => self.fail(...given);
-    expect(outcome({ ...FORM, act }, { request: BODY })).toMatchObject({
-      reported: [],
-      gave: 'passport failed',
-    });
-  });
-
-  test.each([
-    ['Basic realm="Users"', {}, 0],
-    ['Bearer', {}, 0],
-    ['Digest realm="a", nonce="b"', {}, 0],
-    ['wrong user or password', {}, 1],
-    ['Basic realm="Users"', { authorization: 'Basic eA==' }, 1],
-  ])(
-    'with the challenge %j for a request with %j is reported %i times',
-    (challenge, headers, times) => {
-      const act = (self: Calls): unknown => self.fail(challenge);
-      expect(outcome({ name: 'basic', act }, { request: { headers } }).reported).toHaveLength(
-        times,
-      );
-    },
-  );
-
-  test.each([
-    ['without headers', {}],
+  test.each<[string, Partial<OwnStrategy>, readonly unknown[], unknown, readonly Login[]]>([
+    ['an object', FORM, [{ message: 'no' }], BODY, [[false, tried]]],
+    ['what looks like a challenge', FORM, ['Form realm="a"'], BODY, [[false, tried]]],
+    ['a status', FORM, [401], BODY, [[false, tried]]],
+    ['a bad request', FORM, [{ message: 'Missing credentials' }, 400], BODY, []],
+    ['a bad request alone', FORM, [400], BODY, []],
+    ['a challenge', BASIC, [CHALLENGE], { headers: {} }, []],
+    ['a challenge alone', BASIC, ['Bearer'], { headers: {} }, []],
+    ['more of a challenge', BASIC, ['Digest realm="a", nonce="b"'], { headers: {} }, []],
+    ['no headers to a challenge', BASIC, [CHALLENGE], {}, []],
+    ['headers that throw', BASIC, [CHALLENGE], unreadable, []],
+    ['another text', BASIC, ['wrong user or password'], { headers: {} }, [[false, null]]],
     [
-      'whose headers throw',
-      {
-        get headers(): never {
-          throw new Error('gone');
-        },
-      },
+      'a challenge to credentials',
+      BASIC,
+      [CHALLENGE],
+      { headers: { authorization: 'Basic eA==' } },
+      [[false, null]],
     ],
-  ])('with a challenge is no failed login for a request %s', (_of, request) => {
-    expect(outcome({ name: 'basic', act: ask }, { request })).toMatchObject({
-      reported: [],
+  ])('with %s is or is not a failed login', (_with, strategy, given, request, reported) => {
+    const act = (self: Calls): unknown => self.fail(...given);
+    expect(outcome({ ...strategy, act }, { request })).toMatchObject({
+      reported,
       gave: 'passport failed',
     });
   });

@@ -58,16 +58,17 @@ describe('a set of ranges', () => {
 });
 
 describe('an enricher of a list of networks', () => {
-  test.each(['tor', 'vpn', 'proxy'] as const)('marks %s', (marks) => {
-    const enricher = networkListEnricher({ networks: ['192.0.2.0/24'], marks });
-    expect(enricher('192.0.2.1')).toEqual({ [marks]: true });
-    expect(enricher('192.0.3.1')).toBeUndefined();
-  });
+  const CLOUD = { name: 'Cloud', url: 'https://cloud.example' };
 
-  it('marks a datacenter', () => {
-    const marks = { name: 'Cloud', url: 'https://cloud.example' };
+  test.each([
+    ['tor', { tor: true }],
+    ['vpn', { vpn: true }],
+    ['proxy', { proxy: true }],
+    [CLOUD, { datacenter: CLOUD }],
+  ] as const)('marks %j', (marks, facts) => {
     const enricher = networkListEnricher({ networks: ['192.0.2.0/24'], marks });
-    expect(enricher('192.0.2.1')).toEqual({ datacenter: marks });
+    expect(enricher('192.0.2.1')).toEqual(facts);
+    expect(enricher('192.0.3.1')).toBeUndefined();
   });
 
   it('reads a file once, without comments, blank lines and other columns', () => {

@@ -8,6 +8,7 @@ import { currentContext, runInScope } from '../../../src/capture/request/request
 import { deepFreeze } from '../../../src/contract/frozen.ts';
 import { contract, type Dialect, VERBS } from '../../../src/contract/index.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
+import { anyValue } from '../../helpers/any-value.ts';
 import { smallRecord } from '../../helpers/log-records.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 
@@ -176,15 +177,7 @@ const webUrls = fc
   .map(([scheme, authority, segments, query]) =>
     [`${scheme}://${authority}`, ...segments].join('/').concat(query === null ? '' : `?${query}`),
   );
-const anything = fc.anything({
-  withBigInt: true,
-  withDate: true,
-  withMap: true,
-  withSet: true,
-  withTypedArray: true,
-  withNullPrototype: true,
-  withSparseArray: true,
-});
+const anything = anyValue();
 const FORWARDED = ['for', 'proto', 'host', 'port'].map((name) => `x-forwarded-${name}`);
 const HEADERS = ['host', 'user-agent', 'content-type', 'forwarded', ':authority', ...FORWARDED];
 const headers = fc.dictionary(

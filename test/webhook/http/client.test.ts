@@ -258,32 +258,24 @@ describe("the caller's signal", () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('ends the attempt and its connection if it is aborted during the wait for the response', async () => {
-    const receiver = await openReceiver({ script: [hang()] });
-    const caller = new AbortController();
-    const poster = openPoster({ signal: caller.signal });
-    const posting = poster.post(requestTo(receiver.url));
-    await receiver.received(1);
-    caller.abort();
-    const result = await posting;
-    expect(result).toMatchObject({ kind: 'failure', code: 'aborted' });
-    expect(result.timings.totalMs).toBeLessThan(SOON_MS);
-    await receiver.idle();
-  });
-
-  test('ends the attempt at once if it is aborted while connecting', async () => {
-    const receiver = await openReceiver();
-    const url = receiver.url.replace('http', 'https');
-    const caller = new AbortController();
-    const poster = openPoster({ signal: caller.signal });
-    const posting = poster.post(requestTo(url));
-    await receiver.connected(1);
-    caller.abort();
-    const result = await posting;
-    expect(result).toMatchObject({ kind: 'failure', code: 'aborted' });
-    expect(result.timings.totalMs).toBeLessThan(SOON_MS);
-    await receiver.idle();
-  });
+  test.each([
+    ['during the wait for the response', 'http', 'received'],
+    ['while connecting', 'https', 'connected'],
+  ] as const)(
+    'ends the attempt and its connection if it is aborted %s',
+    async (_when, scheme, event) => {
+      const receiver = await openReceiver({ script: [hang()] });
+      const caller = new AbortController();
+      const poster = openPoster({ signal: caller.signal });
+      const posting = poster.post(requestTo(receiver.url.replace('http', scheme)));
+      await receiver[event](1);
+      caller.abort();
+      const result = await posting;
+      expect(result).toMatchObject({ kind: 'failure', code: 'aborted' });
+      expect(result.timings.totalMs).toBeLessThan(SOON_MS);
+      await receiver.idle();
+    },
+  );
 
   test('has one listener and causes no warning when 100 posts share it', async () => {
     const collected = warnings();
