@@ -20,7 +20,7 @@ export interface EnqueueCall {
 }
 
 interface CountedCall extends EnqueueCall {
-  /** Called just before `enqueue`, which counts the messages from then on. */
+  /** Called just before `beginEnqueue`, which counts the messages from then on. */
   readonly endReading: () => void;
 }
 

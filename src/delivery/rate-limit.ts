@@ -20,7 +20,7 @@ const LEAD_MS = 10;
 /** Longest wait in this process, in ms. */
 export const MAX_LEAD_MS = 1000;
 
-/** A longer wait is ignored, in ms, unless it is at most two intervals: see {@link RateLimits.waitMs}. */
+/** Maximum plausible wait, in ms. Two intervals are always plausible. */
 const MAX_WAIT_MS = 60_000;
 
 /** The request that was made last. */

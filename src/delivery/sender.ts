@@ -136,7 +136,7 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
   reopen(applicationId: string): Promise<void>;
   /**
    * Waits until messages are delivered, dead or discarded: those that this sender accepted before the call, and those
-   * that were due when it opened the queue, except replayed ones. This may take as long as the schedule.
+   * that were due when it opened the queue, but not replayed ones. This may take as long as the schedule.
    *
    * `signal` and `deadlineMs` (0 to 2147483647; default none) end the wait. `pending` then counts the messages that are
    * left. It includes those of earlier `send` calls that are in progress, but not those of a queue that is not open yet.

@@ -42,8 +42,8 @@ interface ActiveWatch extends Watch {
 }
 
 /**
- * Ends a call of `enqueue`, with the sequences of the accepted messages; none if the queue rejected them. `followed` has a
- * message for each sequence, in order; without it the messages are only counted.
+ * Ends a call of `enqueue`, with the sequences of the accepted messages; none if the queue rejected them. `followed`
+ * has a message for each sequence, in order; without it the messages are only counted.
  */
 export type EndEnqueue = (
   sequences: readonly number[],
