@@ -76,7 +76,7 @@ export const ERROR_TABLE = {
   ERR_WRITE_FAILED: {
     kind: 'environment',
     what: 'The log record could not be written',
-    hint: 'See `cause`; `input` has the record. The next write tries again.',
+    hint: 'See `cause`, if any; `input` is the record of a failed `write`. The next write tries again.',
   },
   ERR_WRITER_CLOSED: {
     kind: 'lifecycle',
