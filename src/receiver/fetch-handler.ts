@@ -36,10 +36,15 @@ export function fetchHandler(
       const work = nextTurn().then(handle);
       if (!tryWaitUntil(work, waitUntil)) await work;
     }
-    const close = closesConnection(status) ? { connection: 'close' } : {};
+    const closes = closesConnection(status) || hasUnreadChunkedBody(request);
+    const close = closes ? { connection: 'close' } : {};
     return new Response(text === '' ? null : text, { status, headers: { ...headers, ...close } });
   };
 }
+
+/** Such a body has no known length, and the host would read all of it to keep the connection. */
+const hasUnreadChunkedBody = ({ bodyUsed, headers }: Request): boolean =>
+  !bodyUsed && headers.has('transfer-encoding');
 
 /**
  * Returns false if `waitUntil` throws, as it does without its context ("Illegal invocation"). Then the response waits
