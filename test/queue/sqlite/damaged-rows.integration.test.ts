@@ -11,20 +11,27 @@ import { integrityOf, withDatabase, wrongCountersOf } from './raw-database.ts';
 interface QueueOnFile {
   readonly queue: DurableQueue;
   readonly file: string;
-  /** The damage that was reported, by application. */
-  readonly reported: SqliteQueueDamage['applications'][number][];
+  readonly reported: SqliteQueueDamage[];
 }
 
 /** Opens a queue with these messages of the application "one", and then one of the application "two". */
 async function openFilled(messageIds: readonly string[]): Promise<QueueOnFile> {
   const file = newFile();
   const reported: QueueOnFile['reported'] = [];
-  const onDamage = ({ applications }: SqliteQueueDamage) => void reported.push(...applications);
+  const onDamage = (damage: SqliteQueueDamage) => void reported.push(damage);
   const queue = await openQueue({ file, onDamage }, createFakeClock());
   await queue.enqueue(messageIds.map((messageId) => entryOf('one', { messageId })));
   await queue.enqueue([entryOf('two', { messageId: 'other' })]);
   return { queue, file, reported };
 }
+
+/** What is reported of messages of the application "one". */
+const reportOf = (file: string, messages: number): SqliteQueueDamage => ({
+  file,
+  kind: 'rows',
+  applications: [{ applicationId: 'one', messages }],
+  missingSequences: 0,
+});
 
 /** Delivers all messages that can be claimed, and returns their ids. */
 async function deliverAll(queue: DurableQueue, request: ClaimRequest): Promise<string[]> {
@@ -53,7 +60,7 @@ describe('damaged messages before all others', () => {
       const delivered = await deliverAll(subject.queue, { ...REQUEST, maxMessages });
       expect(delivered.toSorted()).toEqual([...intact, 'other']);
       expect(await subject.queue.claim(REQUEST)).toEqual({});
-      expect(subject.reported).toEqual([{ applicationId: 'one', messages: damaged }]);
+      expect(subject.reported).toEqual([reportOf(subject.file, damaged)]);
       expect(await subject.queue.stats()).toMatchObject({
         accepted: ids.length + 1,
         delivered: intact.length + 1,
@@ -62,6 +69,10 @@ describe('damaged messages before all others', () => {
         discarded: { damaged },
       });
       expect(wrongCountersOf(subject.file)).toEqual([]);
+      const aside = withDatabase(subject.file, (other) =>
+        other.prepare('select message_id from damaged_message').all(),
+      );
+      expect(aside).toEqual(ids.slice(0, damaged).map((id) => ({ message_id: id })));
     },
   );
 });
@@ -97,7 +108,7 @@ test('messages that are missing from the index are claimed, and the damage is re
   expect(integrityOf(subject.file)).toContain('missing from index message_due');
   const delivered = await deliverAll(subject.queue, { ...REQUEST, maxMessages: 1 });
   expect(delivered.toSorted()).toEqual(['a', 'b', 'other']);
-  expect(subject.reported).toEqual([{ applicationId: 'one', messages: 0 }]);
+  expect(subject.reported).toEqual([reportOf(subject.file, 0)]);
   expect(integrityOf(subject.file)).toBe('ok');
   expect(wrongCountersOf(subject.file)).toEqual([]);
 });

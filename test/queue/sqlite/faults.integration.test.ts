@@ -146,40 +146,7 @@ describe('a worker that crashes', () => {
   });
 });
 
-/** Damages the stored bytes of the message with that id, as a bad disk would. */
-const damage = (file: string, messageId: string): void =>
-  withDatabase(file, (other) => {
-    other.prepare("update message set body = x'00' where message_id = ?").run(messageId);
-  });
-
 describe('a damaged file', () => {
-  test('delivers the intact messages, and reports and counts the others', async () => {
-    const file = newFile();
-    const reports: SqliteQueueDamage[] = [];
-    const queue = await openQueue({ file, onDamage: (report) => reports.push(report) });
-    await queue.enqueue(['a', 'b', 'c'].map((messageId) => entryOf('one', { messageId })));
-    damage(file, 'b');
-    expect(idsOf(await claimFrom(queue))).toEqual(['a', 'c']);
-    expect(reports).toEqual([
-      {
-        file,
-        kind: 'rows',
-        applications: [{ applicationId: 'one', messages: 1 }],
-        missingSequences: 0,
-      },
-    ]);
-    expect(await queue.stats()).toMatchObject({
-      accepted: 3,
-      pending: 2,
-      pendingBytes: 200,
-      discarded: { damaged: 1 },
-    });
-    const aside = withDatabase(file, (other) =>
-      other.prepare('select message_id from damaged_message').get(),
-    );
-    expect(aside).toEqual({ message_id: 'b' });
-  });
-
   test('reports a write-ahead log that was removed after a crash', async () => {
     const file = newFile();
     const ended = await runFixture('sqlite-exit', [file, 'kill']);
