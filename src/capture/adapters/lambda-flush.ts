@@ -1,5 +1,5 @@
 /** Delivers the events of a Lambda function's call before AWS freezes the function. */
-import { isObjectLike, readProperty } from '../../own-properties.ts';
+import { ownProperties } from '../../own-properties.ts';
 import { ignoreRejection, tryCall } from '../../runtime/host-calls.ts';
 
 /** The part of the function's context that is used. */
@@ -27,11 +27,9 @@ export interface LambdaFlushFailure {
   readonly error?: unknown;
 }
 
-export type OnUndelivered = (result: LambdaFlushFailure) => unknown;
-
 interface FlushSettings {
   readonly flushDeadlineMs: number;
-  readonly onUndelivered: OnUndelivered | undefined;
+  readonly onUndelivered: ((result: LambdaFlushFailure) => unknown) | undefined;
 }
 
 /** Time that a flush leaves to the function for returning its result. */
@@ -40,60 +38,36 @@ const RESERVE_MS = 250;
 /** The shortest wait of calls whose predecessors delivered nothing. */
 const MIN_DEADLINE_MS = 100;
 
-export class LambdaFlush {
-  readonly #source: Flushable;
-  readonly #settings: FlushSettings;
-  /** Number of calls in a row that delivered nothing although messages were waiting. */
-  #fruitless = 0;
-  #hasReported = false;
-
-  constructor(source: Flushable, settings: FlushSettings) {
-    this.#source = source;
-    this.#settings = settings;
-  }
-
-  /** Never rejects: the request is answered regardless. */
-  async run(context: Partial<LambdaContext> | undefined): Promise<void> {
+/** Returns the flush of a call. It never rejects: the request is answered regardless. */
+export function createLambdaFlush(
+  source: Flushable,
+  { flushDeadlineMs, onUndelivered }: FlushSettings,
+): (context: Partial<LambdaContext> | undefined) => Promise<void> {
+  /** Half as long after each call that delivered nothing: while a receiver refuses everything, calls do not all wait in vain. */
+  let limitMs = flushDeadlineMs;
+  let hasReported = false;
+  /** Reports once until a flush succeeds, so that an outage does not fill the log. */
+  const report = (result: LambdaFlushFailure): void => {
+    if (!hasReported) tryCall(() => ignoreRejection(onUndelivered?.(result)));
+    hasReported = true;
+  };
+  return async (context) => {
     try {
       // A test may call the handler without a context, or with an empty one.
       const remainingMs = context?.getRemainingTimeInMillis?.() ?? Number.POSITIVE_INFINITY;
-      const leftMs = Math.floor(remainingMs) - RESERVE_MS;
-      const deadlineMs = Math.max(0, Math.min(this.#deadlineMs(), leftMs));
-      this.#judge(await this.#source.flush({ deadlineMs }));
+      const leftMs = Math.max(0, Math.floor(remainingMs) - RESERVE_MS);
+      const answer = await source.flush({ deadlineMs: Math.min(limitMs, leftMs) });
+      const result = ownProperties<LambdaFlushFailure>(answer as object);
+      const { delivered = 0, pending = 0, dead = 0, logError } = result;
+      const isIncomplete = pending + dead > 0;
+      if (delivered > 0 || !isIncomplete) limitMs = flushDeadlineMs;
+      else if (limitMs <= leftMs) limitMs = halved(limitMs);
+      if (isIncomplete || logError !== undefined) report(result);
+      else hasReported = false;
     } catch (error) {
-      this.#report({ error });
+      report({ error });
     }
-  }
-
-  /** Halves after each fruitless call: while a receiver refuses everything, calls do not all wait in vain. */
-  #deadlineMs(): number {
-    const { flushDeadlineMs } = this.#settings;
-    const halved = Math.floor(flushDeadlineMs / 2 ** this.#fruitless);
-    return Math.min(flushDeadlineMs, Math.max(MIN_DEADLINE_MS, halved));
-  }
-
-  #judge(result: unknown): void {
-    const undelivered = countIn(result, 'pending') + countIn(result, 'dead');
-    const isFruitless = undelivered > 0 && countIn(result, 'delivered') === 0;
-    this.#fruitless = isFruitless ? this.#fruitless + 1 : 0;
-    const isComplete = undelivered === 0 && propertyOf(result, 'logError') === undefined;
-    if (isComplete) this.#hasReported = false;
-    else this.#report(result as LambdaFlushFailure);
-  }
-
-  /** Reports once until a flush succeeds, so that an outage does not fill the log. */
-  #report(result: LambdaFlushFailure): void {
-    if (this.#hasReported) return;
-    this.#hasReported = true;
-    const { onUndelivered } = this.#settings;
-    tryCall(() => ignoreRejection(onUndelivered?.(result)));
-  }
+  };
 }
 
-const propertyOf = (value: unknown, name: string): unknown =>
-  isObjectLike(value) ? readProperty(value, name) : undefined;
-
-function countIn(result: unknown, name: string): number {
-  const count = propertyOf(result, name);
-  return typeof count === 'number' ? count : 0;
-}
+const halved = (ms: number): number => Math.min(ms, Math.max(MIN_DEADLINE_MS, Math.floor(ms / 2)));

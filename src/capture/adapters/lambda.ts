@@ -20,11 +20,10 @@ import {
 import { scopeOf } from '../request/request-capture.ts';
 import { type LambdaEvent, type LambdaProxyEvent, readEvent, responseTo } from './lambda-event.ts';
 import {
+  createLambdaFlush,
   type Flushable,
   type LambdaContext,
-  LambdaFlush,
   type LambdaFlushFailure,
-  type OnUndelivered,
 } from './lambda-flush.ts';
 
 export type { BlockedResponse, LambdaContext, LambdaEvent, LambdaFlushFailure, LambdaProxyEvent };
@@ -44,7 +43,7 @@ const OPTIONS = {
    * Called with the result of the first flush that leaves messages undelivered, and of the next one after a
    * success. Default: none.
    */
-  onUndelivered: optional<OnUndelivered>(A_FUNCTION),
+  onUndelivered: optional<(result: LambdaFlushFailure) => unknown>(A_FUNCTION),
 } as const;
 
 export interface LambdaCaptureOptions extends OrUndefined<OptionsOf<typeof OPTIONS>> {}
@@ -66,7 +65,7 @@ export function captureRequests<
   const { flush, flushDeadlineMs, onUndelivered, ...capture } = readOptions(options, OPTIONS);
   const settings = readCaptureOptions(capture);
   if (!A_FUNCTION.isUsable(handler)) throw unusableOption(A_FUNCTION, ['handler']);
-  const flusher = flush && new LambdaFlush(flush, { flushDeadlineMs, onUndelivered });
+  const flushCall = flush && createLambdaFlush(flush, { flushDeadlineMs, onUndelivered });
   return async (event, context) => {
     let result: R | undefined;
     const handle = async (): Promise<void> => {
@@ -83,7 +82,7 @@ export function captureRequests<
       }
       return result as R;
     } finally {
-      await flusher?.run(context);
+      await flushCall?.(context);
     }
   };
 }
