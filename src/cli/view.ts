@@ -15,19 +15,29 @@ import { integerOf } from './values.ts';
 const POLL_MS = 250;
 const CHUNK_BYTES = 65_536;
 
-/** Yields the file as it grows, until the signal aborts. */
+type Following = Pick<Terminal, 'signal' | 'clock'>;
+
+/** Yields the file as it grows. Ends when the file is replaced or truncated, or the signal aborts. */
 async function* growingFile(
+  path: string,
   file: FileHandle,
-  { signal, clock }: Pick<Terminal, 'signal' | 'clock'>,
+  { signal, clock }: Following,
 ): AsyncGenerator<Uint8Array> {
   try {
+    const { ino } = await file.stat();
+    let position = 0;
     let isGrowing = true;
     while (!signal.aborted) {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES));
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), { position });
+      position += bytesRead;
       if (bytesRead > 0) yield buffer.subarray(0, bytesRead);
       else if (isGrowing) yield PAUSE;
       isGrowing = bytesRead > 0;
-      if (!isGrowing) await clock.sleep(POLL_MS, signal);
+      if (isGrowing) continue;
+      await clock.sleep(POLL_MS, signal);
+      // A file that is being replaced is missing for an instant.
+      const found = await stat(path).catch(() => ({ ino, size: position }));
+      if (found.ino !== ino || found.size < position) return;
     }
   } finally {
     await file.close();
@@ -38,6 +48,21 @@ async function* growingFile(
 async function openFile(path: string): Promise<FileHandle> {
   if ((await stat(path)).isDirectory()) throw environmentError(`${path}: is a directory`);
   return open(path);
+}
+
+/** Waits until there is a file again, and opens it. Returns undefined when the signal aborts. */
+async function openReplacement(
+  path: string,
+  { signal, clock }: Following,
+): Promise<FileHandle | undefined> {
+  while (!signal.aborted) {
+    const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+    if (file !== undefined) return file;
+    await clock.sleep(POLL_MS, signal);
+  }
+  return undefined;
 }
 
 const command = defineCommand({
@@ -71,14 +96,19 @@ const command = defineCommand({
     const port = integerOf('--port', options.port ?? '0', [0, 65_535]);
     const url = await openServer(server, { host: '127.0.0.1', port });
     try {
-      const file = name === path ? await openFile(path) : undefined;
+      let file = name === path ? await openFile(path) : undefined;
       const page = inspector.publishAt(url, {
         source: name,
         hint: 'There are no JSON values yet.',
       });
       await output.write(`Inspect ${name} at ${page}\n`);
-      if (file !== undefined) await show(growingFile(file, terminal));
-      else {
+      if (name === path) {
+        while (file !== undefined) {
+          await show(growingFile(path, file, terminal));
+          inspector.clear();
+          file = await openReplacement(path, terminal);
+        }
+      } else {
         await show(openInput('-', terminal));
         // The page stays open when the input ends.
         if (!signal.aborted) await once(signal, 'abort');

@@ -1,6 +1,6 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { valueEntry } from '../../src/cli/inspector/entries.ts';
 import { Inspector } from '../../src/cli/inspector.ts';
 import type { TerminalClock } from '../../src/cli/terminal.ts';
@@ -469,6 +469,40 @@ describe('view', () => {
       verdict: 'invalid',
       reason: expect.stringContaining('ends too early'),
     });
+  });
+
+  it('starts again when the file is replaced', async () => {
+    const line = `${JSON.stringify(sampleMessage())}\n`;
+    const file = fileWith(line + line);
+    const { clock, poll } = pollingClock();
+    const events = stream(await view(file, clock));
+    await events.entries(2);
+    writeFileSync(`${file}.new`, line);
+    rmSync(file);
+    await poll(2);
+    renameSync(`${file}.new`, file);
+    await poll();
+    await events.has('event: clear\n');
+    expect(await events.entries(3)).toHaveLength(3);
+  });
+
+  it('waits for a file that is missing when it starts again', async () => {
+    const line = `${JSON.stringify(sampleMessage())}\n`;
+    const file = fileWith(line);
+    const { clock, poll } = pollingClock();
+    const events = stream(await view(file, clock));
+    await events.entries(1);
+    writeFileSync(`${file}.new`, line);
+    renameSync(`${file}.new`, file);
+    // The file is rotated a second time before the command opens it again.
+    const cleared = vi.spyOn(Inspector.prototype, 'clear').mockImplementationOnce(() => {
+      rmSync(file);
+    });
+    onTestFinished(() => cleared.mockRestore());
+    await poll();
+    writeFileSync(file, line);
+    await poll();
+    expect(await events.entries(2)).toHaveLength(2);
   });
 
   it('reads standard input, and stays when it ends', async () => {
