@@ -30,6 +30,7 @@ const GROUPS = [
     'runtime/diagnostics',
     'runtime/on-abort',
     'runtime/real-timers',
+    'runtime/timers',
     'runtime/untraced',
     'runtime/yield-to-event-loop',
   ],
