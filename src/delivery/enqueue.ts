@@ -93,9 +93,11 @@ export class Enqueuer {
   ): Promise<ReadonlyMap<string, SkipReason>> {
     const refused = new Map<string, SkipReason>(closed.map((id) => [id, 'destination-closed']));
     const reopened = new Set<string>();
-    for (const applicationId of closed) {
+    // At once: one by one, a settings function that hangs would hold up the call for the time limit of each.
+    const reopenings = closed.map(async (applicationId) => {
       if (await this.#reopenIfMoved(applicationId)) reopened.add(applicationId);
-    }
+    });
+    await Promise.all(reopenings);
     if (reopened.size === 0) return refused;
     const again = entries.filter(({ applicationId }) => reopened.has(applicationId));
     try {

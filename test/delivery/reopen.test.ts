@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import { initialState } from '../../src/delivery/circuit-breaker.ts';
 import type { Destination } from '../../src/delivery/destination.ts';
 import { reopener } from '../../src/delivery/reopen.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { Json } from '../../src/queue/queue.ts';
 import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
-import { POLICY } from '../helpers/queues.ts';
+import { POLICY, wrapQueue } from '../helpers/queues.ts';
 import { messages, NONE } from '../helpers/sender.ts';
 
 interface Case {
@@ -86,4 +87,29 @@ test('a failure of an attempt that began before a reopening does not pause the d
   await sender.send(messages(1));
   await clock.advance(70_000);
   expect(poster.posts.map(({ atMs }) => atMs)).toEqual([0, 1000, 61_000, 62_000]);
+});
+
+test('closed destinations are looked up at once: settings that hang delay `send` by one time limit', async () => {
+  let isHanging = false;
+  const { sender, clock } = startEngine({
+    destination: {
+      settings: async () => {
+        if (isHanging) await clock.sleep(60_000);
+        return { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
+      },
+    },
+    options: (time) => ({
+      queue: wrapQueue(createMemoryQueue({}, time), {
+        enqueue: async (entries) => {
+          isHanging = true;
+          return { sequences: [], closed: entries.map(({ applicationId }) => applicationId) };
+        },
+      }),
+    }),
+  });
+  const startedAt = clock.monotonicMs();
+  const given = ['a', 'b', 'c'].flatMap((id) => messages(1, id));
+  const { skipped } = await clock.runUntilSettled(sender.send(given));
+  expect(skipped.map(({ reason }) => reason)).toEqual(Array(3).fill('destination-closed'));
+  expect(clock.monotonicMs() - startedAt).toBeLessThan(15_000);
 });
