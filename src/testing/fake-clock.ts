@@ -197,7 +197,7 @@ const MAX_TURNS = 100;
  * Runs pending work that needs no time. One turn of the event loop empties the queues of promises
  * and ticks; further turns are for immediates that were set meanwhile.
  */
-async function settled(): Promise<void> {
+export async function settled(): Promise<void> {
   let turns = 0;
   do {
     await nextTurn();

@@ -105,10 +105,10 @@ export function checkRelease(
     world.newDestination(applicationId);
     return;
   }
-  const { lastRequestAt, intervalMs } = world.destination(applicationId);
-  const limitedUntil = lastRequestAt + intervalMs;
+  const { ownLastRequestAt, intervalMs } = world.destination(applicationId);
+  const limitedUntil = ownLastRequestAt + intervalMs;
   if (fault === undefined && limitedUntil - world.now > MAX_LEAD_MS) {
-    // Claimed too early for its rate limit, after a reopening.
+    // Claimed too early for its rate limit, after a reopening or a jump of the queue's clock.
     world.check(
       world.now + state.pauseMs <= limitedUntil,
       'destination-wait',

@@ -1,4 +1,5 @@
 /** Checks the outcome of every message when a world ends. */
+import type { QueueView } from './queue-backend.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { Tracked } from './tracked.ts';
 import { COUNTED_EVENTS, type World } from './world.ts';
@@ -8,7 +9,8 @@ export const isSettledForGood = ({ state, isPoison }: Tracked): boolean =>
   isPoison || (state !== 'waiting' && state !== 'claimed');
 
 export function checkEnd(world: World, processes: readonly SenderProcess[]): void {
-  checkDeadLetters(world);
+  const queue = world.backend.view();
+  if (queue !== undefined) checkDeadLetters(world, queue);
   for (const message of world.expected.messages.values()) {
     checkOutcome(world, message);
   }
@@ -20,12 +22,12 @@ export function checkEnd(world: World, processes: readonly SenderProcess[]): voi
 const MAX_DEAD_LETTERS = 10_000;
 
 /** Checks that the queue's dead letters are exactly the expected ones, with the same reasons. */
-function checkDeadLetters(world: World): void {
+export function checkDeadLetters(world: World, queue: QueueView): void {
   const dead = [...world.expected.messages.values()].filter(({ state }) => state === 'dead');
   const expected = dead.map(
     ({ messageId, deadReason, sends }) => `${messageId} ${deadReason} ${sends}`,
   );
-  void world.queue.listDeadLetters({ limit: MAX_DEAD_LETTERS }).then(({ items }) => {
+  void queue.listDeadLetters({ limit: MAX_DEAD_LETTERS }).then(({ items }) => {
     const listed = items.map(
       ({ stored, reason, sends }) => `${stored.messageId} ${reason} ${sends}`,
     );

@@ -103,6 +103,7 @@ function checkDestination(
     () => `${detail()} after ${sinceMs} ms instead of ${destination.intervalMs}`,
   );
   destination.lastRequestAt = world.now;
+  destination.ownLastRequestAt = world.now;
   const pace = destination.start(world.now);
   world.check(
     pace === undefined || pace.count <= pace.allowed + 1,

@@ -12,7 +12,7 @@ export function checkStep(world: World, processes: readonly SenderProcess[]): vo
   // Also checks now and then without expected changes, to find unexpected ones.
   if (world.expected.changes !== world.changesChecked || world.stepCount % IDLE_STEPS === 0) {
     world.changesChecked = world.expected.changes;
-    checkLedger(world);
+    checkLedger(world, world.backend.view());
     checkHorizon(world, processes);
   }
   world.stepCount += 1;
@@ -41,7 +41,8 @@ function checkHorizon(world: World, processes: readonly SenderProcess[]): void {
     (process) => process.isDelivering && world.now - process.startedAt > roundsMs,
   );
   if (!isKept || world.now <= world.unstableUntil + roundsMs) return;
-  const oldest = world.now - schedule.horizonMs - GRACE_MS - roundsMs;
+  const lateMs = GRACE_MS + roundsMs + world.setBackMs;
+  const oldest = world.now - schedule.horizonMs - lateMs;
   const moreMs = (ROUNDS_WHERE_SETTINGS_HANG - ROUNDS) * roundMs;
   for (const { key, state, acceptedAt, hasMetHanging } of world.expected.messages.values()) {
     const oldestAt = hasMetHanging ? oldest - moreMs : oldest;

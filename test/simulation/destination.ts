@@ -23,8 +23,10 @@ export class Destination {
   readonly #policy: Policy;
   /** Minimum time between the starts of two requests. */
   readonly intervalMs: number;
-  /** When the last request started. */
+  /** When the last request started, by the queue's clock: earlier after the clock jumped forward. */
   lastRequestAt = Number.NEGATIVE_INFINITY;
+  /** The same by the monotonic clock of its sender, which does not jump. */
+  ownLastRequestAt = Number.NEGATIVE_INFINITY;
   url = '';
   health: Health = 'untried';
   /** Whether an attempt was settled since the URL was set or reopened. */
@@ -53,6 +55,14 @@ export class Destination {
     const count = (this.#slowStarts.get(second) ?? 0) + 1;
     this.#slowStarts.set(second, count);
     return { allowed: 2 ** Math.min(second, 20), count };
+  }
+
+  /** Adjusts all times after the queue's clock jumped. */
+  shift(byMs: number): void {
+    if (this.goneAt !== undefined) this.goneAt -= byMs;
+    if (this.recoveredAt !== undefined) this.recoveredAt -= byMs;
+    this.pausedUntil -= byMs;
+    this.lastRequestAt -= byMs;
   }
 
   settle(attempt: Attempt, end: AttemptEnd, claimed: Claim['messages']): void {

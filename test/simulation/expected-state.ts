@@ -84,14 +84,27 @@ export class ExpectedState {
     return found;
   }
 
-  accept(entry: QueueEntry, by: Acceptance): void {
-    this.changes += 1;
+  /** Called before `enqueue`: messages may be claimed before it returns. */
+  expect(entry: QueueEntry, by: Acceptance): Tracked {
     const message = track(entry, by);
     this.messages.set(message.messageId, message);
+    return message;
+  }
+
+  /** Called when the queue has accepted the message. */
+  accept(message: Tracked): void {
+    if (message.state !== 'entering') return;
+    this.changes += 1;
     const application = this.application(message.applicationId);
+    message.state = 'waiting';
     application.waiting.add(message);
     application.accepted += 1;
     this.#endDelays(application);
+  }
+
+  /** Called when the queue has not accepted the message. */
+  forget({ messageId, state }: Tracked): void {
+    if (state === 'entering') this.messages.delete(messageId);
   }
 
   claim(
@@ -101,6 +114,12 @@ export class ExpectedState {
     this.changes += 1;
     const application = this.application(claim.applicationId);
     const messages = claim.messages.map(({ stored }) => this.message(stored.messageId));
+    for (const message of messages) {
+      // The result of its enqueue or replay may still be outstanding.
+      this.accept(message);
+      this.revive(message.messageId, at.claimedAt);
+    }
+    this.#endDelays(application, messages);
     for (const message of messages) {
       application.waiting.delete(message);
       message.state = 'claimed';
@@ -135,6 +154,13 @@ export class ExpectedState {
       }
     }
     this.application(claim.applicationId).claim = undefined;
+  }
+
+  /** Releases the claims of a closed process: no `settle` was called for them (law 8). */
+  releaseAll(claimedBy: string, now: number): void {
+    for (const { claim } of this.applications.values()) {
+      if (claim?.claimedBy === claimedBy) this.release(claim, now);
+    }
   }
 
   release({ claim, messages }: ExpectedClaim, now: number): void {
@@ -173,6 +199,8 @@ export class ExpectedState {
   end(messageId: string, reason: DeadReason, now: number): void {
     this.changes += 1;
     const message = this.message(messageId);
+    // The result of its enqueue may still be outstanding.
+    this.accept(message);
     this.application(message.applicationId).waiting.delete(message);
     markDead(message, reason, now);
   }
@@ -191,6 +219,22 @@ export class ExpectedState {
     this.changes += 1;
     revive(message, now);
     this.application(message.applicationId).waiting.add(message);
+  }
+
+  /** Moves all times back after the queue's clock jumped forward. */
+  shift(byMs: number, now: number): void {
+    for (const message of this.messages.values()) {
+      message.acceptedAt -= byMs;
+      message.dueAt -= byMs;
+      message.notBefore -= byMs;
+      message.diedAt -= byMs;
+    }
+    for (const application of this.applications.values()) {
+      // A pause that is over stays over.
+      if (application.notBefore > now) application.notBefore -= byMs;
+      application.readySince = undefined;
+      if (application.claim !== undefined) application.claim.endsAt -= byMs;
+    }
   }
 
   /** Ends expired leases. */
@@ -219,9 +263,20 @@ export class ExpectedState {
   }
 
   /** Ends the delay of new messages when there are enough for a full claim. */
-  #endDelays({ waiting, maxMessages }: ExpectedApplication): void {
-    if (waiting.size < maxMessages) return;
+  #endDelays(
+    { id, waiting, maxMessages }: ExpectedApplication,
+    claimed?: readonly Tracked[],
+  ): void {
+    const delayed = claimed?.find((one) => one.sends === 0 && one.dueAt > one.acceptedAt);
+    // The result of their enqueue may still be outstanding.
+    const entering = [...(delayed === undefined ? [] : this.messages.values())].filter(
+      ({ applicationId, state }) => applicationId === id && state === 'entering',
+    );
+    if (waiting.size + entering.length < maxMessages) return;
     for (const message of waiting) message.isDelayOver ||= message.sends === 0;
+    for (const message of entering) {
+      message.isDelayOver ||= message.acceptedAt === delayed?.acceptedAt;
+    }
   }
 }
 

@@ -1,11 +1,13 @@
 /**
  * `npm run simulate -- …`: `--seeds 1000 --from 1` runs many worlds, `--seed 4711` prints one world step
- * by step, `--planted` runs the planted bugs, and `--only slots` checks only this invariant.
+ * by step, `--planted` runs the planted bugs, `--only slots` checks only this invariant, and
+ * `--queue sqlite` and `--queue postgres` use an SQLite or PostgreSQL queue.
  */
 import { parseArgs } from 'node:util';
 import { FAULTS } from './faults.ts';
 import { INVARIANTS, type InvariantName } from './invariants.ts';
 import { runPlantedBugs } from './planted-bugs.ts';
+import { type MakeBackend, memoryBackend } from './queue-backend.ts';
 import { type Outcome, simulate } from './simulation.ts';
 
 const { values } = parseArgs({
@@ -17,6 +19,7 @@ const { values } = parseArgs({
     first: { type: 'boolean', default: false },
     planted: { type: 'boolean', default: false },
     only: { type: 'string' },
+    queue: { type: 'string', default: 'memory' },
   },
 });
 
@@ -36,6 +39,22 @@ const SEEDS_WITH_ALL_FAULTS = 100;
 
 const only = invariant(values.only);
 
+interface OpenBackend {
+  readonly makeBackend: MakeBackend;
+  readonly stop?: () => Promise<void>;
+}
+
+/** Imports only the modules that this queue needs. */
+async function openBackend(queue: string): Promise<OpenBackend> {
+  if (queue === 'memory') return { makeBackend: memoryBackend };
+  if (queue === 'sqlite')
+    return { makeBackend: (await import('./sqlite-backend.ts')).sqliteBackend() };
+  if (queue !== 'postgres') throw new Error(`--queue is memory, sqlite or postgres, not ${queue}`);
+  const { SimulatedDatabase } = await import('./postgres-backend.ts');
+  const database = await SimulatedDatabase.start();
+  return { makeBackend: database.makeBackend, stop: () => database.stop() };
+}
+
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
@@ -43,19 +62,19 @@ const print = (line: string): void => {
 /** Number of log lines that are printed for a failing seed. */
 const LAST_EVENTS = 25;
 
-async function runTraced(seed: number, lines: number): Promise<Outcome> {
+async function runTraced(seed: number, lines: number, makeBackend: MakeBackend): Promise<Outcome> {
   const trace: string[] = [];
-  const outcome = await simulate(seed, { trace, only });
+  const outcome = await simulate(seed, { trace, only, makeBackend });
   print(trace.slice(-lines).join('\n'));
   return outcome;
 }
 
-async function runSeeds(from: number, seeds: number): Promise<boolean> {
+async function runSeeds(from: number, seeds: number, makeBackend: MakeBackend): Promise<boolean> {
   const startedAt = process.cpuUsage();
   const occurredFaults = new Set<string>();
   const sum = { seeds: 0, failed: 0, attempts: 0, messages: 0, steps: 0, virtualMs: 0 };
   for (let seed = from; seed < from + seeds; seed += 1) {
-    const outcome = await simulate(seed, { only });
+    const outcome = await simulate(seed, { only, makeBackend });
     const { violation, attempts, messages, steps, virtualMs } = outcome;
     for (const fault of outcome.occurredFaults) occurredFaults.add(fault);
     sum.seeds += 1;
@@ -67,8 +86,8 @@ async function runSeeds(from: number, seeds: number): Promise<boolean> {
     sum.failed += 1;
     print(`FAILED seed ${seed}: ${violation.invariant}: ${violation.detail}`);
     if (values.first) return false;
-    await runTraced(seed, LAST_EVENTS);
-    print(`to repeat it: npm run simulate -- --seed ${seed}\n`);
+    await runTraced(seed, LAST_EVENTS, makeBackend);
+    print(`to repeat it: npm run simulate -- --queue ${values.queue} --seed ${seed}\n`);
   }
   const { user, system } = process.cpuUsage(startedAt);
   const days = (sum.virtualMs / 86_400_000).toFixed(1);
@@ -76,7 +95,7 @@ async function runSeeds(from: number, seeds: number): Promise<boolean> {
     `${sum.seeds} seeds, ${sum.failed} failed: ${sum.messages} messages, ${sum.attempts} attempts, ` +
       `${sum.steps} steps, ${days} days; ${((user + system) / 1000 / sum.seeds).toFixed(0)} ms of CPU a seed`,
   );
-  const isEnough = seeds >= SEEDS_WITH_ALL_FAULTS;
+  const isEnough = values.queue === 'memory' && seeds >= SEEDS_WITH_ALL_FAULTS;
   const missing = isEnough ? ALL_FAULTS.filter((fault) => !occurredFaults.has(fault)) : [];
   for (const fault of missing) print(`fault never occurred: ${fault}`);
   return sum.failed === 0 && missing.length === 0;
@@ -99,8 +118,19 @@ Error.stackTraceLimit = 0;
 
 async function main(): Promise<boolean> {
   if (values.planted) return await runPlantedBugs(print);
-  if (values.seed === undefined) return await runSeeds(count(values.from), count(values.seeds));
-  const outcome = await runTraced(count(values.seed), Number.POSITIVE_INFINITY);
+  const { makeBackend, stop } = await openBackend(values.queue);
+  try {
+    return await runWorlds(makeBackend);
+  } finally {
+    await stop?.();
+  }
+}
+
+async function runWorlds(makeBackend: MakeBackend): Promise<boolean> {
+  if (values.seed === undefined) {
+    return await runSeeds(count(values.from), count(values.seeds), makeBackend);
+  }
+  const outcome = await runTraced(count(values.seed), Number.POSITIVE_INFINITY, makeBackend);
   print(outcome.violation === undefined ? 'passed' : `FAILED: ${outcome.violation.invariant}`);
   return outcome.violation === undefined;
 }

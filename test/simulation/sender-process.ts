@@ -68,6 +68,11 @@ export class SenderProcess {
     return id;
   }
 
+  /** A durable queue that was never opened cannot report what is left. */
+  get knowsWhatIsLeft(): boolean {
+    return this.#queue.isOpened || this.#world.backend.kind === 'memory';
+  }
+
   get isDelivering(): boolean {
     return this.isAlive && !this.isClosing && this.role !== 'enqueue';
   }
@@ -105,6 +110,7 @@ export class SenderProcess {
     const world = this.#world;
     this.isAlive = false;
     this.#queue.drop();
+    world.crashCount += 1;
     world.log(() => `${this.key} crashes`);
     for (const attempt of world.inFlight) {
       if (attempt.sentBy === this.key) world.inFlight.delete(attempt);

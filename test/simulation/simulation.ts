@@ -1,7 +1,8 @@
 /** Runs one world from start to end. */
 import { perform } from './actions.ts';
 import { watchClose } from './check-flush-and-close.ts';
-import { checkEnd, isSettledForGood } from './check-message-outcomes.ts';
+import { checkLedger } from './check-ledger.ts';
+import { checkDeadLetters, checkEnd, isSettledForGood } from './check-message-outcomes.ts';
 import { checkStep } from './check-step.ts';
 import { liveness } from './liveness.ts';
 import { sendBatch } from './send-batch.ts';
@@ -18,15 +19,18 @@ export interface Outcome {
   readonly messages: number;
   readonly steps: number;
   readonly virtualMs: number;
+  readonly crashes: number;
 }
 
-/** Simulates the world of a seed. Deterministic. */
+/** Simulates the world of a seed. Deterministic with a memory queue. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
   const world = new World(seed, options);
+  await world.backend.setUp?.();
   try {
     await new Simulation(world).run();
   } finally {
     world.eventCounter.end();
+    await world.backend.tearDown?.();
   }
   const { violation, occurredFaults, attemptCount, expected, sinceStartMs } = world;
   return {
@@ -37,6 +41,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     messages: expected.messages.size,
     steps: world.stepCount,
     virtualMs: sinceStartMs,
+    crashes: world.crashCount,
   };
 }
 
@@ -150,6 +155,19 @@ export class Simulation {
     );
     checkStep(world, this.#processes);
     for (const process of this.#processes) process.crash();
+    await this.#checkViewAtEnd();
+  }
+
+  /** Checks the queue from a process that starts after all others ended. */
+  async #checkViewAtEnd(): Promise<void> {
+    const { world } = this;
+    const { untilIdle, viewAtEnd } = world.backend;
+    if (untilIdle === undefined || viewAtEnd === undefined) return;
+    await untilIdle();
+    const queue = await viewAtEnd();
+    checkLedger(world, queue);
+    checkDeadLetters(world, queue);
+    await untilIdle();
   }
 
   async #untilSettled(promise: Promise<unknown>, withinMs: number): Promise<void> {
@@ -161,19 +179,45 @@ export class Simulation {
   }
 
   /** Advances the clock step by step until `isOver` or a violation. */
-  async #until(isOver: () => boolean, withinMs: number): Promise<void> {
+  async #until(isOver: () => boolean, usualMs: number): Promise<void> {
     const { world } = this;
+    const withinMs = usualMs + world.setBackMs;
     const endsAt = world.now + withinMs;
     const isDone = (): boolean => {
       checkStep(world, this.#processes);
       return world.violation !== undefined || world.now > endsAt || isOver();
     };
-    await world.clock.runUntil(isDone, withinMs + 60_000).catch(() => {});
+    await this.#advance(isDone, withinMs + 60_000);
     world.check(
       isOver(),
       this.#isHealed ? 'all-delivered' : 'progress',
       () => `not over after ${withinMs} ms: ${this.#describeWaiting()}`,
     );
+  }
+
+  /** Advances the clock. With a real queue each step waits until all calls of the last step have ended. */
+  async #advance(isDone: () => boolean, maxMs: number): Promise<void> {
+    const { clock, backend } = this.world;
+    const { untilIdle } = backend;
+    if (untilIdle === undefined) {
+      await clock.runUntil(isDone, maxMs).catch(() => {});
+      return;
+    }
+    for (;;) {
+      await untilIdle();
+      if (isDone()) return;
+      // The check itself calls the queue.
+      await untilIdle();
+      let isFirst = true;
+      const wasOne = (): boolean => {
+        const isOver = !isFirst;
+        isFirst = false;
+        return isOver;
+      };
+      const { nextTimerInMs } = clock;
+      if (nextTimerInMs === undefined) return;
+      await clock.runUntil(wasOne, nextTimerInMs);
+    }
   }
 
   #describeWaiting(): string {

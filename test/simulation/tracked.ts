@@ -1,7 +1,8 @@
 /** The expected state of a message, observed from outside the engine. */
 import type { DeadReason, DiscardReason, Format, QueueEntry } from '../../src/queue/queue.ts';
 
-export type MessageState = 'waiting' | 'claimed' | 'delivered' | 'dead' | 'discarded';
+/** `entering`: passed to `enqueue`, which has not returned. */
+export type MessageState = 'entering' | 'waiting' | 'claimed' | 'delivered' | 'dead' | 'discarded';
 
 export interface Tracked {
   readonly key: string;
@@ -70,6 +71,7 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     hasMetHanging: false,
     ...newState(now),
     dueAt: now + by.delayMs,
+    state: 'entering',
   };
 }
 

@@ -1,5 +1,6 @@
 /** The queue of one process. Updates the expected state with each call and checks the results. */
 import type {
+  Claim,
   DeadLetteredMessage,
   DeadReason,
   MessageQueue,
@@ -10,6 +11,7 @@ import { checkClaim, checkRelease } from './check-claim.ts';
 import { checkTurn } from './check-ready.ts';
 import { checkSettling } from './check-settling.ts';
 import { keyOfEntry } from './messages.ts';
+import type { Handle } from './queue-backend.ts';
 import { QueueConnection } from './queue-connection.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { Tracked } from './tracked.ts';
@@ -20,46 +22,62 @@ export class WatchedQueue implements MessageQueue {
   readonly #world: World;
   readonly #process: SenderProcess;
   readonly #connection: QueueConnection;
+  readonly #handle: Handle;
+  /** Whether `open` has succeeded. */
+  isOpened = false;
   #stopListening = (): void => {};
 
   constructor(world: World, process: SenderProcess) {
     this.#world = world;
     this.#process = process;
     this.#connection = new QueueConnection(world, process);
+    this.#handle = world.backend.attach();
     this.durability = world.scenario.isDurable ? ('process-crash' as const) : ('memory' as const);
   }
 
   readonly open: MessageQueue['open'] = (initialState) =>
     this.#connection.run(async () => {
-      const { expected, queue } = this.#world;
-      const backlog = await queue.open(initialState);
+      const { expected } = this.#world;
+      const backlog = await this.#handle.queue.open(initialState);
+      this.isOpened = true;
       this.#process.backlogMessages = expected.pendingCount;
       return backlog;
     });
 
   readonly enqueue: MessageQueue['enqueue'] = (entries, delayMs = 0) =>
     this.#connection.run(async () => {
-      const enqueued = await this.#world.queue.enqueue(entries, delayMs);
-      for (const entry of entries) {
-        if (!enqueued.closed.includes(entry.applicationId)) this.#accept(entry, delayMs);
+      const { expected } = this.#world;
+      const { queue } = this.#handle;
+      const messages = entries.map((entry) => this.#expect(entry, delayMs));
+      try {
+        const enqueued = await queue.enqueue(entries, delayMs);
+        for (const message of messages) {
+          if (!enqueued.closed.includes(message.applicationId)) expected.accept(message);
+        }
+        return enqueued;
+      } finally {
+        for (const message of messages) expected.forget(message);
       }
-      return enqueued;
     });
 
-  #accept(entry: QueueEntry, delayMs: number): void {
+  #expect(entry: QueueEntry, delayMs: number): Tracked {
     const { expected, now, given } = this.#world;
     const key = keyOfEntry(entry);
     const isPoison = given.get(key)?.isPoison === true;
-    expected.accept(entry, { key, isPoison, acceptedBy: this.#process.key, now, delayMs });
+    return expected.expect(entry, { key, isPoison, acceptedBy: this.#process.key, now, delayMs });
   }
 
   readonly claim: MessageQueue['claim'] = (request) =>
     this.#connection.run(async () => {
       const world = this.#world;
       world.expected.expireLeases(world.now);
-      const answer = await this.#world.queue.claim(request);
+      const hadNoOverlap = world.backend.watchForOverlap();
+      const answer = await this.#handle.queue.claim(request);
       if (!('id' in answer)) return answer;
-      checkTurn(world, answer.applicationId);
+      // Waits for a settle or release whose result is still outstanding: it came before this claim.
+      const ending = world.endings.get(answer.applicationId);
+      if (ending !== undefined) await ending.catch(() => {});
+      if (hadNoOverlap()) checkTurn(world, answer.applicationId);
       const endsAt = world.now + request.leaseMs;
       const destination = world.destination(answer.applicationId);
       const at = { claimedBy: this.#process.key, claimedAt: world.now, endsAt, destination };
@@ -71,10 +89,10 @@ export class WatchedQueue implements MessageQueue {
     }, CAN_LOSE_RESULT);
 
   readonly settle: MessageQueue['settle'] = (claim, results, state) =>
-    this.#connection.run(async () => {
+    this.#endClaim(claim, async () => {
       const world = this.#world;
       world.expected.expireLeases(world.now);
-      const answer = await this.#world.queue.settle(claim, results, state);
+      const answer = await this.#handle.queue.settle(claim, results, state);
       const held = world.expected.held(claim);
       world.check(
         (held !== undefined) === (answer === 'settled'),
@@ -89,26 +107,40 @@ export class WatchedQueue implements MessageQueue {
       world.expectEvent('dead', dead.length);
       world.expected.write(claim.applicationId, state, world.now);
       return answer;
-    }, CAN_LOSE_RESULT);
+    });
 
   readonly release: MessageQueue['release'] = (claim, state) =>
-    this.#connection.run(async () => {
+    this.#endClaim(claim, async () => {
       const world = this.#world;
       world.expected.expireLeases(world.now);
-      const answer = await this.#world.queue.release(claim, state);
+      const answer = await this.#handle.queue.release(claim, state);
       const held = world.expected.held(claim);
       if (held === undefined) return answer;
       checkRelease(world, held, { state, process: this.#process });
       world.expected.release(held, world.now);
       if (state !== undefined) world.expected.write(claim.applicationId, state, world.now);
       return answer;
+    });
+
+  /** Ends a claim. A later claim waits until this one is recorded in the expected state. */
+  #endClaim<T>({ applicationId }: Claim, work: () => Promise<T>): Promise<T> {
+    const { endings } = this.#world;
+    return this.#connection.run(async () => {
+      const ending = work();
+      endings.set(applicationId, ending);
+      try {
+        return await ending;
+      } finally {
+        if (endings.get(applicationId) === ending) endings.delete(applicationId);
+      }
     }, CAN_LOSE_RESULT);
+  }
 
   readonly extend: MessageQueue['extend'] = (claim, leaseMs) =>
     this.#connection.run(async () => {
       const { expected, now } = this.#world;
       expected.expireLeases(now);
-      const answer = await this.#world.queue.extend(claim, leaseMs);
+      const answer = await this.#handle.queue.extend(claim, leaseMs);
       if (answer === 'extended') expected.extend(claim, now + leaseMs);
       return answer;
     });
@@ -119,17 +151,17 @@ export class WatchedQueue implements MessageQueue {
   ) => {
     const { horizonMs } = this.#world.scenario.policy.schedule;
     return this.#expireWith('horizon-passed', {
-      work: () => this.#world.queue.deadLetterOlderThan(olderThanMs, maxMessages),
+      work: () => this.#handle.queue.deadLetterOlderThan(olderThanMs, maxMessages),
       isTrue: ({ acceptedAt }) => this.#world.now - acceptedAt >= horizonMs,
     });
   };
 
   readonly countPending: MessageQueue['countPending'] = (ranges) =>
-    this.#connection.run(() => this.#world.queue.countPending(ranges));
+    this.#connection.run(() => this.#handle.queue.countPending(ranges));
 
   readonly applicationState: MessageQueue['applicationState'] = (applicationId) =>
     this.#connection.run(async () => {
-      const state = await this.#world.queue.applicationState(applicationId);
+      const state = await this.#handle.queue.applicationState(applicationId);
       const { claim } = this.#world.expected.application(applicationId);
       const attempt = claim && this.#world.attempts.get(claim.claim.id);
       if (attempt?.end !== undefined && state?.health === 'untried') attempt.isReopened = true;
@@ -139,7 +171,7 @@ export class WatchedQueue implements MessageQueue {
   readonly deadLetterClosed: MessageQueue['deadLetterClosed'] = (applicationId, maxMessages) => {
     const { expected } = this.#world;
     return this.#expireWith('destination-closed', {
-      work: () => this.#world.queue.deadLetterClosed(applicationId, maxMessages),
+      work: () => this.#handle.queue.deadLetterClosed(applicationId, maxMessages),
       isTrue: () => expected.application(applicationId).health === 'closed',
     });
   };
@@ -149,7 +181,7 @@ export class WatchedQueue implements MessageQueue {
       const { expected } = this.#world;
       // Reopening a healthy application has no effect.
       const isHealthy = expected.application(applicationId).health === 'healthy';
-      await this.#world.queue.reopenApplication(applicationId);
+      await this.#handle.queue.reopenApplication(applicationId);
       if (isHealthy) return;
       expected.reopen(applicationId);
       const { health, missing } = this.#world.destination(applicationId);
@@ -159,25 +191,25 @@ export class WatchedQueue implements MessageQueue {
     });
 
   readonly listDeadLetters: MessageQueue['listDeadLetters'] = (page) =>
-    this.#connection.run(() => this.#world.queue.listDeadLetters(page));
+    this.#connection.run(() => this.#handle.queue.listDeadLetters(page));
 
   readonly replayDeadLetters: MessageQueue['replayDeadLetters'] = (filter) =>
     this.#removeDeadLetters(
-      () => this.#world.queue.replayDeadLetters(filter),
+      () => this.#handle.queue.replayDeadLetters(filter),
       (messageId) => this.#world.expected.revive(messageId, this.#world.now),
     );
 
   readonly purgeDeadLetters: MessageQueue['purgeDeadLetters'] = (filter) =>
     this.#removeDeadLetters(
-      () => this.#world.queue.purgeDeadLetters(filter),
+      () => this.#handle.queue.purgeDeadLetters(filter),
       (messageId) => this.#world.expected.discard(messageId, 'purged'),
     );
 
   readonly stats: MessageQueue['stats'] = () =>
-    this.#connection.run(() => this.#world.queue.stats());
+    this.#connection.run(() => this.#handle.queue.stats());
 
   readonly onDue: MessageQueue['onDue'] = (listener) => {
-    this.#stopListening = this.#world.queue.onDue(() => {
+    this.#stopListening = this.#handle.queue.onDue(() => {
       if (this.#process.isAlive) listener();
     });
     return this.#stopListening;
@@ -186,9 +218,11 @@ export class WatchedQueue implements MessageQueue {
   /** A durable queue outlives its process. A memory queue returns its messages (D79). */
   close(): Promise<QueueClosing> {
     return this.#connection.run(async () => {
-      const { expected, queue, scenario } = this.#world;
+      const { backend, expected, scenario } = this.#world;
+      const { queue } = this.#handle;
       this.#stopListening();
       this.#connection.isClosed = true;
+      if (backend.untilIdle !== undefined) return await this.#closeDurable();
       if (scenario.isDurable) return { returned: [], remaining: (await queue.stats()).pending };
       const closing = await queue.close();
       for (const { stored } of closing.returned) expected.discard(stored.messageId, 'returned');
@@ -196,9 +230,18 @@ export class WatchedQueue implements MessageQueue {
     });
   }
 
+  async #closeDurable(): Promise<QueueClosing> {
+    const { expected, now } = this.#world;
+    expected.expireLeases(now);
+    const closing = await this.#handle.queue.close();
+    expected.releaseAll(this.#process.key, now);
+    return closing;
+  }
+
   /** Called when the process crashes. */
   drop(): void {
     this.#stopListening();
+    this.#handle.drop();
   }
 
   #expireWith(
@@ -234,7 +277,7 @@ export class WatchedQueue implements MessageQueue {
   }
 
   async #deadIds(): Promise<string[]> {
-    const { items } = await this.#world.queue.listDeadLetters({ limit: 1000 });
+    const { items } = await this.#handle.queue.listDeadLetters({ limit: 1000 });
     return items.map(({ stored }) => stored.messageId);
   }
 }

@@ -1,15 +1,15 @@
 /** The shared state of a simulated world. */
 import { createHmac } from 'node:crypto';
 import type { DeliveryEvents } from '../../src/delivery/events.ts';
-import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { createSeededRandom } from '../helpers/seeded-random.ts';
 import type { Attempt } from './attempt.ts';
+import { chooseScenario } from './choose-scenario.ts';
 import { Destination } from './destination.ts';
 import { EventCounter } from './event-counter.ts';
 import { ExpectedState } from './expected-state.ts';
-import { generate } from './generate.ts';
 import type { InvariantName } from './invariants.ts';
+import { type MakeBackend, memoryBackend, type QueueBackend } from './queue-backend.ts';
 import type { ApplicationScenario, QueueFault, Scenario, SettingsFault } from './scenario.ts';
 
 export interface Violation {
@@ -32,6 +32,8 @@ export interface SimulationOptions {
   readonly trace?: string[];
   /** Checks only this invariant, to show that it finds a bug by itself. */
   readonly only?: InvariantName | undefined;
+  /** Creates the queue that the processes share. Default: a memory queue. */
+  readonly makeBackend?: MakeBackend;
 }
 
 /** The current settings of an application. */
@@ -55,8 +57,7 @@ export class World {
   /** Random numbers of the world. The engine has its own. */
   readonly random;
   readonly engineRandom;
-  /** Shared by all processes. */
-  readonly queue;
+  readonly backend: QueueBackend;
   readonly expected: ExpectedState;
   readonly eventCounter: EventCounter;
   /** Names of the faults that occurred. */
@@ -72,9 +73,16 @@ export class World {
   healedAt: number | undefined;
   slowSettingsMs = 0;
   queueFault: QueueFault | undefined;
+  /** Settles and releases that are not in the expected state yet, by application. */
+  readonly endings = new Map<string, Promise<unknown>>();
   /** Until when the engine may still wait because its queue failed. */
   unstableUntil = 0;
+  /** Maximum time that the queue's clock stood still: messages may wait that much longer. */
+  setBackMs = 0;
+  /** When the queue's clock last jumped forward: leases of requests in flight ended early. */
+  setForwardAt = Number.NEGATIVE_INFINITY;
   attemptCount = 0;
+  crashCount = 0;
   /** How often each event should be published. */
   readonly expectedEvents = new Map<CountedEvent, number>();
   stepCount = 0;
@@ -84,15 +92,15 @@ export class World {
   readonly #only: InvariantName | undefined;
   #ids = 0;
 
-  constructor(seed: number, { trace, only }: SimulationOptions = {}) {
-    this.scenario = generate(seed);
+  constructor(seed: number, { trace, only, makeBackend = memoryBackend }: SimulationOptions = {}) {
+    this.scenario = chooseScenario(seed, makeBackend.kind);
     this.#trace = trace;
     this.#only = only;
     // Far from the seeds of scenarios, so that no two random sequences are equal.
     this.random = createSeededRandom((seed + 0x5000_0000) % 2 ** 32);
     this.engineRandom = createSeededRandom((seed + 0xa000_0000) % 2 ** 32);
-    const { policy, applications, maxPendingMessages } = this.scenario;
-    this.queue = createMemoryQueue({ maxPendingMessages }, this.clock);
+    const { policy, applications } = this.scenario;
+    this.backend = makeBackend.make(this.clock, this.scenario);
     this.eventCounter = new EventCounter(this);
     this.expected = new ExpectedState(policy.cautiousMaxMessages);
     for (const plan of applications) {
@@ -108,13 +116,28 @@ export class World {
     return this.clock.monotonicMs();
   }
 
+  /** Jumps the queue's clock forward, or stops it for a while. The engine's timers are not affected. */
+  shiftQueueTime(byMs: number): void {
+    this.unstableUntil = Math.max(this.unstableUntil, this.now + Math.abs(byMs));
+    this.setBackMs += Math.max(0, -byMs);
+    if (byMs <= 0) return;
+    this.setForwardAt = this.now;
+    this.expected.shift(byMs, this.now);
+    const held = [...this.expected.applications.values()].map(({ claim }) => claim?.destination);
+    for (const destination of new Set([...this.destinations.values(), ...held])) {
+      destination?.shift(byMs);
+    }
+  }
+
   get sinceStartMs(): number {
     return this.now - this.startedAt;
   }
 
   newId(): string {
     this.#ids += 1;
-    return `made-${this.#ids}`;
+    // Worlds on real queues run concurrently. The seed makes their sender ids distinct.
+    const world = this.backend.kind === 'memory' ? '' : `${this.scenario.seed}-`;
+    return `made-${world}${this.#ids}`;
   }
 
   destination(applicationId: string): Destination {
@@ -125,7 +148,9 @@ export class World {
     const { plan } = this.settingsOf(applicationId);
     const made = new Destination(this.scenario.policy, plan.maxRequestsPerSecond);
     // Neither a reopening nor a new URL restarts the rate limit.
-    made.lastRequestAt = this.destinations.get(applicationId)?.lastRequestAt ?? made.lastRequestAt;
+    const before = this.destinations.get(applicationId) ?? made;
+    made.lastRequestAt = before.lastRequestAt;
+    made.ownLastRequestAt = before.ownLastRequestAt;
     this.destinations.set(applicationId, made);
     return made;
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
@@ -7,14 +7,8 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
+import { copyAsKilled } from './copy-as-killed.ts';
 import { wrongCountersOf } from './raw-database.ts';
-
-/** Copies what kill -9 leaves of a file: what was written, and no memory of the process. */
-function copyAsKilled(from: string, to: string): void {
-  for (const name of ['', '-wal', '-reserve']) {
-    if (existsSync(from + name)) cpSync(from + name, to + name);
-  }
-}
 
 /** The conformance suite on files of its own, whose clock the suite moves. */
 export const describeSqliteConformance = (name: string): void =>
