@@ -173,8 +173,7 @@ function summaryOf(/** @type {Entry} */ entry) {
   };
   const resend = async () => {
     output.textContent = 'Sending…';
-    const resent = fetch(`resend/${entry.sequence}`, { method: 'POST' });
-    const response = await resent.catch(() => undefined);
+    const response = await fetch(`resend/${entry.sequence}`, { method: 'POST' }).catch(() => null);
     output.textContent = (await response?.text()) ?? 'security-events does not answer.';
   };
   const decode = encoding === 'text' ? '' : 'base64 --decode | ';
