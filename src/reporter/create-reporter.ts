@@ -32,6 +32,7 @@ import {
   urlFrom,
 } from './reporter-options.ts';
 import { ReporterCounters } from './reporter-stats.ts';
+import { SharedContextCache } from './shared-context.ts';
 import { WebhookChannel } from './webhook-channel.ts';
 
 /**
@@ -83,7 +84,24 @@ const EXAMPLE_CALL: EventCall = {
   kind: 'attack',
   payload: { ruleset: 'crs' },
   givenContext: NO_CONTEXT,
-  context: { actor: { ip: '192.0.2.1' } },
+  context: {
+    actor: { ip: '192.0.2.1' },
+    http: {
+      request: {
+        host: 'shop.example',
+        parameters: { form: {}, json: {}, other: {}, query: { q: 'a' } },
+        path: '/',
+        port: 443,
+        referer: null,
+        remote_ip: '192.0.2.1',
+        remote_port: '50000',
+        scheme: 'https',
+        user_agent: 'example',
+        verb: 'GET',
+      },
+      response: { blocked: false, status: 200 },
+    },
+  },
   module: undefined,
 };
 
@@ -96,8 +114,9 @@ function warmUp(validator: RecordValidator, rules: MessageRules): void {
     const { context: given, payload } = call;
     const context = contextOfEvent(given, {}, undefined);
     const draft = buildRecord({ call, context, service: rules.service, payload, now: epoch });
-    validator.serialize(draft);
-    const event = { call, draft, shared: undefined, override: {} };
+    const shared = new SharedContextCache(rules.service).find(draft.context, undefined);
+    validator.serialize(draft, shared?.json);
+    const event = { call, draft, shared, override: {} };
     buildMessage(event, {}, { ...rules, newId: () => '' });
   } catch {
     // A build can fail while a prototype is polluted. The first event that needs the schemas builds them.
