@@ -36,7 +36,8 @@ export interface IncidentStore {
   record(report: IncidentReport): IncidentChanges | Promise<IncidentChanges>;
   /**
    * Undoes a report that was refused, skipped or failed: its changes are new again. `startedAt` stays: the
-   * incident was detected then. `changes` is what `record` returned for it.
+   * incident was detected then. `changes` is what `record` returned for it. Has no effect if the incident was
+   * forgotten meanwhile, also if it began again, with another `startedAt`.
    */
   retract(report: IncidentReport, changes: IncidentChanges): void | Promise<void>;
 }

@@ -68,9 +68,11 @@ class MemoryIncidents implements IncidentStore {
     return changes;
   }
 
-  retract(report: IncidentReport, { isFirst, newAddresses, newAccounts }: IncidentChanges): void {
-    const reported = this.#known.get(keyOf(report))?.channels[report.channel];
-    if (reported === undefined) return;
+  retract(report: IncidentReport, changes: IncidentChanges): void {
+    const { isFirst, startedAt, newAddresses, newAccounts } = changes;
+    const incident = this.#known.get(keyOf(report));
+    if (incident?.startedAt !== startedAt) return;
+    const reported = incident.channels[report.channel];
     if (isFirst) reported.isCreated = false;
     this.#remove(reported, 'ip', newAddresses);
     this.#remove(reported, 'account', newAccounts);

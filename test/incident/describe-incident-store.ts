@@ -141,6 +141,15 @@ export function describeIncidentStore(
       expect(await record({ addresses: ['a'] })).toMatchObject({ isFirst: true });
     });
 
+    test('keeps what was reported after it was forgotten, when an earlier report is retracted', async () => {
+      const forgotten = await record({ addresses: ['a'] });
+      await trial.pass(31 * DAY_MS);
+      await record({ at: 9000, addresses: ['a'] });
+      await trial.store.retract(reportOf({ addresses: ['a'] }), forgotten);
+      const later = { isFirst: false, startedAt: 9000, newAddresses: [], newAccounts: [] };
+      expect(await record({ addresses: ['a'] })).toEqual(later);
+    });
+
     test('is created by one of many concurrent first reports, and each name is new once', async () => {
       const given = Array.from({ length: 20 }, (_, index) => ({ addresses: [`${index % 4}`] }));
       const changes = await Promise.all(given.map(record));

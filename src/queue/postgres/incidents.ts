@@ -43,9 +43,9 @@ export class PostgresIncidents implements IncidentStore {
   }
 
   async retract(report: IncidentReport, changes: IncidentChanges): Promise<void> {
-    const { isFirst, newAddresses, newAccounts } = changes;
+    const { isFirst, startedAt, newAddresses, newAccounts } = changes;
     const names = namesOf(newAddresses, newAccounts);
-    await this.#call('retract_incident', { ...keyOf(report), isFirst, names });
+    await this.#call('retract_incident', { ...keyOf(report), isFirst, startedAt, names });
   }
 
   /** Closes the connections that it has opened. Later calls reject with `ERR_QUEUE_CLOSED`. */

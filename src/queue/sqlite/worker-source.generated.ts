@@ -1571,7 +1571,7 @@ function addName({ store, database }, number, parts) {
 function retractIncident(context, report, changes) {
   const { store, database } = context;
   const known = find(context, report);
-  if (known === void 0) return;
+  if (known?.started_at !== changes.startedAt) return;
   const { channel } = report;
   if (changes.isFirst)
     database.run(\`update incident set \${COLUMN[channel]} = 0 where number = ?\`, known.number);

@@ -65,7 +65,7 @@ begin
   return json_build_object('isFirst', is_first, 'startedAt', began_at, 'names', added);
 end $$;
 
--- Undoes a report: its new names are new again.
+-- Undoes a report: its new names are new again. An incident that began again has another start.
 create function {s}.retract_incident(args json) returns void language plpgsql {plans} as $$
 #variable_conflict use_variable
 declare
@@ -73,7 +73,7 @@ declare
   channel text := args->>'channel';
 begin
   select i.number into incident_number from {s}.incident i
-    where i.key = args->>'key' for update;
+    where i.key = args->>'key' and i.started_at = (args->>'startedAt')::double precision for update;
   if (args->>'isFirst')::boolean then
     update {s}.incident i set on_log = i.on_log and channel <> 'log',
         on_webhook = i.on_webhook and channel = 'log'

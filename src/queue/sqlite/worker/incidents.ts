@@ -76,7 +76,7 @@ export function retractIncident(
 ): void {
   const { store, database } = context;
   const known = find(context, report);
-  if (known === undefined) return;
+  if (known?.started_at !== changes.startedAt) return;
   const { channel } = report;
   if (changes.isFirst)
     database.run(`update incident set ${COLUMN[channel]} = 0 where number = ?`, known.number);
