@@ -40,13 +40,16 @@ export class IncidentReports {
         ),
       );
     }
-    // If `write` itself leads to a report of the incident, that report waits for this one.
-    const writing = Promise.resolve();
+    let retraction: void | Promise<void>;
+    // If `write` itself leads to a report of the incident, that report waits for this one and its retraction.
+    const writing = Promise.resolve()
+      .then(() => retraction)
+      .catch(ignore);
     this.#last.set(key, writing);
     const isReported = write(recorded);
     if (this.#last.get(key) === writing) this.#last.delete(key);
     if (isReported) return undefined;
-    const retraction = this.#retract(incident, recorded);
+    retraction = this.#retract(incident, recorded);
     ignoreRejection(retraction);
     // The next report of the incident waits for it.
     return retraction && this.#inOrder(incident, () => fromStore(retraction));

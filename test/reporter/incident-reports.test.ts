@@ -200,6 +200,23 @@ describe('a store that records synchronously and retracts asynchronously', () =>
     expect(reportAs(true)).toBeUndefined();
     expect(firsts).toEqual([true, true, false]);
   });
+
+  test('makes a report wait for it that begins during the failing report', async () => {
+    const { reports, ends } = retractingLater();
+    const firsts: boolean[] = [];
+    let inner: unknown;
+    const first = reports.report(report(), ({ isFirst }) => {
+      firsts.push(isFirst);
+      inner = reports.report(report(), (news) => firsts.push(news.isFirst) > 0);
+      return false;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(firsts).toEqual([true]);
+    ends.shift()?.();
+    await first;
+    await inner;
+    expect(firsts).toEqual([true, true]);
+  });
 });
 
 describe('a store that does not answer', () => {
