@@ -1036,7 +1036,7 @@ begin
   return json_build_object('isFirst', is_first, 'startedAt', began_at, 'names', added);
 end $$;
 
--- Undoes a report: its new names are new again.
+-- Undoes a report: its new names are new again. An incident that began again has another start.
 create function "security_events".retract_incident(args json) returns void language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -1046,7 +1046,7 @@ declare
   channel text := args->>'channel';
 begin
   select i.number into incident_number from "security_events".incident i
-    where i.key = args->>'key' for update;
+    where i.key = args->>'key' and i.started_at = (args->>'startedAt')::double precision for update;
   if (args->>'isFirst')::boolean then
     update "security_events".incident i set on_log = i.on_log and channel <> 'log',
         on_webhook = i.on_webhook and channel = 'log'

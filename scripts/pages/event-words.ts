@@ -44,7 +44,7 @@ const OUTCOMES: Readonly<Record<Outcome | 'aborted', string>> = {
   later: 'failed; retried by the schedule',
   smaller: 'too large; sent again in smaller requests',
   pause: 'like `later`; nothing goes to the destination before its Retry-After',
-  close: 'answered with 410; a second one closes the destination',
+  close: 'answered with 410, which may close the destination',
   dead: 'one message alone is too large',
   aborted: 'aborted by `close`; the messages are due again',
 };
@@ -70,7 +70,7 @@ const SKIPS: Readonly<Record<SkipReason, string>> = {
   'playbook-not-selected': "the application's `playbooks` do not select it",
   'v1-incident-update': 'format 1 has no updates of incidents',
   'no-v1-genre': 'format 1 has no genre for this incident',
-  'destination-closed': 'the receiver answered 410 twice',
+  'destination-closed': 'the destination closed after 410',
   'queue-full': 'the destination was reopened, but the queue is full: send the message again later',
   'queue-failed':
     'the destination was reopened, but then the queue failed: send the message again with its id',
@@ -81,7 +81,7 @@ const DEATHS: Readonly<Record<DeadReason, string>> = {
   'horizon-passed':
     'the horizon passed, or the next attempt would be after it or after `maxWaitMs`',
   'too-large': 'refused with 413 although it was alone',
-  'destination-closed': 'the receiver answered 410 twice',
+  'destination-closed': 'the destination closed after 410',
 };
 
 const DISCARDS: Readonly<Record<DiscardReason, string>> = {

@@ -164,7 +164,7 @@ export const EVENT_TABLE: EventTable = {
     fields: ['applicationId'],
   },
   'destination-closed': {
-    when: 'a receiver answered 410 twice: its waiting messages become dead letters',
+    when: '410 closed a destination: its waiting messages become dead letters',
     fields: ['applicationId', 'failures', ...SENT_MESSAGE],
   },
   'destination-missing': {
@@ -194,6 +194,12 @@ export type Observe = <Name extends DeliveryEventName>(
   /** Called only if the event has a subscriber. */
   event: () => DeliveryEvents[Name],
 ) => void;
+
+/** A sender that stops does not try again. */
+export const nextTry = (
+  retryInMs: number,
+  { aborted }: AbortSignal,
+): { readonly retryInMs?: number } => (aborted ? {} : { retryInMs });
 
 /** Returns the code of the innermost cause that has one: the network's or the database's rather than this library's. */
 export function errorCodeOf(error: unknown): { readonly errorCode?: string } {

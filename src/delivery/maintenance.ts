@@ -5,7 +5,7 @@
 import type { DeadLetteredMessage, DeadReason, MessageQueue, QueueStats } from '../queue/queue.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
-import { errorCodeOf, type Observe, type QueueOperation } from './events.ts';
+import { errorCodeOf, nextTry, type Observe, type QueueOperation } from './events.ts';
 import type { ReopenIfMoved } from './reopen.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { Tracker } from './tracker.ts';
@@ -148,11 +148,12 @@ export class Maintenance {
   }
 
   async #try(operation: QueueOperation, work: () => Promise<void>): Promise<void> {
-    const { observe, maintenanceIntervalMs: retryInMs } = this.#parts;
+    const { observe, maintenanceIntervalMs } = this.#parts;
     try {
       await work();
     } catch (error) {
-      observe('queue-failed', () => ({ operation, retryInMs, ...errorCodeOf(error) }));
+      const next = nextTry(maintenanceIntervalMs, this.#stop.signal);
+      observe('queue-failed', () => ({ operation, ...next, ...errorCodeOf(error) }));
     }
   }
 }

@@ -11,7 +11,7 @@ import { WakeableTimer } from '../runtime/timers.ts';
 import { nextTurn, type YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import { jittered } from '../webhook/retry.ts';
-import { errorCodeOf, type Observe } from './events.ts';
+import { errorCodeOf, nextTry, type Observe } from './events.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { Reservation, Slot, Slots } from './slots.ts';
 
@@ -113,7 +113,7 @@ export class Scheduler {
   }
 
   async #run(): Promise<void> {
-    const { clock, random, observe, ready } = this.#parts;
+    const { clock, random, ready } = this.#parts;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
       this.#timer.begin();
@@ -128,7 +128,7 @@ export class Scheduler {
       } catch (error) {
         const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
         failures += 1;
-        observe('queue-failed', () => ({ operation: 'claim', retryInMs, ...errorCodeOf(error) }));
+        this.#reportFailure(error, retryInMs);
         // `wake` does not end this wait: a failing queue is not asked more often because messages become due.
         await clock.sleepUnref(retryInMs, this.#stop.signal);
       }
@@ -159,15 +159,12 @@ export class Scheduler {
    * claims got messages, since more may be due. Otherwise resolves to the time until the next one is due, in ms.
    */
   async #claimSome(reserved: Reservation): Promise<number | undefined> {
-    const { observe } = this.#parts;
     const calls = Array.from({ length: reserved.count }, () => this.#claimOne(reserved));
     const answers = await Promise.allSettled(calls);
     reserved.end();
     const errors = answers.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     if (errors.length === answers.length) throw errors[0];
-    for (const error of errors) {
-      observe('queue-failed', () => ({ operation: 'claim', retryInMs: 0, ...errorCodeOf(error) }));
-    }
+    for (const error of errors) this.#reportFailure(error, 0);
     const waits = answers.flatMap((one) =>
       one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [],
     );
@@ -195,21 +192,26 @@ export class Scheduler {
   }
 
   async #deliver(held: HeldClaim): Promise<void> {
-    const { deliver, observe, leaseMs } = this.#parts;
+    const { deliver, leaseMs } = this.#parts;
     const number = this.#claims.begin();
     try {
       await deliver(held);
     } catch (error) {
       // A damaged claim must not end the host's process. Its messages are due again after the lease.
-      observe('queue-failed', () => ({
-        operation: 'claim',
-        retryInMs: leaseMs,
-        ...errorCodeOf(error),
-      }));
+      this.#reportFailure(error, leaseMs);
     }
     held.slot.release();
     this.#claims.end(number);
     this.wake();
+  }
+
+  #reportFailure(error: unknown, retryInMs: number): void {
+    const next = nextTry(retryInMs, this.#stop.signal);
+    this.#parts.observe('queue-failed', () => ({
+      operation: 'claim',
+      ...next,
+      ...errorCodeOf(error),
+    }));
   }
 
   #notifyRoundEnd(): void {

@@ -221,7 +221,7 @@ export class DeadMessage extends QueuedMessage {
 export type SkipReason =
   | RouteSkip
   | DowngradeSkip
-  /** the receiver has answered 410 twice (D72) */
+  /** the destination closed after 410 (D72) */
   | 'destination-closed'
   /** the destination was reopened, but the queue is full: send the message again later */
   | 'queue-full'

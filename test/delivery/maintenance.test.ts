@@ -6,7 +6,7 @@ import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { ApplicationUpdate, Claim, MessageQueue } from '../../src/queue/queue.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { toStoredV2 } from '../../src/webhook/encoder.ts';
-import { POLICY } from '../helpers/queues.ts';
+import { POLICY, wrapQueue } from '../helpers/queues.ts';
 
 const EVERY_MS = 60_000;
 const STATE = initialState(POLICY);
@@ -60,6 +60,25 @@ async function settleOne(queue: MessageQueue, state: Partial<ApplicationUpdate>)
 
 const stateOf = async (queue: MessageQueue, applicationId = 'shop-1') =>
   (await queue.stats()).applications.get(applicationId);
+
+describe('a failure of the queue', () => {
+  test.each([false, true])(
+    'has the time of the next try unless the sender stops: %s',
+    async (isStopped) => {
+      const events: object[] = [];
+      const { queue, maintenance, clock } = await keep((_clock, memory) => ({
+        queue: wrapQueue(memory, { deadLetterClosed: () => Promise.reject(new Error('no disk')) }),
+        observe: (_name, event) => void events.push(event()),
+      }));
+      await enqueue(queue, 'shop-1', 1);
+      maintenance.deadLetterClosed('shop-1');
+      await (isStopped ? maintenance.stop() : clock.advance(0));
+      expect(events).toEqual([
+        { operation: 'close', ...(isStopped ? {} : { retryInMs: EVERY_MS }) },
+      ]);
+    },
+  );
+});
 
 describe('messages that wait for a closed destination', () => {
   test.each([

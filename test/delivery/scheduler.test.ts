@@ -41,6 +41,28 @@ test('the scheduler waits while no message is due', async () => {
   expect(claims).toBe(1);
 });
 
+test.each([
+  [false, { operation: 'claim', retryInMs: 100 }],
+  [true, { operation: 'claim' }],
+])(
+  'a failed claim has the time of the next one unless the sender closes: %s',
+  async (closes, event) => {
+    const clock = createFakeClock();
+    const fails: ((error: Error) => void)[] = [];
+    const claim = () => new Promise<never>((_, reject) => fails.push(reject));
+    const queue = wrapQueue(createMemoryQueue({}, clock), { claim });
+    const { sender, published } = startEngine({ clock, options: { queue } });
+    await clock.advance(0);
+    const closed = closes && sender.close({ deadlineMs: 0 });
+    await clock.advance(1);
+    fails.shift()?.(new Error('no disk'));
+    await clock.advance(1);
+    expect(published).toContainEqual(['queue-failed', event]);
+    fails.shift()?.(new Error('no disk'));
+    await closed;
+  },
+);
+
 test('the scheduler delivers a claim while another call does not answer', async () => {
   const clock = createFakeClock();
   const memory = createMemoryQueue({}, clock);
