@@ -37,7 +37,8 @@ export function fetchHandler(
       if (!tryWaitUntil(work, waitUntil)) await work;
     }
     const closes = closesConnection(status) || hasUnreadChunkedBody(request);
-    const close = closes ? { connection: 'close' } : {};
+    // HTTP/2 has no such header. Its requests have an authority instead of `host`.
+    const close = closes && request.headers.has('host') ? { connection: 'close' } : {};
     return new Response(text === '' ? null : text, { status, headers: { ...headers, ...close } });
   };
 }

@@ -4,19 +4,23 @@ import http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { fastifyPlugin, nodeHandler, type WebhookReceiver } from '../../src/receiver/index.ts';
+import {
+  fastifyPlugin,
+  fetchHandler,
+  nodeHandler,
+  type WebhookReceiver,
+} from '../../src/receiver/index.ts';
+import { getRequestListener } from '../helpers/hosts.ts';
+import { listenOn } from '../helpers/servers.ts';
 import { BODY, receiverOf, signedHeaders } from './receivers.ts';
 
 const MAX_BODY_BYTES = 10_000;
 
+const listenTo = (listener: unknown): Promise<number> =>
+  listenOn(http2.createServer(listener as never));
+
 const HOSTS: Readonly<Record<string, (receiver: WebhookReceiver) => Promise<number>>> = {
-  'node:http2': async (receiver) => {
-    const server = http2.createServer(nodeHandler(receiver));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    return (server.address() as AddressInfo).port;
-  },
+  'node:http2': (receiver) => listenTo(nodeHandler(receiver)),
   fastify: async (receiver) => {
     const app = fastify({ http2: true });
     await app.register(fastifyPlugin(receiver));
@@ -54,17 +58,33 @@ function connectedTo(port: number) {
   return { begin, ask };
 }
 
-describe.each(Object.entries(HOSTS))('over HTTP/2 on %s', (_host, start) => {
-  test('accepts a request, and refuses a large one', async () => {
-    const { receiver, handled } = receiverOf({ answer: 'received', maxBodyBytes: MAX_BODY_BYTES });
-    const { ask } = connectedTo(await start(receiver));
-    expect(await ask(BODY)).toEqual([204, '']);
-    const large = JSON.stringify('x'.repeat(2 * MAX_BODY_BYTES));
-    expect(await ask(large)).toEqual([413, 'body-too-large\n']);
-    await receiver.idle();
-    expect(handled).toEqual(['a']);
-  });
+const startHono = (receiver: WebhookReceiver) =>
+  listenTo(getRequestListener(fetchHandler(receiver)));
 
+describe.each([...Object.entries(HOSTS), ['hono', startHono]] as const)(
+  'over HTTP/2 on %s',
+  (_host, start) => {
+    test('accepts a request, and refuses a large one, without a header that HTTP/2 forbids', async () => {
+      const warnings: string[] = [];
+      const onWarning = ({ message }: Error): void => void warnings.push(message);
+      process.on('warning', onWarning);
+      onTestFinished(() => void process.off('warning', onWarning));
+      const { receiver, handled } = receiverOf({
+        answer: 'received',
+        maxBodyBytes: MAX_BODY_BYTES,
+      });
+      const { ask } = connectedTo(await start(receiver));
+      expect(await ask(BODY)).toEqual([204, '']);
+      const large = JSON.stringify('x'.repeat(2 * MAX_BODY_BYTES));
+      expect(await ask(large)).toEqual([413, 'body-too-large\n']);
+      await receiver.idle();
+      expect(handled).toEqual(['a']);
+      expect(warnings).toEqual([]);
+    });
+  },
+);
+
+describe.each(Object.entries(HOSTS))('over HTTP/2 on %s', (_host, start) => {
   test('refuses a missing signature before the body was sent', async () => {
     const { begin, ask } = connectedTo(await start(receiverOf().receiver));
     const stream = begin({ 'content-length': '100' });
