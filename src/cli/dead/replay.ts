@@ -107,19 +107,21 @@ export const replayPage =
       const onPage = new Set(page.map(({ applicationId }) => applicationId));
       for (const id of onPage) if (closed.has(id)) await letters.reopen(id);
     }
-    const ids = idsOf(page);
-    const count = await letters.replay({ ids });
-    progress.count += count;
-    if (count === ids.length) return;
-    const { items } = await letters.deadLetters({ ids, limit: ids.length });
-    const closed = await closedApplications(letters);
-    const open = items.filter(({ applicationId }) => !closed.has(applicationId));
-    // Once more: a service may have reopened their destinations meanwhile.
-    const later = open.length === 0 ? 0 : await letters.replay({ ids: idsOf(open) });
-    progress.count += later;
-    progress.isFull = later < open.length;
-    for (const { applicationId: id } of items)
-      if (closed.has(id)) progress.closed[id] = (progress.closed[id] ?? 0) + 1;
+    let left = idsOf(page);
+    for (let isAgain = false; ; isAgain = true) {
+      const count = await letters.replay({ ids: left });
+      progress.count += count;
+      if (count === left.length) return;
+      const { items } = await letters.deadLetters({ ids: left, limit: left.length });
+      const closed = await closedApplications(letters);
+      for (const { applicationId: id } of items)
+        if (closed.has(id)) progress.closed[id] = (progress.closed[id] ?? 0) + 1;
+      const open = idsOf(items.filter(({ applicationId }) => !closed.has(applicationId)));
+      // Not after the first try: a service may have reopened the destinations meanwhile.
+      progress.isFull = isAgain && open.length === left.length;
+      if (progress.isFull || open.length === 0) return;
+      left = open;
+    }
   };
 
 async function closedApplications(letters: DeadLetters): Promise<ReadonlySet<string>> {

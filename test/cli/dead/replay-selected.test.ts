@@ -60,6 +60,32 @@ test('dead replay replays what a service reopened meanwhile, and does not say th
   expect(changed).toEqual({ count: 3, unknown: new Set(), isFull: false, closed: {} });
 });
 
+test('dead replay does not say that the queue is full when a destination closes meanwhile', async () => {
+  const queue = createMemoryQueue();
+  await addDeadLetters(queue, deadLetterSpecs(3, { applicationId: 'one' }));
+  await queue.enqueue([entryOf('one')]);
+  await closeApplication(queue);
+  const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
+  onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+  let calls = 0;
+  // Open while its health is read, and closed again before the second replay.
+  const stats: typeof letters.stats = async () => {
+    calls += 1;
+    const found = await letters.stats();
+    if (calls !== 2) return found;
+    const applications = [...found.applications].map(
+      ([id, one]) => [id, { ...one, health: 'healthy' }] as const,
+    );
+    return { ...found, applications: new Map(applications) };
+  };
+  const changed = await changeAll(
+    { ...letters, stats },
+    { selection: {}, change: replayPage(false) },
+    fakeTerminal(),
+  );
+  expect(changed).toEqual({ count: 0, unknown: new Set(), isFull: false, closed: { one: 3 } });
+});
+
 test('dead replay leaves out messages that die while it runs', async () => {
   const queue = createMemoryQueue();
   await addDeadLetters(queue, deadLetterSpecs(300));
