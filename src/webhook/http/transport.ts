@@ -53,7 +53,7 @@ export function connectionTransport(settings: PosterSettings): Transport {
   return {
     ready: () => {
       if (lease !== undefined) return undefined;
-      // A failed load is tried again: undici may have been installed, or a file limit lifted.
+      // A failed load is tried again: undici may have been installed. Node keeps some failures, such as EMFILE.
       loading ??= load().finally(() => {
         loading = undefined;
       });
