@@ -195,13 +195,8 @@ export class Delivery {
   ): Promise<FinishedAttempt> {
     const { queue, policy, clock } = this.#parts;
     const { breaker } = attempted;
-    // `close` must not end the wait: the breaker of an aborted request is written too.
-    const { signal } = new AbortController();
-    const asked = withTimeout(queue.applicationState(applicationId), {
-      clock,
-      signal,
-      ms: STATE_MS,
-    });
+    // Without a signal: `close` must not end the wait, since the breaker of an aborted request is written too.
+    const asked = withTimeout(queue.applicationState(applicationId), { clock, ms: STATE_MS });
     const answer = await asked.catch(() => undefined);
     if (answer?.value?.health !== 'untried') return attempted;
     return { ...attempted, breaker: newCircuitBreaker(breaker.urlHash, policy) };

@@ -90,11 +90,14 @@ export class Flushes {
   /** Resolves to the counts when no message up to the epoch is pending, or when `ended` resolves. */
   async #wait(epoch: number, ended: Promise<void>): Promise<WatchCounts> {
     const { tracker } = this.#parts;
+    // How many messages the calls in progress will add is unknown: this one only counts.
+    const early = tracker.watch(epoch);
     await Promise.race([Promise.all([tracker.opened, this.#calls.waitForAll()]), ended]);
+    tracker.unwatch(early);
     const watch = tracker.watch(epoch);
     await Promise.race([watch.done, ended]);
     tracker.unwatch(watch);
-    return { ...watch.counts };
+    return sumOf(early.counts, watch.counts);
   }
 
   #startPolling(): void {
@@ -124,3 +127,12 @@ export class Flushes {
     }
   }
 }
+
+/** Adds what was settled before. */
+const sumOf = (early: WatchCounts, late: WatchCounts): WatchCounts => ({
+  delivered: early.delivered + late.delivered,
+  dead: early.dead + late.dead,
+  discarded: early.discarded + late.discarded,
+  settledElsewhere: early.settledElsewhere + late.settledElsewhere,
+  pending: late.pending,
+});

@@ -89,6 +89,25 @@ describe('flush', () => {
     expect(await flushing).toEqual({ ...NONE, delivered: 1 });
   });
 
+  test('also counts messages that are delivered while it waits for calls', async () => {
+    const receiver = await openReceiver();
+    const slow = deferred();
+    const { applications } = applicationsOf({ slow: receiver, fast: receiver });
+    const sender = openSender({
+      settings: async (id) => {
+        if (id === 'slow') await slow.promise;
+        return applications[id as keyof typeof applications];
+      },
+    });
+    const sending = sender.send([message('m-0', 'slow')]);
+    await sender.send([message('m-1', 'fast')]);
+    const flushing = sender.flush();
+    while ((await sender.stats()).pending > 0) await nextTurn();
+    slow.resolve();
+    await sending;
+    expect(await flushing).toEqual({ ...NONE, delivered: 2 });
+  });
+
   test('is ended by its signal, and then says how many are pending', async () => {
     const healthy = await openReceiver();
     const hanging = await openReceiver({ otherwise: { fault: 'hang' } });
