@@ -1,5 +1,6 @@
 /** Delivers the events of a Lambda function's call before AWS freezes the function. */
 import { ownProperties } from '../../own-properties.ts';
+import { debugError } from '../../runtime/diagnostics.ts';
 import { ignoreRejection, tryCall } from '../../runtime/host-calls.ts';
 
 /** The part of the function's context that is used. */
@@ -48,8 +49,10 @@ export function createLambdaFlush(
   let hasReported = false;
   /** Reports once until a flush succeeds, so that an outage does not fill the log. */
   const report = (result: LambdaFlushFailure): void => {
-    if (!hasReported) tryCall(() => ignoreRejection(onUndelivered?.(result)));
+    if (hasReported) return;
     hasReported = true;
+    debugError('lambda-undelivered', { ...result });
+    tryCall(() => ignoreRejection(onUndelivered?.(result)));
   };
   return async (context) => {
     try {

@@ -41,7 +41,7 @@ const OPTIONS = {
   flushDeadlineMs: option<number>(integer(0, 900_000), 2000),
   /**
    * Called with the result of the first flush that leaves messages undelivered, and of the next one after a
-   * success. Default: none.
+   * success. Default: none; `NODE_DEBUG=security-events` prints the same results.
    */
   onUndelivered: optional<(result: LambdaFlushFailure) => unknown>(A_FUNCTION),
 } as const;
