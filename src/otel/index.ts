@@ -19,7 +19,7 @@ export type { MeterProviderLike } from './meter.ts';
 
 export interface MetricsOptions {
   /**
-   * Adds the attribute `application.class`. A list contains application ids, each a class of its own. A function
+   * Adds the attribute `application.class`. A list contains up to 1000 application ids, each a class of its own. A function
    * returns the class of an id, up to 100 different ones. All others are `_OTHER`. Default: no attribute.
    */
   readonly applicationClass?: readonly string[] | ((applicationId: string) => string) | undefined;
@@ -29,9 +29,13 @@ export interface MetricsOptions {
 
 type Stop = () => void;
 type ClassOf = (applicationId: string) => Attributes;
+/** Only a missing destination has a reason. */
+type DestinationChange = Pick<DeliveryEvents['destination-closed'], 'applicationId'> &
+  Partial<Pick<DeliveryEvents['destination-missing'], 'because'>>;
 
 const OTHER = '_OTHER';
 const MAX_CLASSES = 100;
+const MAX_LISTED = 1000;
 
 const hasMethod = (value: unknown, name: string): boolean =>
   typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function';
@@ -40,8 +44,8 @@ const SENDER_GIVEN = 'expected options: pass a sender as `{ senders: { main: sen
 
 const RULES: Rules<keyof MetricsOptions> = {
   applicationClass: usable(
-    'a list of application ids or a function',
-    (value) => Array.isArray(value) || typeof value === 'function',
+    `a list of up to ${MAX_LISTED} application ids, or a function`,
+    (value) => (Array.isArray(value) ? value.length <= MAX_LISTED : typeof value === 'function'),
   ),
   senders: object('an object of names and senders', (value) =>
     Object.values(value).every((sender) => hasMethod(sender, 'stats')),
@@ -146,8 +150,8 @@ function countChanges({ counter }: Metrics, classOf: ClassOf): Stop {
   const [changes, faults] = [counter('breaker.changes'), counter('faults')];
   const changeListeners = BREAKER_CHANGES.map((change) => [
     `destination-${change}`,
-    ({ applicationId }: DeliveryEvents['destination-closed']) =>
-      changes.add(1, { change, ...classOf(applicationId) }),
+    ({ applicationId, because }: DestinationChange) =>
+      changes.add(1, { change, ...(because && { reason: because }), ...classOf(applicationId) }),
   ]);
   const faultListeners = FAULT_EVENTS.map((fault) => [fault, () => faults.add(1, { fault })]);
   return listen(Object.fromEntries([...changeListeners, ...faultListeners]));

@@ -24,12 +24,13 @@ export const HEALTH_VALUES = ['untried', 'healthy', 'failing', 'closed'] as cons
 
 /** The meaning of each attribute, or its values. */
 export const ATTRIBUTES = {
-  'application.class': 'class of the application; only with the option `applicationClass`',
+  'application.class':
+    'class of the application; only with the option `applicationClass`; never for `discarded`, which the queue counts for all applications at once',
   sender: 'name of the sender in the option `senders`',
   outcome:
     'for messages `delivered`, `dead` or `discarded`; for requests [as in the events](events.md#outcome-of-an-attempt)',
   reason:
-    'why messages were [skipped](events.md#reason-of-skipped), [dead](events.md#reason-of-dead) or [discarded](events.md#reason-of-discarded); for records `failed`, `refused` or `dropped`',
+    'why messages were [skipped](events.md#reason-of-skipped), [dead](events.md#reason-of-dead) or [discarded](events.md#reason-of-discarded), or a destination is [missing](events.md#because-of-destination-missing); for records `failed`, `refused` or `dropped`',
   'http.response.status_code': 'status of the response, if HTTP defines it',
   'error.type':
     'for requests the status or the [failure](events.md#failure-of-an-attempt); for rejected events the [error code](errors.md)',
@@ -67,7 +68,7 @@ export const METRICS = {
   'breaker.changes': {
     unit: '{change}',
     description: 'Changes of circuit breakers',
-    attributes: ['change', 'application.class'],
+    attributes: ['change', 'reason', 'application.class'],
   },
   faults: {
     unit: '{fault}',

@@ -36,12 +36,19 @@ async function exported() {
   await sender.flush();
   const of = { applicationId: 'shop-1' };
   channel('security-event-delivery:destination-closed').publish(of);
+  channel('security-event-delivery:destination-missing').publish({ ...of, because: 'unknown' });
   channel('security-event-delivery:stalled').publish({});
   channel('security-event-delivery:rejected').publish({ channel: 'log', code: 'ERR_WRITE_FAILED' });
   channel('security-event-delivery:record-lost').publish({ reason: 'failed', count: 1 });
   createLogWriter({ destination: silent }).write(smallRecord());
   return metrics;
 }
+
+/** Returns whether a selector of Prometheus has these labels. Knows only `=~` and `!=`. */
+const matches = (selector = '', labels: Readonly<Record<string, string>>) =>
+  [...selector.matchAll(/(\w+)(=~|!=)"([^"]*)"/g)].every(([, label = '', how, value = '']) =>
+    how === '!=' ? labels[label] !== value : RegExp(`^(?:${value})$`).test(labels[label] ?? ''),
+  );
 
 describe('the documentation', () => {
   test('has a row for each metric, with its labels, and no other', async () => {
@@ -103,5 +110,17 @@ describe('the documentation', () => {
     expect(
       used.filter((label) => !['le', '__name__'].includes(label ?? '') && !labels.has(label)),
     ).toEqual([]);
+  });
+
+  test('alerts on each missing destination, except disabled ones', () => {
+    const [, expression = ''] =
+      /alert: SecurityEventsDestination\n +expr: (.+)/.exec(pageOf('prometheus-alerts.yaml')) ?? [];
+    const selectors = [...expression.matchAll(/changes_total\{([^}]*)\}/g)].map(([, one]) => one);
+    const alerting = (labels: Readonly<Record<string, string>>) =>
+      selectors.map((selector) => matches(selector, labels));
+    expect(alerting({ change: 'missing', reason: 'unknown' })).toEqual([true, true]);
+    expect(alerting({ change: 'closed' })).toEqual([true, true]);
+    expect(alerting({ change: 'missing', reason: 'disabled' })).toEqual([false, false]);
+    expect(alerting({ change: 'opened' })).toEqual([false, false]);
   });
 });

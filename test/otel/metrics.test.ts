@@ -131,6 +131,22 @@ describe('metrics of destinations', () => {
     ]);
   });
 
+  test('say why a destination is missing, so that an alert can leave out disabled ones', async () => {
+    const published = listen();
+    const { series } = registered();
+    const receiver = await openReceiver();
+    const { applications } = applicationsOf({ 'shop-1': receiver, 'shop-2': receiver });
+    const disabled = { ...applications['shop-1'], enabled: false };
+    const settings = {
+      applications: { 'shop-1': disabled, 'shop-2': { name: '2', environment: '' } },
+    };
+    await openSender({ settings, role: 'both' }).send([message('m-1')]);
+    await published.until('destination-missing');
+    expect(await series('security_events.breaker.changes')).toEqual([
+      [{ change: 'missing', reason: 'disabled' }, 1],
+    ]);
+  });
+
   test('count faults of queues and settings', async () => {
     const { series } = registered();
     for (const fault of ['stalled', 'queue-failed', 'queue-damaged', 'settings-failed']) {
@@ -249,6 +265,7 @@ describe('registerMetrics', () => {
     [{}, {}, 'meterProvider'],
     [new MeterProvider(), { senders: { main: {} } }, 'senders'],
     [new MeterProvider(), { applicationClass: 'shop' }, 'applicationClass'],
+    [new MeterProvider(), { applicationClass: Array(1001).fill('shop') }, 'applicationClass'],
     [new MeterProvider(), { sender: {} }, 'sender'],
   ])('rejects %s with %j', (provider, options, option) => {
     expect(() => registerMetrics(provider as never, options as never)).toThrow(

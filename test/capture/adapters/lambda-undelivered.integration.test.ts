@@ -9,7 +9,7 @@ test.each([
   async (debug, times) => {
     const env = { NODE_DEBUG: debug };
     const { stdout, stderr } = await runFixture('lambda-undelivered.ts', [], env);
-    expect(stdout).toBe('answered');
+    expect(stdout).toBe('"answered"');
     expect(stderr.match(/lambda-undelivered \{\s+delivered: 0,\s+pending: 1/g) ?? []).toHaveLength(
       times,
     );
