@@ -28,7 +28,7 @@ queue/sqlite/worker/ | incident/ queue/queue.ts queue/stored-values.ts queue/sql
 queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts queue/stored-values.ts queue/sqlite/worker/ runtime/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads
 queue/postgres | incident/ queue/queue.ts queue/stored-values.ts runtime/ | pg
 queue/ | - | -
-webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:net node:tls undici
+webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:module node:net node:tls undici
 delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:crypto node:diagnostics_channel node:util
 webhook/ | contract/ queue/message-classes.ts queue/queue.ts runtime/ webhook/http/ | node:crypto
 capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util

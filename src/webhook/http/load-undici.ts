@@ -12,6 +12,7 @@
  * version that moves them fails the tests. `import()` rather than `require`, so that bundlers see them.
  */
 import type { buildConnector, Client } from 'undici';
+import { tryCall } from '../../runtime/host-calls.ts';
 
 export interface Undici {
   readonly Client: typeof Client;
@@ -20,9 +21,25 @@ export interface Undici {
 
 /** Rejects if undici 7 cannot be loaded, for example from a bundle. */
 export async function loadUndici(): Promise<Undici> {
-  const [client, connect] = await Promise.all([
-    import('undici/lib/dispatcher/client.js'),
-    import('undici/lib/core/connect.js'),
-  ]);
-  return { Client: client.default, buildConnector: connect.default };
+  try {
+    const [client, connect] = await Promise.all([
+      import('undici/lib/dispatcher/client.js'),
+      import('undici/lib/core/connect.js'),
+    ]);
+    return { Client: client.default, buildConnector: connect.default };
+  } catch (error) {
+    // Node never imports a file again that it could not open (`EMFILE`), but it does require it again.
+    const required = tryCall(requireUndici);
+    if (required === undefined) throw error;
+    return required;
+  }
+}
+
+function requireUndici(): Undici {
+  const { createRequire: requireFrom } = process.getBuiltinModule('node:module');
+  const require = requireFrom(import.meta.url);
+  return {
+    Client: require('undici/lib/dispatcher/client.js') as Undici['Client'],
+    buildConnector: require('undici/lib/core/connect.js') as Undici['buildConnector'],
+  };
 }

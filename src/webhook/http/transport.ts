@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { ignoreRejection } from '../../runtime/host-calls.ts';
 import { optionalImport } from '../../runtime/optional-import.ts';
 import { loadUndici } from './load-undici.ts';
 import type { ConnectionTarget } from './own-connections.ts';
@@ -38,13 +39,16 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Loads undici and the connections on first use: with them, importing this package would take a twentieth longer. */
+/** Loads undici on first use: with it and the connections, importing this package would take a twentieth longer. */
 export function connectionTransport(settings: PosterSettings): Transport {
   const pool = createConnectionPool(settings.clock, settings.maxIdleConnections);
   let lease: Transport['lease'] | undefined;
+  // Now, since Node never imports a file again that it could not open. There may be no free descriptors later.
+  const connections = import('./own-connections.ts');
+  ignoreRejection(connections);
   const load = async (): Promise<void> => {
     const [undici, { createLeases }] = await optionalImport('undici', () =>
-      Promise.all([loadUndici(), import('./own-connections.ts')]),
+      Promise.all([loadUndici(), connections]),
     );
     lease = createLeases(pool, settings, undici);
   };
@@ -53,7 +57,7 @@ export function connectionTransport(settings: PosterSettings): Transport {
   return {
     ready: () => {
       if (lease !== undefined) return undefined;
-      // A failed load is tried again: undici may have been installed. Node keeps some failures, such as EMFILE.
+      // A failed load is tried again: undici may have been installed, or files closed.
       loading ??= load().finally(() => {
         loading = undefined;
       });

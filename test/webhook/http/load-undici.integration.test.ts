@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { loadUndici } from '../../../src/webhook/http/load-undici.ts';
-import { runFixture } from '../../helpers/child-programs.ts';
+import {
+  fixtureCommand,
+  runFixture,
+  startChild,
+  waitForExit,
+} from '../../helpers/child-programs.ts';
 import { openReceiver } from '../../helpers/poster.ts';
 
 /** Shared by all copies of the package: see src/runtime/async-context.ts. */
@@ -56,6 +61,18 @@ describe('loadUndici', () => {
     expect(JSON.parse(run.stdout)).toEqual(expected);
     expect(run.exitCode).toBe(0);
   });
+
+  test.skipIf(process.platform === 'win32')(
+    'tries again after it found no file that it could open',
+    async () => {
+      const receiver = await openReceiver();
+      const program = fixtureCommand('host-that-posts', ['no files left', receiver.url]);
+      const child = startChild(['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh', ...program]);
+      const { code, stdout, stderr } = await waitForExit(child);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toEqual([expect.stringContaining('(EMFILE)'), 200]);
+    },
+  );
 
   test('returns the exports of undici', async () => {
     const { Client, buildConnector } = await loadUndici();
