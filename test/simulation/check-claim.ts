@@ -95,10 +95,11 @@ export function checkRelease(
   }
   const { fault, url } = world.settingsOf(applicationId);
   if (state.pauseMs === 0 && url !== held.destination.url) {
-    // The claim was sized for the old URL (D75).
+    // The claim was sized for the old URL (D75), or without the rate limit.
     const { cautiousMaxMessages } = world.scenario.policy;
+    const limits = [cautiousMaxMessages, Math.floor(held.destination.maxMessagesAtOnce)];
     world.check(
-      held.messages.length > cautiousMaxMessages && state.maxMessages <= cautiousMaxMessages,
+      limits.some((limit) => held.messages.length > limit && state.maxMessages <= limit),
       'cautious',
       () => `${applicationId}: ${held.messages.length} messages were released for another URL`,
     );

@@ -1,5 +1,6 @@
 /** Checks a request when it is sent. */
 import type { PostRequest } from '../../src/webhook/http/client.ts';
+import { checkRate } from './check-rate.ts';
 import type { ExpectedClaim } from './expected-state.ts';
 import { applicationIdOf, isV1, keyOf, type WireElement } from './messages.ts';
 import type { Tracked } from './tracked.ts';
@@ -7,8 +8,6 @@ import type { World } from './world.ts';
 
 /** D31 */
 const MAX_MESSAGES = 1000;
-/** Rounding error of sums of fractional milliseconds. */
-const ROUNDING_MS = 1e-6;
 
 export interface SentRequest {
   readonly applicationId: string;
@@ -96,14 +95,7 @@ function checkDestination(
     'health',
     () => `${applicationId} was claimed as ${held.claim.state.health}, it is ${health}`,
   );
-  const sinceMs = world.now - destination.lastRequestAt;
-  world.check(
-    sinceMs >= destination.intervalMs - ROUNDING_MS,
-    'rate-limit',
-    () => `${detail()} after ${sinceMs} ms instead of ${destination.intervalMs}`,
-  );
-  destination.lastRequestAt = world.now;
-  destination.ownLastRequestAt = world.now;
+  checkRate(world, destination, held);
   const pace = destination.start(world.now);
   world.check(
     pace === undefined || pace.count <= pace.allowed + 1,

@@ -4,6 +4,7 @@
  */
 import type { ApplicationUpdate, MessageResult } from '../../src/queue/queue.ts';
 import { type Attempt, type AttemptEnd, isSuccess } from './attempt.ts';
+import { checkRatePause } from './check-rate.ts';
 import type { Destination } from './destination.ts';
 import type { ExpectedClaim } from './expected-state.ts';
 import type { World } from './world.ts';
@@ -31,6 +32,7 @@ export function checkSettling(
   const wasOpen = destination.isOpen;
   destination.settle(attempt, end, held.claim.messages);
   checkState(world, { attempt, end, destination, state });
+  checkRatePause(world, { attempt, end, destination, state });
   for (const [index, message] of attempt.messages.entries()) {
     const result = results[index];
     world.check(

@@ -5,7 +5,9 @@
 import { type RetryState, retryStateOf } from '../../src/delivery/settlement.ts';
 import type { Claim, Health } from '../../src/queue/queue.ts';
 import { type Attempt, type AttemptEnd, blamesContent, isSuccess, isTooLarge } from './attempt.ts';
-import type { Policy } from './scenario.ts';
+import type { ApplicationScenario, Policy } from './scenario.ts';
+
+type RateLimits = Pick<ApplicationScenario, 'maxRequestsPerSecond' | 'maxMessagesPerSecond'>;
 
 /** Bounds of the destination's wait after a settlement, in milliseconds. */
 export interface WaitBounds {
@@ -21,8 +23,9 @@ const ROUNDING_MS = 1;
 
 export class Destination {
   readonly #policy: Policy;
-  /** Minimum time between the starts of two requests. */
-  readonly intervalMs: number;
+  readonly #limits: RateLimits;
+  /** Minimum time between the starts of the last request and the next one. */
+  intervalMs = 0;
   /** When the last request started, by the queue's clock: earlier after the clock jumped forward. */
   lastRequestAt = Number.NEGATIVE_INFINITY;
   /** The same by the monotonic clock of its sender, which does not jump. */
@@ -43,9 +46,33 @@ export class Destination {
   /** Requests started in each second of slow start. */
   #slowStarts = new Map<number, number>();
 
-  constructor(policy: Policy, maxRequestsPerSecond = Number.POSITIVE_INFINITY) {
+  constructor(policy: Policy, limits: RateLimits) {
     this.#policy = policy;
-    this.intervalMs = 1000 / maxRequestsPerSecond;
+    this.#limits = limits;
+  }
+
+  /** The messages of one second, at least 1. */
+  get maxMessagesAtOnce(): number {
+    const { maxMessagesPerSecond = Number.POSITIVE_INFINITY } = this.#limits;
+    return Math.max(1, maxMessagesPerSecond);
+  }
+
+  intervalAfter(messageCount: number): number {
+    const { maxRequestsPerSecond, maxMessagesPerSecond } = this.#limits;
+    const requestMs = maxRequestsPerSecond === undefined ? 0 : 1000 / maxRequestsPerSecond;
+    const messageMs = maxMessagesPerSecond === undefined ? 0 : 1000 / maxMessagesPerSecond;
+    return Math.max(requestMs, messageCount * messageMs);
+  }
+
+  recordRequest(now: number, messageCount: number): void {
+    this.lastRequestAt = now;
+    this.ownLastRequestAt = now;
+    this.intervalMs = this.intervalAfter(messageCount);
+  }
+
+  /** Neither a reopening nor a new URL restarts the rate limit. */
+  continueRateOf({ lastRequestAt, ownLastRequestAt, intervalMs }: Destination): void {
+    Object.assign(this, { lastRequestAt, ownLastRequestAt, intervalMs });
   }
 
   /** Counts a request. Returns the allowed and actual number of requests in this second of slow start. */

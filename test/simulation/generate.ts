@@ -61,15 +61,23 @@ interface Surroundings {
   readonly theme: Theme;
 }
 
-/** Indexed modulo 8: three of eight applications have a rate limit. */
-const RATE_LIMITS: readonly (number | undefined)[] = [
-  undefined,
-  3,
-  undefined,
-  undefined,
-  40,
-  undefined,
-  0.2,
+type RateLimits = Pick<ApplicationScenario, 'maxRequestsPerSecond' | 'maxMessagesPerSecond'>;
+
+const limits = (maxRequestsPerSecond?: number, maxMessagesPerSecond?: number): RateLimits => ({
+  maxRequestsPerSecond,
+  maxMessagesPerSecond,
+});
+
+/** Indexed modulo 8: five of eight applications have a rate limit. */
+const RATE_LIMITS: readonly RateLimits[] = [
+  limits(),
+  limits(3),
+  limits(undefined, 4.5),
+  limits(),
+  limits(40, 60),
+  limits(undefined, 0.4),
+  limits(0.2),
+  limits(),
 ];
 
 function generateApplication(random: SeededRandom, around: Surroundings): ApplicationScenario {
@@ -85,7 +93,7 @@ function generateApplication(random: SeededRandom, around: Surroundings): Applic
     modules: isRouted ? { waf: true, bot: false } : undefined,
     playbooks: isRouted ? { 'Block IPs': chance(random, 0.5) } : undefined,
     hasSecretFunction: chance(random, 0.3),
-    maxRequestsPerSecond: RATE_LIMITS[(around.seed + around.index) % 8],
+    ...(RATE_LIMITS[(around.seed + around.index) % RATE_LIMITS.length] ?? limits()),
   };
 }
 

@@ -16,7 +16,9 @@ export const INVARIANTS = {
   'date-created': 'date_created is the wall-clock time of the send',
   'retry-after': 'no message is sent before its own Retry-After',
   pause: 'no request goes to a destination during a pause that it requested',
-  'rate-limit': 'requests to a destination never exceed its rate limit',
+  'rate-limit':
+    'in every interval a destination gets at most rate x time and one request, which has the messages of one second',
+  'rate-reached': 'while messages wait, a destination gets at least 90 % of its rate limit',
   'one-in-flight': 'a destination has at most one request in flight',
   slots: 'no more requests are in flight than there are slots',
   cautious: 'untried and failing destinations get at most cautiousMaxMessages',

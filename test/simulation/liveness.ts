@@ -10,7 +10,7 @@
  *   bisected: two more waits (D74).
  * - Settings and queue are retried after at most 40 s, slow start takes 10 s, and the requests take
  *   their own time.
- * - A rate limit below one request per second may need an interval for each message.
+ * - A rate limit below one request per second, or one of messages, may need an interval for each message.
  */
 import type { Scenario } from './scenario.ts';
 
@@ -34,9 +34,11 @@ export function liveness(scenario: Scenario): { readonly withinMs: number } {
 
 function rateLimitMs({ applications, batches }: Scenario): number {
   const messages = batches.flatMap((batch) => batch.messages);
-  const times = applications.map(({ maxRequestsPerSecond: rate = 1 }, index) => {
-    const count = messages.filter(({ application }) => application === index).length;
-    return rate < 1 ? (count * 1000) / rate : 0;
+  const times = applications.map((application, index) => {
+    const { maxRequestsPerSecond = 1, maxMessagesPerSecond = 1 } = application;
+    const rate = Math.min(maxRequestsPerSecond, maxMessagesPerSecond);
+    const count = messages.filter((message) => message.application === index).length;
+    return application.maxMessagesPerSecond !== undefined || rate < 1 ? (count * 1000) / rate : 0;
   });
   return Math.max(...times);
 }

@@ -29,6 +29,7 @@ export interface ApplicationScenario {
   readonly playbooks: Readonly<Record<string, boolean>> | undefined;
   readonly hasSecretFunction: boolean;
   readonly maxRequestsPerSecond: number | undefined;
+  readonly maxMessagesPerSecond: number | undefined;
 }
 
 export interface MessagePlan {

@@ -17,9 +17,11 @@ const hang = ({ hanging }: LiveSettings): Promise<void> =>
 export function settingsOf(world: World, process: SenderProcess): SettingsFunction {
   return async (applicationId) => {
     const settings = world.settingsOf(applicationId);
+    const askedAt = world.now;
     if (world.slowSettingsMs > 0) await world.clock.sleep(world.slowSettingsMs);
     // A loop, because the fault may start again at the moment it is cleared.
     while (settings.fault === 'settings-hang') await hang(settings);
+    if (world.now > askedAt) world.slowSettingsUntil = world.now;
     if (!process.isAlive) return await new Promise<never>(() => {});
     if (settings.fault === 'settings-throw') throw new Error('simulated: no settings');
     return settings.fault === 'removed' ? undefined : answer(settings);
@@ -27,7 +29,8 @@ export function settingsOf(world: World, process: SenderProcess): SettingsFuncti
 }
 
 function answer({ plan, url, secret, format, fault }: LiveSettings): OrganisedApplication {
-  const { modules, playbooks, hasSecretFunction, maxRequestsPerSecond } = plan;
+  const { modules, playbooks, hasSecretFunction, maxRequestsPerSecond, maxMessagesPerSecond } =
+    plan;
   const secretFunction = (): string => {
     if (fault === 'secret-throws') throw new Error('simulated: no secret');
     return secret;
@@ -39,6 +42,7 @@ function answer({ plan, url, secret, format, fault }: LiveSettings): OrganisedAp
     secret: hasSecretFunction || fault === 'secret-throws' ? secretFunction : secret,
     format,
     ...(maxRequestsPerSecond === undefined ? {} : { maxRequestsPerSecond }),
+    ...(maxMessagesPerSecond === undefined ? {} : { maxMessagesPerSecond }),
     ...(modules === undefined ? {} : { modules }),
     ...(playbooks === undefined ? {} : { playbooks }),
   };

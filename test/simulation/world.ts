@@ -72,6 +72,8 @@ export class World {
   /** When all faults ended. */
   healedAt: number | undefined;
   slowSettingsMs = 0;
+  /** When a settings function last answered late. */
+  slowSettingsUntil = Number.NEGATIVE_INFINITY;
   queueFault: QueueFault | undefined;
   /** Settles and releases that are not in the expected state yet, by application. */
   readonly endings = new Map<string, Promise<unknown>>();
@@ -146,11 +148,8 @@ export class World {
 
   newDestination(applicationId: string): Destination {
     const { plan } = this.settingsOf(applicationId);
-    const made = new Destination(this.scenario.policy, plan.maxRequestsPerSecond);
-    // Neither a reopening nor a new URL restarts the rate limit.
-    const before = this.destinations.get(applicationId) ?? made;
-    made.lastRequestAt = before.lastRequestAt;
-    made.ownLastRequestAt = before.ownLastRequestAt;
+    const made = new Destination(this.scenario.policy, plan);
+    made.continueRateOf(this.destinations.get(applicationId) ?? made);
     this.destinations.set(applicationId, made);
     return made;
   }
