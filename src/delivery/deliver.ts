@@ -80,7 +80,11 @@ export class Delivery {
     this.#calls.recordClaim(held.claim);
     // A queue allows one claim per application (law 2 in queue/queue.ts): an older one has lost its lease.
     this.#waiting.delete(applicationId);
-    const found = this.#parts.destinations.resolve(applicationId);
+    return this.#resolve(held);
+  }
+
+  #resolve(held: HeldClaim): Promise<void> {
+    const found = this.#parts.destinations.resolve(held.claim.applicationId);
     return isPromiseLike(found)
       ? this.#afterWait(held, found, (destination) => this.#deliverTo(destination, held))
       : this.#deliverTo(found, held);
@@ -106,9 +110,9 @@ export class Delivery {
     if (waitMs > MAX_LEAD_MS) {
       return this.#calls.release(claim, { ...claim.state, pauseMs: waitMs - MAX_LEAD_MS });
     }
-    // Compared again after the wait: a timer may fire a fraction early.
+    // Looked up again after the wait, in which the URL or secret may change. A timer may also fire a fraction early.
     const waited = clock.sleepUnref(waitMs, signal);
-    return this.#afterWait(held, waited, () => this.#deliverTo(destination, held));
+    return this.#afterWait(held, waited, () => this.#resolve(held));
   }
 
   #attempt(input: AttemptInput): Promise<void> {
