@@ -1,0 +1,40 @@
+/** Validates the AsyncAPI document with the format's own parser. It brings 168 packages, so only nightly tests install it. */
+import { execFileSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { jsonSchemas } from '../helpers/json-schemas.ts';
+import { manifest } from '../helpers/package-files.ts';
+import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
+import { temporaryFolder } from '../helpers/temporary-files.ts';
+
+interface Document {
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+type Make = (files: readonly object[], version: string) => readonly [Document, Document];
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+test.runIf(quickOrNightly(false, true))(
+  'the AsyncAPI document has no errors and no warnings in the parser of AsyncAPI',
+  async () => {
+    const folder = temporaryFolder();
+    cpSync(path('asyncapi-parser'), folder, { recursive: true });
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+    const faultsOf = (schema: object): unknown =>
+      JSON.parse(
+        execFileSync(process.execPath, ['validate.mjs'], {
+          cwd: folder,
+          input: JSON.stringify(schema),
+          encoding: 'utf8',
+        }),
+      );
+    const { apiDocuments } = (await import(
+      /* @vite-ignore */ path('../../scripts/api-documents.mjs')
+    )) as { readonly apiDocuments: Make };
+    const [, { schema }] = apiDocuments([...jsonSchemas()], manifest.version);
+    expect(faultsOf(schema)).toEqual([]);
+    expect(faultsOf({ ...schema, operations: { a: { action: 'shout' } } })).not.toEqual([]);
+  },
+  120_000,
+);
