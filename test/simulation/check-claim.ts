@@ -94,16 +94,18 @@ export function checkRelease(
     return;
   }
   const { fault, url } = world.settingsOf(applicationId);
-  if (state.pauseMs === 0 && url !== held.destination.url) {
+  const isOfAnotherUrl = url !== held.destination.url;
+  const maxMessagesAtOnce = Math.floor(held.destination.maxMessagesAtOnce);
+  if (state.pauseMs === 0 && (isOfAnotherUrl || held.messages.length > maxMessagesAtOnce)) {
     // The claim was sized for the old URL (D75), or without the rate limit.
     const { cautiousMaxMessages } = world.scenario.policy;
-    const limits = [cautiousMaxMessages, Math.floor(held.destination.maxMessagesAtOnce)];
+    const limits = [cautiousMaxMessages, maxMessagesAtOnce];
     world.check(
       limits.some((limit) => held.messages.length > limit && state.maxMessages <= limit),
       'cautious',
       () => `${applicationId}: ${held.messages.length} messages were released for another URL`,
     );
-    world.newDestination(applicationId);
+    if (isOfAnotherUrl) world.newDestination(applicationId);
     return;
   }
   const { ownLastRequestAt, intervalMs } = world.destination(applicationId);
