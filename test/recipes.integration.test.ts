@@ -67,23 +67,48 @@ describe('a cron job', () => {
 /** Tests of an application, as Nest's starter has them, and an application without HTTP. */
 const IN_TESTS = `
 import 'reflect-metadata';
-import { NestFactory } from '@nestjs/core';
+import { createRequire } from 'node:module';
+import { type ArgumentsHost, Catch, type ExceptionFilter, Module } from '@nestjs/common';
+import { APP_FILTER, NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
+import * as nest from 'security-event-delivery/nest';
 import { AppModule } from './app.module.js';
 
-const compile = () => Test.createTestingModule({ imports: [AppModule] }).compile();
+const required = createRequire(import.meta.url)('security-event-delivery/nest');
+const { REPORTER, SecurityEventsModule } = nest;
+if (required.REPORTER !== REPORTER || Object.keys(nest).length !== 2) throw new Error('two copies');
+
+@Catch()
+class OwnFilter implements ExceptionFilter {
+  catch(_error: unknown, host: ArgumentsHost): void {
+    host.switchToHttp().getResponse().status(500).send('own');
+  }
+}
+
+@Module({ imports: [AppModule], providers: [{ provide: APP_FILTER, useClass: OwnFilter }] })
+class WithFilter {}
+
+const options = { reporter: { service: { svc_id: 'a', name: 'b', env: 'c' } } };
+const asynchronous = SecurityEventsModule.forRootAsync({ useFactory: async () => options });
+@Module({ imports: [asynchronous] })
+class Asynchronous {}
+
+const compile = () => Test.createTestingModule({ imports: [WithFilter] }).compile();
 for (const app of [
   (await compile()).createNestApplication(),
   (await compile()).createNestApplication<NestFastifyApplication>(new FastifyAdapter()),
 ]) {
   await app.listen(0, '127.0.0.1');
-  await fetch(\`\${await app.getUrl()}/search/7?q=union+select\`, {
+  const { status } = await fetch(\`\${await app.getUrl()}/search/7?q=union+select\`, {
     headers: { 'x-forwarded-for': '203.0.113.9' },
   });
+  if (status !== 403) throw new Error(String(status));
   await app.close();
 }
-await (await NestFactory.createApplicationContext(AppModule)).close();
+for (const module of [AppModule, Asynchronous]) {
+  await (await NestFactory.createApplicationContext(module)).close();
+}
 `;
 
 describe('NestJS', () => {

@@ -22,6 +22,9 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
 
+/** Entries that cannot be imported without a peer. The test of the recipes imports them with it. */
+export const PEER_ENTRIES: readonly string[] = ['./nest'];
+
 /** Paths of all files below a folder of the package, with forward slashes, sorted. */
 export const filesBelow = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true })

@@ -17,8 +17,10 @@ test.each(['docs/capture.md', 'docs/getting-started.md'])('each adapter is named
   expect(ADAPTERS.filter((subpath) => !text.includes(subpath))).toEqual([]);
 });
 
-test('each adapter is used by an example', () => {
-  const programs = filesBelow('examples').filter((file) => file.endsWith('.ts'));
-  const text = programs.map((file) => readFileSync(join(root, 'examples', file), 'utf8')).join('');
+test('each adapter is used by an example or a recipe', () => {
+  const folders = ['examples', 'docs/recipes'];
+  const files = folders.flatMap((folder) => filesBelow(folder).map((file) => join(folder, file)));
+  const programs = files.filter((file) => file.endsWith('.ts'));
+  const text = programs.map((file) => readFileSync(join(root, file), 'utf8')).join('');
   expect(ADAPTERS.filter((subpath) => !text.includes(`${manifest.name}${subpath}'`))).toEqual([]);
 });

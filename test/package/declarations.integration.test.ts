@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Consumer } from '../helpers/consumer.ts';
-import { manifest, root } from '../helpers/package-files.ts';
+import { manifest, PEER_ENTRIES, root } from '../helpers/package-files.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const { name } = manifest;
@@ -23,6 +23,7 @@ const RESULTS = `
   import { captureRequests as hono } from '${name}/hono';
   import { captureRequests as koa } from '${name}/koa';
   import { captureRequests as lambda } from '${name}/lambda';
+  import { REPORTER, SecurityEventsModule } from '${name}/nest';
   import { registerMetrics } from '${name}/otel';
   import { createRequestCapture, createEnrichment, currentContext, describeAddress,
     explainClientAddress, networkListEnricher } from '${name}/capture';
@@ -32,6 +33,10 @@ const RESULTS = `
   import { LogRecord, parseLogLine } from '${name}/contract';
   export const adapters = [express(), answerBlocked(), node(() => {}), hono(), koa(),
     lambda(() => 1), registerMetrics] as const;
+  export const token = REPORTER;
+  export class Events extends SecurityEventsModule {}
+  export const nest = SecurityEventsModule.forRootAsync({
+    useFactory: (env: string) => ({ reporter: { service: { svc_id: 'a', name: 'b', env } } }) });
   export const capture = createRequestCapture();
   export const enrichment = createEnrichment({ enrichers: [] });
   export const enricher = networkListEnricher({ networks: [], marks: 'tor' });
@@ -58,6 +63,7 @@ async function declarations(): Promise<string> {
     entries.map(async (entry, index) => {
       const from = `import * as e${index} from '${entry}'; export type * as t${index} from '${entry}';`;
       const file = manifest.exports[entry.replace(name, '.')];
+      if (PEER_ENTRIES.includes(entry.replace(name, '.'))) return [from];
       const path = (file as { readonly default: string }).default;
       const names = Object.keys((await import(join(root, path))) as object);
       return [from, ...names.map((key) => `export const e${index}_${key} = e${index}.${key};`)];

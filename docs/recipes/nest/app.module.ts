@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import type { Reporter } from 'security-event-delivery';
 import { blockRequest, identify } from 'security-event-delivery/capture';
-import { REPORTER, SecurityEventsModule } from './security-events.module.js';
+import { REPORTER, SecurityEventsModule } from 'security-event-delivery/nest';
 
 class AttackGuard implements CanActivate {
   constructor(@Inject(REPORTER) private readonly reporter: Reporter) {}
