@@ -25,7 +25,7 @@ export const HEALTH_VALUES = ['untried', 'healthy', 'failing', 'closed'] as cons
 /** The meaning of each attribute, or its values. */
 export const ATTRIBUTES = {
   'application.class':
-    'class of the application; only with the option `applicationClass`; never for `discarded`, which the queue counts for all applications at once',
+    'class of the application; only with the option `applicationClass`; not for `discarded`, which is counted for all applications',
   sender: 'name of the sender in the option `senders`',
   outcome:
     'for messages `delivered`, `dead` or `discarded`; for requests [as in the events](events.md#outcome-of-an-attempt)',
