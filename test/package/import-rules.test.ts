@@ -31,7 +31,7 @@ queue/ | - | -
 webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:module node:net node:tls undici
 delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:crypto node:diagnostics_channel node:util
 webhook/ | contract/ queue/message-classes.ts queue/queue.ts runtime/ webhook/http/ | node:crypto
-capture/adapters/nest.ts | capture/ reporter/ | @nestjs/common @nestjs/core
+capture/adapters/nest.ts | capture/ index.ts reporter/ | @nestjs/common @nestjs/core
 capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts runtime/ webhook/encoder.ts delivery/ | node:diagnostics_channel node:net node:util
 receiver/ | contract/ runtime/ webhook/signature.ts | node:crypto node:zlib
@@ -95,9 +95,13 @@ describe('the sources', () => {
     expect(rows.filter((row) => !paths.some((path) => rowOf(path) === row))).toEqual([]);
   });
 
-  it('load our own files by a call in two places, without a cycle', () => {
+  it('load our own files by a call in three places, without a cycle', () => {
     // The linter finds a cycle only among import statements.
-    const loaders = ['cli/command-line.ts', 'webhook/http/transport.ts'];
+    const loaders = [
+      'capture/adapters/nest.ts',
+      'cli/command-line.ts',
+      'webhook/http/transport.ts',
+    ];
     expect(sourcesWith(/\bimport\(\s*'\./)).toEqual(loaders);
     for (const path of loaders) expect(reachableFrom(path)).not.toContain(path);
   });

@@ -2,7 +2,6 @@
 import { Catch, Inject, Logger, Module } from '@nestjs/common';
 import { APP_FILTER, HttpAdapterHost } from '@nestjs/core';
 import { check, object, type Rules } from '../../option-rules.ts';
-import { createReporter } from '../../reporter/create-reporter.ts';
 import type { Reporter } from '../../reporter/reporter.ts';
 import type { ReporterOptions } from '../../reporter/reporter-options.ts';
 import type { CaptureOptions } from '../request/capture-options.ts';
@@ -108,8 +107,12 @@ function capture({ httpAdapter }: NestAdapterHost, options: CaptureOptions = {})
   else app.use(captureOnExpress(options));
 }
 
-const makeReporter = (given: unknown): Reporter =>
-  createReporter(check<SecurityEventsOptions>(given, RULES).reporter as ReporterOptions);
+async function makeReporter(given: unknown): Promise<Reporter> {
+  const { reporter } = check<SecurityEventsOptions>(given, RULES);
+  // Imported here: a static import would split the reporter from the package's main file.
+  const { createReporter } = await import('../../index.ts');
+  return createReporter(reporter as ReporterOptions);
+}
 
 function dynamicModule(options: SecurityEventsAsyncOptions): NestDynamicModule {
   const { imports = [], inject = [], useFactory } = options;
