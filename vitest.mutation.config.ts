@@ -17,6 +17,5 @@ export default defineConfig({
       'test/queue/sqlite/!(in-process).integration.test.ts',
       '**/*.server.test.ts',
     ],
-    testNamePattern: /^(?!.*(?:200,000|ends by itself after|over TLS a certificate|a process))/,
   },
 });
