@@ -79,8 +79,7 @@ const verification = defineCommand({
     const { isProven, faults, text: advice } = explainBest(body, signature, secrets);
     const lines = [
       paint(output, 'red', 'The signature does not match.'),
-      `${isProven ? 'Cause' : 'Probable cause'}: ${faults.join(', ')}`,
-      advice,
+      `${isProven ? 'Cause' : 'Probable cause'}: ${advice}`,
     ];
     const facts = { isValid: false, faults, isProven, text: advice };
     await output.write(json ? jsonLine(facts) : `${lines.join('\n')}\n`);

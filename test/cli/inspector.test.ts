@@ -418,7 +418,7 @@ describe('view', () => {
       ['valid', 'shop-1 · 2 messages'],
       ['valid', 'test-1 · test'].map((text) => text.replace('test-1', 'shop-1')),
       ['invalid', 'threat.attack'],
-      ['invalid', '0: expected an object'],
+      ['invalid', 'the whole value: expected an object'],
     ]);
     expect(found[0]).toMatchObject({ label: 'line 1', title: 'sql_injection', curl: '' });
     expect(found[4]?.issues).toContainEqual({
@@ -426,6 +426,23 @@ describe('view', () => {
       expected: 'an object',
       found: 'nothing',
     });
+  });
+
+  it('shows both times of a message that has two', () => {
+    const sample = sampleMessage();
+    const value = { ...sample, message: { ...sample.message, date_started: '2026-11-20' } };
+    const [shown] = valueEntry({ file: 'f', line: 1, value, text: '' }, 0).messages;
+    expect(shown?.when).toBe('2026-11-21T10:00:00.000+00:00');
+    expect(shown?.rows).toContainEqual(['started', '2026-11-20']);
+    expect(shown?.rows.map(([label]) => label)).not.toContain('occurred');
+  });
+
+  it.each([
+    ['a message', { ...sampleMessage(), message_type: 7 }, 'message_type'],
+    ['an array', [{ ...sampleMessage(), message_type: 7 }], '0.message_type'],
+  ])('names the field of %s that breaks the contract', (_, value, path) => {
+    const { issues } = valueEntry({ file: 'f', line: 1, value, text: '' }, 0);
+    expect(issues.map((issue) => issue.path)).toEqual([path]);
   });
 
   it('shows the text of a value unchanged', async () => {

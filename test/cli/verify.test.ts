@@ -61,18 +61,20 @@ const verified = async (signature: string, input: string | Uint8Array, ...option
 
 describe('verify explains', () => {
   it.each([
-    ['a prefix', `sha256=${genuine}`, body, 'header-prefix'],
-    ['a line end', genuine, `${body}\n`, 'body-line-end'],
-  ])('%s with certainty', async (_, signature, input, fault) => {
+    ['a prefix', `sha256=${genuine}`, body],
+    ['a line end', genuine, `${body}\n`],
+  ])('%s with certainty', async (_, signature, input) => {
     const { text } = explainSignature(input, signature, 'new secret');
     expect(await verified(signature, input)).toEqual(
-      outcome(1, `The signature does not match.\nCause: ${fault}\n${text}\n`),
+      outcome(1, `The signature does not match.\nCause: ${text}\n`),
     );
   });
 
   it('guesses if nothing is certain', async () => {
     const { stdout } = await verified('0'.repeat(64), body);
-    expect(stdout).toMatch(/^The signature does not match\.\nProbable cause: other-secret\n/);
+    expect(stdout).toMatch(
+      /^The signature does not match\.\nProbable cause: The body seems unchanged/,
+    );
   });
 
   it.each([

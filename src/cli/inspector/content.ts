@@ -53,25 +53,18 @@ const shownIssues = (issues: readonly Issue[]): ShownIssues => ({
   moreIssues: Math.max(0, issues.length - MAX_ISSUES),
 });
 
-const issuesOf = ({ refused }: ParsedBody): Issue[] =>
+const issuesOf = ({ refused }: ParsedBody, isArray: boolean): Issue[] =>
   refused.flatMap(({ index, issues }) =>
-    issues.map(({ path, message }) => ({ path: [index, ...path], message })),
+    issues.map(({ path, message }) => ({ path: isArray ? [index, ...path] : path, message })),
   );
 
-const HEADING = [
-  'description',
-  'addresses',
-  'application',
-  'event',
-  'genre',
-  'occurred',
-  'started',
-];
+const HEADING = ['description', 'addresses', 'application', 'event', 'genre'];
 
 function shownMessage(type: string, rows: readonly MessageRow[], badges: string[]): ShownMessage {
   const facts: Readonly<Record<string, string>> = Object.fromEntries(rows);
   const { addresses, application, event, genre, occurred, started, playbook } = facts;
   const kind = event ?? genre;
+  const timeLabel = occurred === undefined ? 'started' : 'occurred';
   const name = playbook?.split(', ')[0] ?? type;
   const title = facts['description'] ?? (addresses === undefined ? name : `${name}, ${addresses}`);
   return {
@@ -81,14 +74,21 @@ function shownMessage(type: string, rows: readonly MessageRow[], badges: string[
     route: [addresses, application].filter((stop) => stop !== undefined),
     badges: [type, ...(kind === undefined ? [] : [kind]), ...badges],
     when: occurred ?? started ?? '',
-    rows: rows.filter(([label]) => !HEADING.includes(label)),
+    rows: rows.filter(([label]) => !HEADING.includes(label) && label !== timeLabel),
   };
+}
+
+interface BodyFacts {
+  /** Ids that arrived before. */
+  readonly repeated?: ReadonlySet<string> | undefined;
+  /** Whether paths of issues begin with the index of a message. Default `true`. */
+  readonly isArray?: boolean;
 }
 
 export function contentOf(
   parsed: ParsedBody,
   now: number,
-  repeated?: ReadonlySet<string>,
+  { repeated, isArray = true }: BodyFacts = {},
 ): Content {
   const counts = parsed.messages.flatMap((found) =>
     found.format === 2 ? [found.message.retry_count] : [],
@@ -105,7 +105,7 @@ export function contentOf(
     attempt: counts.length === 0 ? undefined : Math.max(...counts) + 1,
     messages,
     moreMessages: parsed.messages.length - messages.length,
-    ...shownIssues(issuesOf(parsed)),
+    ...shownIssues(issuesOf(parsed, isArray)),
   };
 }
 
@@ -168,6 +168,6 @@ export function valueContent(value: unknown, now: number): Content {
   }
   const parsed = readLeniently(Buffer.from(JSON.stringify([value].flat())));
   const isRead = parsed.messages.length + parsed.refused.length > 0;
-  const content = contentOf(parsed, now);
+  const content = contentOf(parsed, now, { isArray: Array.isArray(value) });
   return isRead ? content : { ...content, ...shownIssues([{ path: [], message: NOT_MESSAGES }]) };
 }

@@ -81,7 +81,7 @@ function bodyOf(bytes: Buffer): Pick<Entry, 'body' | 'bodyLength' | 'encoding'> 
 /** Describes a request of `listen`. */
 export function requestEntry(delivery: Delivery): Entry {
   const { number, receivedAt, method, headers, body, status, decidedBy } = delivery;
-  const content = contentOf(readLeniently(body), receivedAt, delivery.repeated);
+  const content = contentOf(readLeniently(body), receivedAt, { repeated: delivery.repeated });
   const judgement = judge(delivery, content.messages.length > 0);
   const target = shownTarget(delivery);
   const source = `${method} ${target}`;
