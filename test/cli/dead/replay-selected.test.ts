@@ -40,13 +40,19 @@ test.each([
   },
 );
 
-test('dead replay replays what a service reopened meanwhile, and does not say that the queue is full', async () => {
+/** A sender with three dead letters of the application `one`, whose destination is closed. */
+async function lettersOfClosed() {
   const queue = createMemoryQueue();
   await addDeadLetters(queue, deadLetterSpecs(3, { applicationId: 'one' }));
   await queue.enqueue([entryOf('one')]);
   await closeApplication(queue);
   const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
   onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+  return letters;
+}
+
+test('dead replay replays what a service reopened meanwhile, and does not say that the queue is full', async () => {
+  const letters = await lettersOfClosed();
   const replay: typeof letters.replay = async (selection) => {
     const replayed = await letters.replay(selection);
     await letters.reopen('one');
@@ -61,12 +67,7 @@ test('dead replay replays what a service reopened meanwhile, and does not say th
 });
 
 test('dead replay does not say that the queue is full when a destination closes meanwhile', async () => {
-  const queue = createMemoryQueue();
-  await addDeadLetters(queue, deadLetterSpecs(3, { applicationId: 'one' }));
-  await queue.enqueue([entryOf('one')]);
-  await closeApplication(queue);
-  const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
-  onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+  const letters = await lettersOfClosed();
   let calls = 0;
   // Open while its health is read, and closed again before the second replay.
   const stats: typeof letters.stats = async () => {
