@@ -77,7 +77,7 @@ function isLocal({ socket, headers }: IncomingMessage): boolean {
 
 const MIN_SECRET_LENGTH = 8;
 const NO_CURL =
-  'The body contains the secret, which is hidden here. So the request cannot be copied as curl.';
+  'The request contains the secret, which is hidden here. So it cannot be copied as curl.';
 
 /** Hides secrets in requests. Ignores short ones, which could hide half a body. */
 class SecretFilter {
@@ -97,13 +97,16 @@ class SecretFilter {
     return this.#secrets.reduce((safe, secret) => safe.replaceAll(secret, '(secret)'), text);
   }
 
-  /** Removes the curl command if the body contains a secret: hiding it invalidates the signature. */
+  /** Removes the curl command if it or the body contains a secret: hiding it would change the request. */
   withoutCurl(entry: Entry): Entry {
     const isText = entry.encoding === 'text';
     const text = isText ? entry.body : Buffer.from(entry.body, 'base64').toString('latin1');
-    if (!this.#secrets.some((secret) => text.includes(secret))) return entry;
-    const body = isText ? entry.body : '(hidden: it contains the secret)';
+    const isIn = (where: string): boolean => this.#secrets.some((secret) => where.includes(secret));
+    const isHidden = isIn(text);
+    if (!isHidden && !isIn(entry.curl)) return entry;
     const advice = [...entry.advice, NO_CURL];
+    if (isText || !isHidden) return { ...entry, curl: '', advice };
+    const body = '(hidden: it contains the secret)';
     return { ...entry, body, encoding: 'text', curl: '', advice };
   }
 }

@@ -32,7 +32,7 @@ export const SIGNATURE_FAULTS = {
   'secret-whitespace':
     'The secret of one end, sender or receiver, has whitespace or a line end around it, for example from a file or an environment variable. Trim it there.',
   'secret-quotes':
-    'The secret has quotation marks around it, for example from a settings file. Remove them.',
+    'The secret of one end, sender or receiver, has quotation marks around it, for example from a settings file. Remove them there.',
   'secret-hex-decoded':
     'One end, sender or receiver, decoded the secret from hex. Use its text there: the key is the UTF-8 bytes of the text.',
   'secret-base64-decoded':

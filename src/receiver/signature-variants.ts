@@ -132,8 +132,11 @@ export const KEY_MISTAKES: readonly Mistake[] = [
   [
     'secret-quotes',
     (key) => {
-      const inner = QUOTED.exec(key.toString())?.[2];
-      return inner === undefined ? undefined : Buffer.from(inner);
+      const text = key.toString();
+      const inner = QUOTED.exec(text)?.[2];
+      // The sender's secret may have them instead.
+      const variants = inner === undefined ? [`"${text}"`, `'${text}'`] : [inner];
+      return variants.map((variant) => Buffer.from(variant));
     },
   ],
   [

@@ -295,6 +295,20 @@ describe('a request on the page', () => {
     const [, binary] = await stream(page).entries(2);
     const hidden = '(hidden: it contains the secret)';
     expect(binary).toMatchObject({ body: hidden, encoding: 'text', curl: '' });
+    await postSigned(`${url}?secret=${SECRET}`, BODY, SECRET);
+    const [, , inQuery] = await stream(page).entries(3);
+    expect(JSON.stringify(inQuery)).not.toContain(SECRET);
+    expect(inQuery).toMatchObject({ body: BODY, curl: '' });
+  });
+
+  it('has a curl command for exactly the same request, also with credentials in its URL', async () => {
+    const { url, page } = await listen();
+    const headers = { 'content-encoding': 'br' };
+    await postSigned(`${url}?access_token=hunter2&page=3`, BODY, SECRET, headers);
+    const entry = await first(page);
+    expect(entry['source']).toBe(`POST /?access_token=…&page=3`);
+    expect(entry['curl']).toContain(` '${url}?access_token=hunter2&page=3'`);
+    expect(entry['curl']).toContain("-H 'content-encoding: br'");
   });
 });
 

@@ -71,6 +71,11 @@ const PROVEN: readonly (readonly [string, Case, readonly SignatureFault[]])[] = 
     ['secret-hex-decoded'],
   ],
   [
+    'a sender that has quotation marks around the secret',
+    { header: sign(SENT, `"${SECRET}"`) },
+    ['secret-quotes'],
+  ],
+  [
     'a sender that has a line end behind the secret',
     { header: sign(SENT, `${SECRET}\n`) },
     ['secret-whitespace'],

@@ -45,11 +45,11 @@ const LINE_BREAK = /[\r\n␍␊]/;
 const BEFORE_SQL_SET = /;[\s␍␊]*|(?:update|into)\s+\S+[\s␍␊]+(?:\S+[\s␍␊]+)?/;
 
 /**
- * Begins a pair outside of SQL: the start of a line (also with `export`, `set`, or Docker's `ENV` or `ARG`),
+ * Begins a pair outside of SQL: the start of a line (also with a `/`, `export`, `set`, or Docker's `ENV` or `ARG`),
  * a `;`, or the end of a quoted value.
  */
 const SEPARATOR = new RegExp(
-  `(?:[\\r\\n␍␊][\\s␍␊]*(?:(?:export|env|arg|(?<!${BEFORE_SQL_SET.source})set)[ \\t]+)?|;\\s*|"\\s+)$`,
+  `(?:[\\r\\n␍␊][\\s␍␊]*(?:/|(?:export|env|arg|(?<!${BEFORE_SQL_SET.source})set)[ \\t]+)?|;\\s*|"\\s+)$`,
   'i',
 );
 

@@ -35,8 +35,9 @@ const HARMLESS_VALUES: ReadonlySet<unknown> = new Set<unknown>([
   ...'required optional read write on off yes no'.split(' '),
 ]);
 
-/** Keys whose value is the name in a `{ name, value }` pair. */
-const LABELS = ['name', 'key', 'field', 'id'] as const;
+/** Keys of the name in a `{ name, value }` pair, and of the value. Some systems write them with a capital. */
+const LABELS = ['name', 'key', 'field', 'id', 'Name', 'Key', 'Field', 'Id'];
+const VALUES = ['value', 'Value'];
 
 /** Stands for a value that exceeds the budget. */
 const TOO_LARGE = Symbol('too large');
@@ -177,7 +178,7 @@ export class BoundedJsonCopier {
   #isHidden(source: object, key: string, value: unknown): boolean {
     if (HARMLESS_VALUES.has(value)) return false;
     if (this.#isSecret(key, value)) return true;
-    if (key !== 'value') return false;
+    if (!VALUES.includes(key)) return false;
     return LABELS.some((member) => {
       const label = readFrom(source, member);
       return typeof label === 'string' && this.#isSecret(label, value);

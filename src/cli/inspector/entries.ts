@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ADVICE, type MessageRow, shownTarget, valueAt } from '../listen/delivery-text.ts';
 import type { Delivery } from '../listen/listener.ts';
+import { printable } from '../terminal.ts';
 import { wholeNumber } from '../values.ts';
 import { type Content, contentOf, readLeniently, subtitleOf, valueContent } from './content.ts';
 
@@ -23,7 +24,10 @@ export interface Entry extends Content {
   readonly subtitle: string;
   readonly facts: readonly MessageRow[];
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The command that sends the request again, to which the body is piped; empty in a file. */
+  /**
+   * The command that sends the request again, to which the body is piped; empty in a file. Only copied, never
+   * shown: unlike `source` it has the credentials of the target.
+   */
   readonly curl: string;
   /** As received, or as in the file; base64 if it is not text. */
   readonly body: string;
@@ -37,7 +41,7 @@ const MAX_CHARACTERS = 2 ** 21;
 
 const CREDENTIAL_NAME = /authorization|cookie|token|secret|password|api-?key/i;
 /** The headers that a receiver reads. */
-const CURL_HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
+const CURL_HEADERS = ['content-encoding', 'content-type', 'user-agent', 'x-svc-integrity'];
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -83,8 +87,7 @@ export function requestEntry(delivery: Delivery): Entry {
   const { number, receivedAt, method, headers, body, status, decidedBy } = delivery;
   const content = contentOf(readLeniently(body), receivedAt, { repeated: delivery.repeated });
   const judgement = judge(delivery, content.messages.length > 0);
-  const target = shownTarget(delivery);
-  const source = `${method} ${target}`;
+  const source = `${method} ${shownTarget(delivery)}`;
   const rows = Object.entries(headers).map(([name, value]) => {
     const text = [value ?? []].flat().join(', ');
     return [name, CREDENTIAL_NAME.test(name) ? `hidden, ${text.length} characters` : text] as const;
@@ -107,7 +110,7 @@ export function requestEntry(delivery: Delivery): Entry {
     ],
     headers: rows,
     curl: [
-      `curl -X ${quoted(method)} ${quoted(`http://${headers.host ?? ''}${target}`)}`,
+      `curl -X ${quoted(method)} ${quoted(`http://${headers.host ?? ''}${printable(delivery.target)}`)}`,
       ...curlHeaders.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ].join(' \\\n  '),
     ...bodyOf(body),

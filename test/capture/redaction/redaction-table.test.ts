@@ -98,3 +98,11 @@ test.each(INJECTIONS)(
     expect(JSON.stringify(copy({ query }))).not.toContain('[redacted]');
   },
 );
+
+// A password may look like an injection, too.
+test('an injection is redacted as the value of a sensitive name', () => {
+  const form = { password: "' or 1=1--", token: { $ne: 'x' } };
+  expect(parameterCopier()({ form })).toEqual({
+    form: { password: '[redacted]', token: '[redacted]' },
+  });
+});

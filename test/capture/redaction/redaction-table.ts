@@ -85,6 +85,7 @@ export const FOUND: readonly Shape[] = [
   ...rows('the value beside its sensitive name: `{ "name": "password", "value": … }`', [
     { secret: WORD, sources: { json: { fields: [{ name: 'password', value: WORD }] } } },
     { secret: WORD, sources: { form: [{ key: 'api_key', value: WORD }] } },
+    { secret: WORD, sources: { json: { Attributes: [{ Name: 'Password', Value: WORD }] } } },
     { secret: RANDOM, sources: { json: { parameters: [{ id: 'code', value: RANDOM }] } } },
   ]),
   ...rows('sensitive names within a text: forms, cookies, JSON, GraphQL arguments, XML', [
@@ -144,6 +145,7 @@ export const FOUND: readonly Shape[] = [
     text(`<secret><![CDATA[${WORD} & more]]></secret>`),
     text(`<user name="ada" password="${WORD}"/>`),
     text(`<add key='a' pwd='${WORD}'/>`),
+    { secret: WORD, path: `/password=${WORD}/a` },
   ]),
   ...rows('tokens and keys of a known form', [
     query('q', JWT),
