@@ -208,7 +208,8 @@ export class SecurityEventError extends Error {
     const text = given.detail ?? describe(issues[0]);
     const what = text === undefined ? row.what : `${row.what}: ${text}`;
     super(
-      `${what}${what.endsWith('?') ? '' : '.'} ${row.hint}`,
+      // "did you mean …?" is the advice.
+      what.endsWith('?') ? what : `${what}. ${row.hint}`,
       'cause' in given ? { cause: given.cause } : undefined,
     );
     this.code = code;

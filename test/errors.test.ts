@@ -29,10 +29,11 @@ describe('an error', () => {
     expect(error.issues).toBe(issues);
   });
 
-  test('that ends with a question adds no full stop', () => {
+  test('ends with its suggestion, and then has its advice only in `hint`', () => {
     const detail = 'unknown key "ur" in the options; did you mean "url"?';
-    const { message } = new SecurityEventError('ERR_INVALID_OPTION', { detail });
-    expect(message).toContain('did you mean "url"? Set the option');
+    const { message, hint } = new SecurityEventError('ERR_INVALID_OPTION', { detail });
+    expect(message).toBe(`An option is not usable: ${detail}`);
+    expect(hint).toBe(ERROR_TABLE.ERR_INVALID_OPTION.hint);
   });
 
   test('tells an issue at the root without a path', () => {

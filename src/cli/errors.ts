@@ -78,8 +78,8 @@ const HINTS: Readonly<Partial<Record<SecurityEventErrorCode, string>>> = {
 };
 
 function libraryError({ code, kind, message, hint }: SecurityEventError): CommandError {
-  // Its message ends with the hint.
-  const what = message.slice(0, -` ${hint}`.length).replace(/\.$/, '');
+  // Its message ends with the hint, or with a suggestion.
+  const what = message.endsWith(hint) ? message.slice(0, -`. ${hint}`.length) : message;
   const usable = hint.includes('`') ? undefined : hint;
   const better = code === 'ERR_ADDRESS_REFUSED' ? addressHint(message) : HINTS[code];
   return new CommandError(kind === 'caller' ? 2 : 3, what, better ?? usable);
