@@ -26,6 +26,7 @@ const GROUPS = [
   ],
   [
     'runtime/async-context',
+    'runtime/bounded-map',
     'runtime/clock',
     'runtime/diagnostics',
     'runtime/on-abort',

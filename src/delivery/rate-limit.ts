@@ -1,5 +1,6 @@
 /** Limits the rate of requests and messages to a destination, for all processes that share its queue. */
 import type { ApplicationUpdate } from '../queue/queue.ts';
+import { BoundedMap } from '../runtime/bounded-map.ts';
 import type { ResolvedApplication } from '../settings/source.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 
@@ -77,20 +78,17 @@ const MAX_REMEMBERED = 1000;
  * exactly, but that of another process only within the round trip of a claim.
  */
 export class RateLimits {
-  readonly #next = new Map<string, NextRequest>();
+  readonly #next = new BoundedMap<string, NextRequest>(MAX_REMEMBERED);
 
   /**
    * Must be called when a request begins, not only when it ends: if the lease is lost, this process may have a second
    * claim of the application.
    */
   recordRequest({ applicationId, limit, messageCount, beganAt, sentAt }: BegunRequest): void {
-    this.#next.delete(applicationId);
     const intervalMs = intervalAfter(messageCount, limit);
-    if (intervalMs === 0) return;
     const next = { nextRequestAt: beganAt + intervalMs, allowedAt: sentAt + intervalMs };
-    this.#next.set(applicationId, next);
-    const [oldest] = this.#next.size > MAX_REMEMBERED ? this.#next.keys() : [];
-    if (oldest !== undefined) this.#next.delete(oldest);
+    if (intervalMs === 0) this.#next.delete(applicationId);
+    else this.#next.set(applicationId, next);
   }
 
   /** Returns the time until the limit allows a request, in ms; 0 without one. */

@@ -1,4 +1,5 @@
 /** Reports of deliveries. They hold ids, statuses and codes, and no text that was received. */
+import { BoundedMap } from '../runtime/bounded-map.ts';
 import type { AttemptResult, FailureCode, Outcome } from '../webhook/outcome.ts';
 import type { GiveUpReason } from '../webhook/retry.ts';
 import type { MissingDestination } from './destination.ts';
@@ -77,15 +78,11 @@ export interface DestinationFailure extends AttemptEnd {
 const MAX_DESTINATIONS = 1000;
 
 export class LastFailures {
-  readonly #byApplication = new Map<string, DestinationFailure>();
+  readonly #byApplication = new BoundedMap<string, DestinationFailure>(MAX_DESTINATIONS);
 
   /** Records a failure. */
   record(failure: DestinationFailure): void {
-    const failures = this.#byApplication;
-    failures.delete(failure.applicationId);
-    failures.set(failure.applicationId, failure);
-    const [oldest] = failures.keys();
-    if (failures.size > MAX_DESTINATIONS && oldest !== undefined) failures.delete(oldest);
+    this.#byApplication.set(failure.applicationId, failure);
   }
 
   /** Removes the failure of a destination that accepted a request. */

@@ -34,6 +34,8 @@ interface Envelope {
   readonly drafts?: unknown;
 }
 
+type Names = Pick<ApplicationSettings, 'name' | 'environment'>;
+
 const isRecord = (value: unknown): value is Partial<Envelope> => isObject(value);
 
 export const envelopeSchema = () =>
@@ -48,10 +50,7 @@ export const envelopeSchema = () =>
 const ENVELOPE_LEVELS = 1;
 
 /** Yields after each application: validating thousands at once would block the event loop. */
-export function* readOrganisation<
-  Application extends Pick<ApplicationSettings, 'name' | 'environment'>,
-  Drafts,
->(
+export function* readOrganisation<Application, Drafts>(
   input: unknown,
   schemas: OrganisationSchemas<Application, Drafts>,
 ): Generator<void, ReadSettings<Organisation<Application, Drafts>>> {
@@ -64,11 +63,12 @@ export function* readOrganisation<
   for (const [id, found] of Object.entries(
     isRecord(given.applications) ? given.applications : {},
   )) {
-    const application = readWith(schemas.application, found);
+    const own = isObject(found) ? ownProperties<Names>(found) : undefined;
+    const application = readWith(schemas.application, own ?? found);
     if (application.ok) applications.set(id, application.value);
     const faults = application.ok ? [] : application.issues;
-    const named = application.ok ? application.value : namesOf(found);
-    const missing = named === undefined ? [] : missingNames(named, given.format);
+    // Also of an application that is invalid in another way.
+    const missing = own === undefined ? [] : missingNames(own, given.format);
     issues.push(...[...faults, ...missing].map(issueUnder('applications', id)));
     yield;
   }
@@ -77,10 +77,6 @@ export function* readOrganisation<
   if (!envelope.ok || !drafts.ok || issues.length > 0) return { ok: false, issues };
   return { ok: true, value: { ...envelope.value, applications, drafts: drafts.value } };
 }
-
-/** Returns the names of an application that is invalid in another way. */
-const namesOf = (found: unknown): Pick<ApplicationSettings, 'name' | 'environment'> | undefined =>
-  isObject(found) ? ownProperties(found) : undefined;
 
 /** Returns a function that adds `path` before the path of an issue. */
 const issueUnder =

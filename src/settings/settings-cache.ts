@@ -11,6 +11,7 @@ import {
   optional,
   readOptions,
 } from '../option-rules.ts';
+import { BoundedMap } from '../runtime/bounded-map.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ignoreRejection, tryCall } from '../runtime/host-calls.ts';
 import { withSettingsTimeout } from '../runtime/timers.ts';
@@ -91,12 +92,13 @@ class SettingsCache {
   readonly #get: SettingsReader['find'];
   readonly #limits: OptionValues<typeof OPTIONS>;
   readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries: BoundedMap<string, Entry>;
   readonly #lookUpInTime: (applicationId: string) => Promise<Found>;
 
   constructor(get: SettingsFunction, limits: OptionValues<typeof OPTIONS>, clock: Clock) {
     this.#get = createSettings(get).find;
     this.#limits = limits;
+    this.#entries = new BoundedMap(limits.maxApplications);
     this.#clock = clock;
     const limit = { clock, ms: limits.deadlineMs };
     this.#lookUpInTime = withSettingsTimeout((id) => this.#lookUp(id), limit);
@@ -116,18 +118,8 @@ class SettingsCache {
     const known = this.#entries.get(applicationId);
     if (known !== undefined) return known;
     const entry: Entry = { result: undefined, freshUntilMs: 0, pending: undefined };
-    this.#put(applicationId, entry);
-    return entry;
-  }
-
-  /** Puts the entry at the end, as the newest. */
-  #put(applicationId: string, entry: Entry): void {
-    this.#entries.delete(applicationId);
     this.#entries.set(applicationId, entry);
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#limits.maxApplications) return;
-      this.#entries.delete(oldest);
-    }
+    return entry;
   }
 
   async #refresh(applicationId: string, entry: Entry): Promise<Found> {
@@ -154,7 +146,7 @@ class SettingsCache {
     const ageMs = value === undefined ? Math.min(maxAgeMs, UNKNOWN_MAX_AGE_MS) : maxAgeMs;
     entry.result = { value, startedAtMs };
     entry.freshUntilMs = startedAtMs + ageMs;
-    this.#put(applicationId, entry);
+    this.#entries.set(applicationId, entry);
     return value;
   }
 

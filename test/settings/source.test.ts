@@ -390,3 +390,16 @@ describe('a settings function', () => {
     expect(await find('app-1')).toEqual({ ...ENQUEUING, format: 2 });
   });
 });
+
+test('reads a getter of an invalid application only once', () => {
+  let reads = 0;
+  const shop = {
+    get name() {
+      reads += 1;
+      return undefined;
+    },
+    enabled: 'yes',
+  };
+  expect(() => create({ format: 1, applications: { shop } })).toThrow(SecurityEventError);
+  expect(reads).toBe(1);
+});

@@ -1,4 +1,5 @@
 /** Calls one enricher: caches the results of promises for later events of an address, and counts failures. */
+import { BoundedMap } from '../../runtime/bounded-map.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { isPromiseLike } from '../../runtime/host-calls.ts';
 import { untraced } from '../../runtime/untraced.ts';
@@ -58,13 +59,14 @@ export class EnricherSource {
   readonly #enricher: Enricher;
   readonly #options: SourceOptions;
   /** Least recently used first. */
-  readonly #cache = new Map<string, Entry>();
+  readonly #cache: BoundedMap<string, Entry>;
   /** When each look-up began, oldest first. */
   readonly #pending = new Map<string, number>();
 
   constructor(enricher: Enricher, options: SourceOptions) {
     this.#enricher = enricher;
     this.#options = options;
+    this.#cache = new BoundedMap(options.maxCached);
   }
 
   /** Returns the facts that are known now. Never throws. */
@@ -73,12 +75,9 @@ export class EnricherSource {
     this.#dropSlow(now);
     if (this.#pending.has(address)) return noFacts();
     const entry = this.#cache.get(address);
-    if (entry !== undefined) {
-      this.#cache.delete(address);
-      if (entry.untilMs > now) {
-        this.#cache.set(address, entry);
-        return entry.facts;
-      }
+    if (entry !== undefined && entry.untilMs > now) {
+      this.#cache.set(address, entry);
+      return entry.facts;
     }
     if (this.#pending.size < MAX_PENDING) {
       // `bind`, since a function of our own would be one more frame in stack traces of errors.
@@ -111,12 +110,7 @@ export class EnricherSource {
 
   #set(address: string, facts: AddressEnrichment, forMs: number): void {
     this.#pending.delete(address);
-    this.#cache.delete(address);
     this.#cache.set(address, { facts, untilMs: this.#options.clock.monotonicMs() + forMs });
-    for (const oldest of this.#cache.keys()) {
-      if (this.#cache.size <= this.#options.maxCached) return;
-      this.#cache.delete(oldest);
-    }
   }
 
   #dropSlow(now: number): void {

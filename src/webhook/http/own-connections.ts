@@ -1,4 +1,5 @@
 /** Leases our own connections, by origin and TLS credentials. Loaded with undici: it needs Node's network modules. */
+import { BoundedMap } from '../../runtime/bounded-map.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { createConnection } from './connection.ts';
 import { createGuardedConnect, type GuardedConnect } from './connector.ts';
@@ -48,7 +49,7 @@ interface SharedConnect {
 /** Shares one connect, and its TLS session cache, among destinations with the same credentials. */
 function connectsByCredentials(settings: ConnectionSettings, { buildConnector }: Undici) {
   const { network, deadlines, clock } = settings;
-  const connects = new Map<string, SharedConnect>();
+  const connects = new BoundedMap<string, SharedConnect>(MAX_CREDENTIALS);
   let count = 0;
   return (tls: TlsCredentials | undefined): SharedConnect => {
     const identity = credentialsIdentity(tls);
@@ -57,10 +58,7 @@ function connectsByCredentials(settings: ConnectionSettings, { buildConnector }:
     const options = { network, connectTimeoutMs: deadlines.connectMs, tls, clock };
     count += 1;
     const used = known ?? { id: count, connect: createGuardedConnect(buildConnector, options) };
-    // At the end: the first is the one that was not used for longest.
-    connects.delete(identity);
     connects.set(identity, used);
-    if (connects.size > MAX_CREDENTIALS) connects.delete(connects.keys().next().value as string);
     return used;
   };
 }
