@@ -25,10 +25,7 @@ describeQueueConformance('the memory queue', {
       dispose: () => Promise.resolve(),
     });
   },
-  capabilities: { durable: false, distributed: false },
-  unitMs: 1000,
-  toleranceMs: 0,
-  blackHoleMessages: 99_000,
+  isDurable: false,
   randomRuns: quickOrNightly(60, 200),
 });
 

@@ -7,7 +7,6 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   describePostgresConformance({
     reach: (server) => Promise.resolve({ connection: server.connection, end: async () => {} }),
     options: {},
-    blackHoleMessages: quickOrNightly(2000, 50_000),
     randomRuns: quickOrNightly(20, 60),
   });
 });

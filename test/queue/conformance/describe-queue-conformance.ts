@@ -21,8 +21,10 @@ export function describeQueueConformance(name: string, harness: QueueHarness): v
     describeDeadLetters(harness);
     describeApplications(harness);
     describeAccounting(harness);
-    describeStorage(harness);
-    if (harness.capabilities.durable) describeMoving(harness);
+    if (harness.isDurable) {
+      describeStorage(harness);
+      describeMoving(harness);
+    }
     describeRandomRun(harness);
   });
 }

@@ -12,7 +12,16 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import type { QueueHarness } from './harness.ts';
-import { closeApplication, DEAD, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
+import {
+  closeApplication,
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  idsOf,
+  retry,
+  Trial,
+} from './trial.ts';
 
 /** The other end of a move: an open queue in a file. */
 async function openFile(): Promise<DurableQueue> {
@@ -69,13 +78,13 @@ async function fillForMove(trial: Trial): Promise<void> {
     entryOf('one', { messageId: 'postponed' }),
     entryOf('one', { messageId: 'dead', bytes }),
   ]);
-  const results = [trial.retry(0, { maxMessages: 2, retryState: 3 }), trial.retry(5), DEAD];
-  await trial.settle(await trial.claim(), results, { ...state, pauseMs: trial.ms(2) });
+  const results = [retry(0, { maxMessages: 2, retryState: 3 }), retry(5000), DEAD];
+  await trial.settle(await trial.claim(), results, { ...state, pauseMs: 2000 });
   await queue.enqueue([
     entryOf('\0 \ud800', { messageId: 'same', sizeBytes: 300 }),
     entryOf('\0 \ud800', { messageId: 'same', format: 1 }),
   ]);
-  await queue.enqueue([entryOf('one', { messageId: 'delayed' })], trial.ms(1));
+  await queue.enqueue([entryOf('one', { messageId: 'delayed' })], 1000);
 }
 
 /** Fails after so many items. */
@@ -118,7 +127,7 @@ export function describeMoving(harness: QueueHarness): void {
         maxBytes: 5000,
         circuitBreaker: 4,
       } as const;
-      const results = [trial.retry(0, { retryState: 3 }), DEAD, trial.retry(1)];
+      const results = [retry(0, { retryState: 3 }), DEAD, retry(1000)];
       await trial.settle(await trial.claim(), results, state);
       const items = await allOf(exportQueue(moved(trial)));
       const target = await Trial.start(harness);
@@ -136,7 +145,7 @@ export function describeMoving(harness: QueueHarness): void {
       const replayed = await target.claim();
       expect([idsOf(replayed), replayed.messages[0]?.retryCount]).toEqual([['b'], 1]);
       await target.settle(replayed, DELIVERED);
-      await target.advance(1);
+      await target.advance(1000);
       expect(idsOf(await target.claim())).toEqual(['c']);
       expect(await target.counts()).toEqual([3, 2, 1, 0]);
     });
@@ -204,7 +213,7 @@ export function describeMoving(harness: QueueHarness): void {
         item.kind === 'message' ? { ...item, accepted: 1, due: 1 } : item,
       );
       await importQueue(moved(trial), older);
-      const letters = await trial.queue.deadLetterOlderThan(trial.ms(50), 9);
+      const letters = await trial.queue.deadLetterOlderThan(50_000, 9);
       expect(letters.map(({ messageId }) => messageId)).toEqual(['old']);
     });
 
@@ -224,12 +233,12 @@ export function describeMoving(harness: QueueHarness): void {
     test('is rejected while messages are claimed', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
-      await trial.claim({ leaseMs: trial.ms(2) });
+      await trial.claim({ leaseMs: 2000 });
       await expect(contentOf(trial.queue)).rejects.toMatchObject({
         code: 'ERR_QUEUE_FAILED',
         message: expect.stringContaining('messages are claimed'),
       });
-      await trial.advance(2);
+      await trial.advance(2000);
       expect(await contentOf(trial.queue)).toMatchObject([{}, { sends: 1 }]);
     });
   });

@@ -1,7 +1,7 @@
 /** Laws 2 and 3: what ends a claim, and when its messages are due again. */
 import { describe, expect, test } from 'vitest';
 import type { QueueHarness } from './harness.ts';
-import { DELIVERED, idsOf, LAST, Trial } from './trial.ts';
+import { DELIVERED, idsOf, LAST, retry, Trial } from './trial.ts';
 
 export function describeSettling(harness: QueueHarness): void {
   describe('settling', () => {
@@ -26,9 +26,9 @@ export function describeSettling(harness: QueueHarness): void {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b');
       const claim = await trial.claim({ maxMessages: 1 });
-      await trial.advance(1);
+      await trial.advance(1000);
       await trial.enqueue('one', 'c');
-      await trial.settle(claim, trial.retry(0));
+      await trial.settle(claim, retry(0));
       expect(idsOf(await trial.claim())).toEqual(['a', 'b', 'c']);
     });
   });

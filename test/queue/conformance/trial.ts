@@ -1,4 +1,4 @@
-/** One queue and the few words in which the cases speak of it. */
+/** One queue, and short forms of its calls. */
 import assert from 'node:assert/strict';
 import { onTestFinished } from 'vitest';
 import type {
@@ -15,7 +15,7 @@ import type {
   NothingDue,
   QueueEntry,
 } from '../../../src/queue/queue.ts';
-import type { Hold, QueueBounds, QueueHarness, QueueUnderTest } from './harness.ts';
+import type { QueueBounds, QueueHarness, QueueUnderTest } from './harness.ts';
 
 export const INITIAL: ApplicationState = {
   health: 'healthy',
@@ -33,6 +33,11 @@ export const DEAD: MessageResult = {
   reason: 'attempts-exhausted',
   lastAttempt: { status: 500 },
 };
+
+export const retry = (
+  afterMs: number,
+  more: { maxMessages?: number; retryState?: number } = {},
+): MessageResult => ({ kind: 'retry', afterMs, retryState: null, ...more });
 
 let messages = 0;
 
@@ -68,7 +73,7 @@ export const REQUEST: ClaimRequest = {
   leaseMs: 60_000,
 };
 
-/** Claims messages, of which there have to be some. */
+/** Claims messages. Some must be due. */
 export async function claimFrom(queue: MessageQueue, request = REQUEST): Promise<Claim> {
   // A new object for each claim, as the scheduler makes it.
   const claim = await queue.claim({ ...request });
@@ -76,11 +81,10 @@ export async function claimFrom(queue: MessageQueue, request = REQUEST): Promise
   return claim;
 }
 
-/** Closes the application whose turn it is, as a sender does: when it settles a request. */
+/** Closes the application whose turn it is, as a sender does when it settles a request. */
 export async function closeApplication(queue: MessageQueue): Promise<void> {
   const claim = await claimFrom(queue, { ...REQUEST, maxMessages: 1 });
-  const retry = { kind: 'retry', afterMs: 0, retryState: null } as const;
-  await queue.settle(claim, [retry], { ...INITIAL, health: 'closed', pauseMs: 0 });
+  await queue.settle(claim, [retry(0)], { ...INITIAL, health: 'closed', pauseMs: 0 });
 }
 
 /** Leaves out counts of 0, which a queue may omit. */
@@ -88,14 +92,12 @@ export const counted = (discarded: Readonly<Record<string, number | undefined>>)
   Object.fromEntries(Object.entries(discarded).filter(([, count]) => (count ?? 0) > 0));
 
 export class Trial {
-  readonly harness: QueueHarness;
   readonly #subject: QueueUnderTest;
   queue: MessageQueue;
-  /** What the queue held when it was opened last. */
+  /** What the queue held when it was last opened. */
   backlog: Backlog | undefined;
 
-  constructor(harness: QueueHarness, subject: QueueUnderTest) {
-    this.harness = harness;
+  constructor(subject: QueueUnderTest) {
     this.#subject = subject;
     this.queue = subject.queue;
   }
@@ -103,25 +105,13 @@ export class Trial {
   static async start(harness: QueueHarness, bounds?: QueueBounds): Promise<Trial> {
     const subject = await harness.create(bounds);
     onTestFinished(() => subject.dispose());
-    const trial = new Trial(harness, subject);
+    const trial = new Trial(subject);
     trial.backlog = await trial.queue.open(INITIAL);
     return trial;
   }
 
-  ms(units: number): number {
-    return units * this.harness.unitMs;
-  }
-
-  advance(units: number): Promise<void> {
-    return this.#subject.advance(this.ms(units));
-  }
-
-  /** Converts a time of the queue to units, and rounds it within the tolerance. */
-  units(ms: number | undefined): number {
-    const exact = (ms ?? Number.NaN) / this.harness.unitMs;
-    const whole = Math.round(exact);
-    const offMs = Math.abs(exact - whole) * this.harness.unitMs;
-    return offMs <= this.harness.toleranceMs ? whole : exact;
+  advance(ms: number): Promise<void> {
+    return this.#subject.advance(ms);
   }
 
   /** Opens the queue again from its storage. */
@@ -131,16 +121,11 @@ export class Trial {
     this.backlog = await this.queue.open(INITIAL);
   }
 
+  /** Opens another handle. A memory queue has only one. */
   async join(): Promise<MessageQueue> {
     const other = (await this.#subject.join?.()) ?? this.queue;
     if (other !== this.queue) await other.open(INITIAL);
     return other;
-  }
-
-  async hold(applicationId: string): Promise<Hold> {
-    const hold = await this.#subject.hold?.(applicationId);
-    if (hold === undefined) throw new Error('its calls cannot be held');
-    return hold;
   }
 
   /** Enqueues one message for each id. */
@@ -153,7 +138,7 @@ export class Trial {
       ofHealth: ['healthy', 'failing'],
       maxMessages: 1000,
       maxBytes: 1_000_000,
-      leaseMs: this.ms(10),
+      leaseMs: 10_000,
       ...request,
     };
   }
@@ -170,11 +155,7 @@ export class Trial {
     return claimed;
   }
 
-  retry(units: number, more: { maxMessages?: number; retryState?: number } = {}): MessageResult {
-    return { kind: 'retry', afterMs: this.ms(units), retryState: null, ...more };
-  }
-
-  /** Settles a claim. The last result counts for all further messages. */
+  /** Settles a claim. The last result is also that of all further messages. */
   settle(
     claim: Claim,
     results: MessageResult | readonly MessageResult[],
@@ -188,11 +169,11 @@ export class Trial {
   }
 
   /** Makes dead letters of all due messages. */
-  async bury(result: MessageResult = DEAD): Promise<void> {
+  async deadLetterDue(): Promise<void> {
     for (;;) {
       const claimed = await this.queue.claim(this.request());
       if (!isClaim(claimed)) return;
-      await this.settle(claimed, result);
+      await this.settle(claimed, DEAD);
     }
   }
 
@@ -200,7 +181,7 @@ export class Trial {
     return (await this.queue.listDeadLetters({ limit: 10_000 })).items;
   }
 
-  /** accepted, delivered, pending and dead; and that they add up (law 7). */
+  /** Returns accepted, delivered, pending and dead. Checks that they add up (law 7). */
   async counts(): Promise<[number, number, number, number]> {
     const { accepted, delivered, pending, dead, discarded } = await this.queue.stats();
     const sum = Object.values(discarded).reduce((total, count) => total + count, 0);

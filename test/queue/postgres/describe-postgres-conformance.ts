@@ -10,7 +10,6 @@ import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { PostgresServer, STOPPED_CLOCK } from '../../helpers/postgres-server.ts';
 import { describeQueueConformance } from '../conformance/describe-queue-conformance.ts';
 import type { QueueBounds, QueueHarness, QueueUnderTest } from '../conformance/harness.ts';
-import { pauseEnqueue } from './pause-enqueue.ts';
 
 const TABLES = ['application', 'message', 'dead_letter', 'counter_delta', 'imported'];
 
@@ -20,8 +19,7 @@ export interface Way {
   readonly end: () => Promise<void>;
 }
 
-export interface PostgresConformance
-  extends Pick<QueueHarness, 'blackHoleMessages' | 'randomRuns'> {
+export interface PostgresConformance extends Pick<QueueHarness, 'randomRuns'> {
   readonly reach: (server: PostgresServer) => Promise<Way>;
   /** Options of each queue, besides its pool and bounds. */
   readonly options: PostgresQueueOptions;
@@ -30,7 +28,7 @@ export interface PostgresConformance
 export function describePostgresConformance({
   reach,
   options,
-  ...loads
+  randomRuns,
 }: PostgresConformance): void {
   let server: PostgresServer;
   let way: Way;
@@ -73,7 +71,6 @@ export function describePostgresConformance({
       },
       reopen: () => Promise.resolve(handle()),
       join: () => Promise.resolve(handle()),
-      hold: (applicationId) => pauseEnqueue(control, applicationId),
       dispose: async () => {
         for (const queue of handles) await queue.close();
       },
@@ -82,9 +79,7 @@ export function describePostgresConformance({
 
   describeQueueConformance('the PostgreSQL queue', {
     create: underTest,
-    capabilities: { durable: true, distributed: true, holdsCalls: true },
-    unitMs: 1000,
-    toleranceMs: 0,
-    ...loads,
+    isDurable: true,
+    randomRuns,
   });
 }

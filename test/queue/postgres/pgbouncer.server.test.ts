@@ -20,7 +20,6 @@ const CONFORMANCE: PostgresConformance = {
     return { connection: bouncer.connection, end: () => bouncer.stop() };
   },
   options: { transactionPooling: true },
-  blackHoleMessages: 2000,
   randomRuns: 10,
 };
 

@@ -45,9 +45,6 @@ export const describeSqliteConformance = (name: string): void =>
         },
       });
     },
-    capabilities: { durable: true, distributed: true },
-    unitMs: 1000,
-    toleranceMs: 0,
-    blackHoleMessages: 2000,
+    isDurable: true,
     randomRuns: quickOrNightly(30, 100),
   });
