@@ -29,7 +29,7 @@ import {
 } from './build-message.ts';
 import type { ReportedEvent } from './build-record.ts';
 import type { MessageOverride } from './event-input.ts';
-import { type IncidentReports, storeFailed } from './incident-reports.ts';
+import type { IncidentReports } from './incident-reports.ts';
 import type { LogChannel } from './log-channel.ts';
 import type { EventReceipt } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
@@ -42,6 +42,7 @@ import {
   readRelated,
 } from './related.ts';
 import type { WebhookChannel } from './webhook-channel.ts';
+import { wrapHostError } from './wrap-host-error.ts';
 
 export interface IncidentParts {
   readonly rules: MessageRules;
@@ -190,6 +191,9 @@ export class IncidentPipeline {
     };
   }
 }
+
+const storeFailed = (thrown: unknown): SecurityEventError =>
+  wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the incident store failed' });
 
 const NO_KEYS: RelatedKeys = { addresses: [], accounts: [] };
 

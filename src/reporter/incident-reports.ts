@@ -1,9 +1,7 @@
 /** Reports each incident in order, and retracts failed reports from the store. */
-import type { SecurityEventError } from '../errors.ts';
 import type { IncidentChanges, IncidentReport, IncidentStore } from '../incident/incident-store.ts';
 import { ignoreRejection, isPromiseLike } from '../runtime/host-calls.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
-import { wrapHostError } from './wrap-host-error.ts';
 
 /** Writes or sends what is new about an incident. Returns false if that failed. */
 type Output<T extends boolean | Promise<boolean>> = (changes: IncidentChanges) => T;
@@ -21,23 +19,20 @@ export class IncidentReports {
 
   /**
    * Reports synchronously if the store is synchronous and no report of the incident is in progress.
-   * Otherwise waits for that report. `write` must not throw. Throws or rejects with `ERR_QUEUE_FAILED` if
-   * the store fails, and with `ERR_QUEUE_FULL` if too many reports wait.
+   * Otherwise waits for that report. `write` must not throw. Throws or rejects with the error of the store,
+   * and with `ERR_QUEUE_FULL` if too many reports wait.
    */
   report(incident: IncidentReport, write: Output<boolean>): void | Promise<void> {
     const key = keyOf(incident);
-    if (this.#last.has(key)) {
-      return this.reportInOrder(incident, async (changes) => write(changes));
-    }
+    const writeLater = async (changes: IncidentChanges): Promise<boolean> => write(changes);
+    if (this.#last.has(key)) return this.reportInOrder(incident, writeLater);
     this.#inFlight[incident.channel].checkLimit();
-    const recorded = this.#record(incident);
+    const recorded = this.#store.record(incident);
     if (isPromiseLike(recorded)) {
       // Nobody awaits it if the limit was reached while the store was called.
       ignoreRejection(recorded);
       return this.#inOrder(incident, async () =>
-        this.#reportOrRetract(incident, await fromStore(recorded), async (changes) =>
-          write(changes),
-        ),
+        this.#reportOrRetract(incident, await recorded, writeLater),
       );
     }
     let retraction: void | Promise<void>;
@@ -49,16 +44,16 @@ export class IncidentReports {
     const isReported = write(recorded);
     if (this.#last.get(key) === writing) this.#last.delete(key);
     if (isReported) return undefined;
-    retraction = this.#retract(incident, recorded);
+    retraction = this.#store.retract(incident, recorded);
     ignoreRejection(retraction);
     // The next report of the incident waits for it.
-    return retraction && this.#inOrder(incident, () => fromStore(retraction));
+    return retraction && this.#inOrder(incident, async () => retraction);
   }
 
   /** Starts a report when the previous one of the same incident has succeeded or failed. */
   reportInOrder(incident: IncidentReport, send: Output<Promise<boolean>>): Promise<void> {
     return this.#inOrder(incident, async () =>
-      this.#reportOrRetract(incident, await fromStore(this.#record(incident)), send),
+      this.#reportOrRetract(incident, await this.#store.record(incident), send),
     );
   }
 
@@ -71,23 +66,7 @@ export class IncidentReports {
     try {
       isReported = await send(changes);
     } finally {
-      if (!isReported) await fromStore(this.#retract(incident, changes));
-    }
-  }
-
-  #record(report: IncidentReport): IncidentChanges | Promise<IncidentChanges> {
-    try {
-      return this.#store.record(report);
-    } catch (error) {
-      throw storeFailed(error);
-    }
-  }
-
-  #retract(report: IncidentReport, changes: IncidentChanges): void | Promise<void> {
-    try {
-      return this.#store.retract(report, changes);
-    } catch (error) {
-      throw storeFailed(error);
+      if (!isReported) await this.#store.retract(incident, changes);
     }
   }
 
@@ -111,17 +90,5 @@ export class IncidentReports {
 
 const keyOf = ({ channel, applicationId, incidentId }: IncidentReport): string =>
   JSON.stringify([channel, applicationId, incidentId]);
-
-async function fromStore<T>(answer: T | Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw storeFailed(error);
-  }
-}
-
-/** Wraps an error of the incident store. */
-export const storeFailed = (thrown: unknown): SecurityEventError =>
-  wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the incident store failed' });
 
 const ignore = (): void => {};

@@ -91,21 +91,18 @@ describe('closing a reporter', () => {
   });
 });
 
-test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [-1], ['1000']])(
-  'close rejects an invalid deadline, and can be called again: %s',
-  async (deadlineMs) => {
-    const { reporter, records } = openReporter();
-    const refused = expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['deadlineMs'] });
-    await expect(reporter.close({ deadlineMs } as never)).rejects.toThrow(refused);
-    reporter.attack(ATTACK);
-    expect(records()).toHaveLength(1);
-    expect(await reporter.close()).toMatchObject({ returned: [] });
-    await expect(reporter.flush({ signal: 1 as never })).rejects.toThrow(
-      expect.objectContaining({ path: ['signal'] }),
-    );
-    await expect(reporter.flush({ deadlineMs } as never)).rejects.toThrow(refused);
-  },
-);
+test('flush and close reject invalid options, and close can be called again', async () => {
+  const { reporter, records } = openReporter();
+  const refused = expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['deadlineMs'] });
+  await expect(reporter.close({ deadlineMs: -1 })).rejects.toThrow(refused);
+  await expect(reporter.flush({ deadlineMs: -1 })).rejects.toThrow(refused);
+  await expect(reporter.flush({ signal: 1 as never })).rejects.toThrow(
+    expect.objectContaining({ path: ['signal'] }),
+  );
+  reporter.attack(ATTACK);
+  expect(records()).toHaveLength(1);
+  expect(await reporter.close()).toMatchObject({ returned: [] });
+});
 
 test('flush does not wait for later events', async () => {
   const { reporter } = await openSendingReporter();

@@ -17,18 +17,12 @@ describe('the context of an event', () => {
   };
   const inRequest = (work: () => void): void => createRequestCapture().run(REQUEST, work);
 
-  test('is found by a method that was passed on alone', () => {
+  test('is that of the current request and its user, also for a method passed on alone', () => {
     const { reporter, records } = openReporter();
     const { attack } = reporter;
-    inRequest(() => attack(ATTACK));
-    expect(records()[0].context).toMatchObject({ http: { request: { path: '/login' } } });
-  });
-
-  test('is the context of the current request, with the identified user', () => {
-    const { reporter, records } = openReporter();
     inRequest(() => {
       identify({ uid: 7 });
-      reporter.attack(ATTACK);
+      attack(ATTACK);
     });
     expect(records()[0].context).toMatchObject({
       actor: { identifiers: { uid: 7 }, ip: { address: '203.0.113.9' } },

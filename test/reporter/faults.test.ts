@@ -66,21 +66,14 @@ describe.each(HOSTILE_VALUES)('%s', (_name, make) => {
     expect(await reporter.attack({ ruleset: 'xss' }).settled).toEqual({ outcome: 'delivered' });
   });
 
-  test('settles as skipped without a webhook, like every rejected record', async () => {
-    const { reporter, rejected } = openReporter();
-    const receipt = reporter.attack(make() as never);
-    expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'no-webhook' });
-    expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_INVALID_RECORD' } }]);
-    expect((await reporter.stats()).skipped).toEqual({ 'no-webhook': 1 });
-  });
-
   test('as a context is passed to onRejected unchanged', async () => {
-    const { reporter, rejected } = await openSendingReporter();
+    const { reporter, rejected } = openReporter();
     const context = { http: make() };
     const receipt = reporter.attack({ ruleset: 'xss' }, context as never);
-    expect(await receipt.settled).toMatchObject({ outcome: 'rejected' });
-    expect(rejected.map((event) => event.context)).toEqual([context, context]);
+    expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'no-webhook' });
+    expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_INVALID_RECORD' } }]);
     expect(rejected[0]?.context).toBe(context);
+    expect((await reporter.stats()).skipped).toEqual({ 'no-webhook': 1 });
   });
 });
 
@@ -99,7 +92,7 @@ test.each([
   expect(sink.lines).toEqual([]);
 });
 
-test.each([[{}], [{ ip: 7 }], [{ ip: null }]])(
+test.each([[{}], [{ ip: 7 }]])(
   'an actor %j is rejected, and the error says which addresses are accepted',
   async (actor) => {
     const { reporter, rejected } = openReporter();
@@ -220,7 +213,6 @@ const factsOf = (address: unknown): object => ({ ip: { address, geo: {}, metadat
 test.each([
   ['null', null, 'context.actor: expected an object, found null'],
   ['a text', 'jane', 'context.actor: expected an object, found a string'],
-  ['a text as address', factsOf('here'), `${ADDRESS}: expected an IP address, found a string`],
   ['a number as address', factsOf(7), `${ADDRESS}: expected an IP address, found a number`],
   ['no address', { ip: 'nonsense' }, `${ADDRESS}: expected an IP address, found a string`],
 ])('an unusable actor (%s) rejects the record; the message has none', async (_, actor, issue) => {

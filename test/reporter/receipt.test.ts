@@ -1,7 +1,6 @@
 import { AssertionError, deepStrictEqual } from 'node:assert';
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { whilePolluted } from '../hostile-objects/pollution.ts';
 import { ATTACK, openReporter, openSendingReporter } from './open-reporter.ts';
 
 describe('a receipt', () => {
@@ -53,16 +52,6 @@ describe('a receipt', () => {
     expect('record' in reporter.attack(ATTACK)).toBe(false);
     expect('record' in openReporter({ enabled: false }).reporter.attack(ATTACK)).toBe(false);
   });
-
-  test.each(['value', 'writable', 'get', 'set', 'enumerable'])(
-    'has its record while Object.prototype has a %s',
-    (key) => {
-      const { reporter } = openReporter();
-      const pollution = { names: [key], value: false };
-      const receipt = whilePolluted(pollution, () => reporter.attack(ATTACK));
-      expect(Object.keys(receipt)).toEqual(['record']);
-    },
-  );
 
   test('has one promise for all readers', () => {
     const { reporter } = openReporter();

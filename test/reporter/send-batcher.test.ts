@@ -1,21 +1,18 @@
 /** Messages that are reported in one run go to the sender in one call, and each fares as if it had gone alone. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
-import { createReporter } from '../../src/reporter/create-reporter.ts';
 import type { SendBatch } from '../../src/reporter/message-sink.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
-import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import { MAX_BATCH_MESSAGES, SendBatcher } from '../../src/reporter/send-batcher.ts';
 import { withSlowPromise } from '../helpers/promises.ts';
 import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
+import { ATTACK, openReporter, SERVICE } from './open-reporter.ts';
 
-const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
-const ATTACK = { ruleset: 'xss' } as const;
 /** Refused by the sender alone. */
 const WRONG = { webhook: { message: { evil: true } } } as const;
 
@@ -31,15 +28,7 @@ function opened({ queue = createMemoryQueue(), modules, url = 'https://a.example
   const application = { name, environment, url, secret: SECRET, ...(modules && { modules }) };
   const settings = { applications: { [svc_id]: application } };
   const sender = openSender({ settings, queue: counted });
-  const rejected: RejectedEvent[] = [];
-  const reporter = createReporter({
-    service: SERVICE,
-    log: false,
-    webhook: sender,
-    onRejected: (event) => rejected.push(event),
-  });
-  onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
-  return { reporter, sender, calls, rejected };
+  return { ...openReporter({ log: false, webhook: sender }), sender, calls };
 }
 
 interface Given {
@@ -132,6 +121,27 @@ describe('a call of the sink', () => {
   });
 });
 
+test('the host’s own sender gets one plain message in each call, and may change its selection', async () => {
+  const given: unknown[] = [];
+  const selections: object[] = [];
+  const send = async (messages: readonly unknown[], selection: object) => {
+    given.push(...messages);
+    selections.push(Object.assign(selection, { seen: selections.length }));
+    return { accepted: ['any'], skipped: [] };
+  };
+  const webhook = { send, flush: async () => ({}), close: async () => ({}) } as never;
+  const { reporter } = openReporter({ webhook });
+  for (let count = 0; count < 3; count += 1) reporter.attack(ATTACK);
+  await reporter.flush();
+  expect((await reporter.stats()).accepted).toBe(3);
+  expect(given[0]).toStrictEqual({
+    message_id: expect.any(String),
+    message_type: 'security_event',
+    message: expect.any(Object),
+  });
+  expect(selections).toEqual([{ seen: 0 }, { seen: 1 }, { seen: 2 }]);
+});
+
 describe('valid messages beside an invalid one', () => {
   test('are accepted before a close of the host’s sender in the same run', async () => {
     const { reporter, sender } = opened(await openReceiver());
@@ -174,8 +184,7 @@ describe('valid messages beside an invalid one', () => {
 
 describe('a failed call', () => {
   test('rejects only the message that it is about, as if that had been sent alone', async () => {
-    const receiver = await openReceiver();
-    const { reporter, rejected } = opened(receiver);
+    const { reporter, rejected } = opened(await openReceiver());
     const receipts = reportedWithOneInvalid(reporter);
     expect((await endsOf(receipts)).map(({ outcome }) => outcome)).toEqual(ENDS);
     expect(rejected).toHaveLength(1);
@@ -206,12 +215,8 @@ describe('a failed call', () => {
     const store = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const sender = openSender({ url: 'https://a.example', secret: SECRET });
-    const reporter = createReporter({
-      service: SERVICE,
-      log: false,
-      webhook: sender,
-      onRejected: () => seen.push(store.getStore()),
-    });
+    const onRejected = () => seen.push(store.getStore());
+    const { reporter } = openReporter({ log: false, webhook: sender, onRejected });
     const receipts = ['first', 'second'].map((name) =>
       store.run(name, () => reporter.attack(ATTACK, WRONG)),
     );
