@@ -111,10 +111,10 @@ describe('a platform function', () => {
   });
 
   test.each([
-    ...Object.keys(smallRecord()).map((key) => ({
-      bad: { [key]: 'mine' },
-      message: `the attribute "${key}" is a field of the record`,
-    })),
+    {
+      bad: { payload: 'mine' },
+      message: 'the attribute "payload" is a field of the record',
+    },
     { bad: { '': 1 }, message: 'an attribute has a name that a log line cannot have' },
     { bad: { 'a"b': 1 }, message: 'an attribute has a name that a log line cannot have' },
     { bad: { 'a\udc00': 1 }, message: 'an attribute has a name that a log line cannot have' },

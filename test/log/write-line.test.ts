@@ -10,45 +10,9 @@ const SPAN = {
   spanId: 'b7ad6b7169203331',
   traceFlags: 1,
 };
-const ATTRIBUTES =
-  '"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","trace_flags":"01"';
-
-describe('the attributes of a span', () => {
-  test.each(['otel', 'auto'] as const)(
-    'follow the record and are read once, with %s',
-    (platform) => {
-      const lines: string[] = [];
-      let reads = 0;
-      const activeSpan = () => {
-        reads += 1;
-        return SPAN;
-      };
-      const destination = { write: (line: string) => void lines.push(line) };
-      const writer = createLogWriter({ destination, platform, activeSpan });
-      writer.write(smallRecord());
-      expect(lines).toEqual([`${JSON.stringify(smallRecord()).slice(0, -1)},${ATTRIBUTES}}\n`]);
-      expect(reads).toBe(1);
-    },
-  );
-
-  test.each([
-    ['no span', () => null],
-    [
-      'a reader that throws',
-      () => {
-        throw new Error('no context');
-      },
-    ],
-  ])('are none with %s', (_, activeSpan) => {
-    const lines: string[] = [];
-    const destination = { write: (line: string) => void lines.push(line) };
-    createLogWriter({ destination, platform: 'otel', activeSpan }).write(smallRecord());
-    expect(lines).toEqual([`${JSON.stringify(smallRecord())}\n`]);
-  });
-});
 
 describe('a record with a getter', () => {
-  test.each(['datadog', 'ecs', false] as const)('is read once, with %s', (platform) => {
+  test.each(['ecs', false] as const)('is read once, with %s', (platform) => {
     const lines: string[] = [];
     let reads = 0;
     const { payload, ...rest } = smallRecord();
