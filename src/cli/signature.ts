@@ -45,6 +45,9 @@ export function explainBest(
   return (found.find(({ isProven }) => isProven) ?? found[0]) as SignatureExplanation;
 }
 
+export const explanationText = ({ isProven, text }: SignatureExplanation): string =>
+  `${isProven ? 'Cause' : 'Probable cause'}: ${text}`;
+
 const verification = defineCommand({
   summary: 'Verifies the signature of a body, and explains why it does not match.',
   usage: '[FILE]',
@@ -76,13 +79,11 @@ const verification = defineCommand({
       await output.write(json ? jsonLine({ isValid: true }) : matches);
       return 0;
     }
-    const { isProven, faults, text: advice } = explainBest(body, signature, secrets);
-    const lines = [
-      paint(output, 'red', 'The signature does not match.'),
-      `${isProven ? 'Cause' : 'Probable cause'}: ${advice}`,
-    ];
+    const explanation = explainBest(body, signature, secrets);
+    const { isProven, faults, text: advice } = explanation;
     const facts = { isValid: false, faults, isProven, text: advice };
-    await output.write(json ? jsonLine(facts) : `${lines.join('\n')}\n`);
+    const verdict = paint(output, 'red', 'The signature does not match.');
+    await output.write(json ? jsonLine(facts) : `${verdict}\n${explanationText(explanation)}\n`);
     return 1;
   },
 });

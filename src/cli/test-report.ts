@@ -1,6 +1,6 @@
 /** The result of a test message, as `test` and `settings` print it. */
 import { type FailureCode, SecurityEventError, type SendReport } from '../index.ts';
-import { flag, type OptionTable } from './command.ts';
+import { flag } from './command.ts';
 import { addressHint } from './errors.ts';
 import { paint, type TerminalOutput } from './terminal.ts';
 import { durationText } from './values.ts';
@@ -18,7 +18,7 @@ const SECRET =
 const GATEWAY = 'A proxy got no answer from the receiver. Is it running, and fast enough?';
 const CONTENT =
   'must accept a JSON array and ignore unknown message types such as `test`. A receiver of the ' +
-  'deprecated format needs --format 1.';
+  'deprecated format needs format 1.';
 
 /** What to do, by status or class of statuses. */
 const BY_STATUS: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ const BY_STATUS: Readonly<Record<string, string>> = {
 };
 
 const TLS_PORT = 'A port that speaks HTTPS needs https:// in the URL.';
-const LONGER = 'To let the test wait longer, use --deadline.';
+const LONGER = '`security-events test --deadline TIME` waits longer.';
 
 /** What to do, beyond what the library's `detail` says. */
 const BY_FAILURE: Readonly<Partial<Record<FailureCode, string>>> = {
@@ -55,23 +55,14 @@ const BY_FAILURE: Readonly<Partial<Record<FailureCode, string>>> = {
   protocol: TLS_PORT,
 };
 
-const optionsIn = (sentence: string): string[] =>
-  [...sentence.matchAll(/--([a-z-]+)/g)].map(([, name = '']) => name);
-
-/** Returns what to do, without the sentences about options that the command lacks. */
-function adviceFor(
-  { status = 0, failure, detail = '' }: Pick<TestFacts, 'status' | 'failure' | 'detail'>,
-  options: OptionTable,
-): string | undefined {
-  const advice =
-    failure === undefined
-      ? (BY_STATUS[status] ?? BY_STATUS[`${Math.floor(status / 100)}xx`])
-      : (BY_FAILURE[failure] ?? (failure === 'address-refused' ? addressHint(detail) : undefined));
-  const sentences = advice?.split(/(?<=[.?]) (?=[A-Z])/) ?? [];
-  const usable = sentences.filter((it) =>
-    optionsIn(it).every((name) => Object.hasOwn(options, name)),
-  );
-  return usable.join(' ') || undefined;
+function adviceFor({
+  status = 0,
+  failure,
+  detail = '',
+}: Pick<TestFacts, 'status' | 'failure' | 'detail'>): string | undefined {
+  if (failure === 'address-refused') return addressHint(detail);
+  if (failure !== undefined) return BY_FAILURE[failure];
+  return BY_STATUS[status] ?? BY_STATUS[`${Math.floor(status / 100)}xx`];
 }
 
 /** The result for programs. Contains no secret, no URL and no received text. */
@@ -86,17 +77,15 @@ export interface TestFacts {
   readonly advice: string | undefined;
 }
 
-/** Returns the result. `options` are those of the command: the advice names no others. */
-export function testFacts(
-  { ok, requests: [request] }: Pick<SendReport, 'ok' | 'requests'>,
-  options: OptionTable,
-): TestFacts {
+export function testFacts({
+  ok,
+  requests: [request],
+}: Pick<SendReport, 'ok' | 'requests'>): TestFacts {
   const { status, failure, durationMs = 0, bytes, message_ids = [] } = request ?? {};
   // The hint of `detail` names an option of the library; the advice names the command's option.
   const { hint } = new SecurityEventError('ERR_ADDRESS_REFUSED');
   const detail = request?.detail?.replace(` ${hint}`, '');
-  const advice =
-    ok || request === undefined ? undefined : adviceFor({ status, failure, detail }, options);
+  const advice = ok || request === undefined ? undefined : adviceFor({ status, failure, detail });
   const [message_id] = message_ids;
   const time = Math.round(durationMs);
   return { ok, message_id, status, failure, detail, durationMs: time, bytes, advice };

@@ -50,7 +50,7 @@ const test = defineCommand({
       signal.throwIfAborted();
       // Only the host: the rest of the URL may be a token.
       const host = printable(new URL(url).host);
-      const facts = testFacts(report, OPTIONS);
+      const facts = testFacts(report);
       await output.write(options.json ? jsonLine(facts) : testText(facts, host, output));
       return report.ok ? 0 : 1;
     } finally {

@@ -106,16 +106,10 @@ describe('more than 64 MiB', () => {
 describe('the column of a syntax error', () => {
   it.each([
     ['secret', 1],
-    ['[1,]', 4],
     ['[] secret', 4],
-    ['{"a":}', 6],
-    ["{'a'", 2],
     ['{"a",', 5],
-    ['01', 2],
     ['"a\tb"', 3],
-    ['"a\\x"', 4],
     ['"\\u12g4"', 6],
-    ['{}}', 3],
     ['nul!', 4],
   ])('%j is %i', async (text, column) => {
     const [item] = await read(text);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { testFacts } from '../../src/cli/test-report.ts';
 import { received } from '../../src/contract/index.ts';
 import { verify } from '../../src/webhook/signature.ts';
-import { hang, reset, respond, startReceiver } from '../helpers/receiver.ts';
+import { hang, respond, startReceiver } from '../helpers/receiver.ts';
 import { type FakeTerminalOptions, runCommand, startCommand } from '../helpers/terminal.ts';
 
 const SECRET = 'secret-of-the-test';
@@ -76,14 +76,11 @@ describe('test', () => {
   it.each([
     [300, 'Redirects are not followed'],
     [400, 'Check the secret first: many receivers answer 400 to a wrong signature.'],
-    [410, 'The receiver is gone for good'],
     [
       499,
       'The receiver must accept a JSON array and ignore unknown message types such as `test`. ' +
-        'A receiver of the deprecated format needs --format 1.',
+        'A receiver of the deprecated format needs format 1.',
     ],
-    [500, 'The receiver failed. See its log.'],
-    [502, 'A proxy got no answer'],
     [505, 'The receiver failed. See its log.'],
   ])('says after %d: %s…', async (status, advice) => {
     await using receiver = await startReceiver({ script: [respond({ status })] });
@@ -112,22 +109,11 @@ describe('test', () => {
     expect(stdout).toContain('\n`security-events listen` starts a receiver.');
   });
 
-  it.each([
-    ['closes the connection', reset(), [], 'A port that speaks HTTPS needs https://'],
-    ['is too slow', hang(), ['--deadline', '100ms'], 'To let the test wait longer'],
-  ])('says where the receiver %s', async (_, step, words, advice) => {
-    await using receiver = await startReceiver({ script: [step] });
-    const { exitCode, stdout } = await test([receiver.url, ...words]);
+  it('says what to do after a deadline', async () => {
+    await using receiver = await startReceiver({ script: [hang()] });
+    const { exitCode, stdout } = await test([receiver.url, '--deadline', '100ms']);
     expect(exitCode).toBe(1);
-    expect(stdout).toContain(`\n${advice}`);
-  });
-
-  it('explains https to a port that speaks http', async () => {
-    await using receiver = await startReceiver({
-      onConnection: (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
-    });
-    const { stdout } = await test([receiver.url.replace('http:', 'https:')]);
-    expect(stdout).toContain('\nDoes the port speak HTTPS?');
+    expect(stdout).toContain('\n`security-events test --deadline TIME` waits longer.');
   });
 
   it('accepts private addresses by default, and refuses them with --network public', async () => {
@@ -148,10 +134,8 @@ describe('test', () => {
     const lines = literal.stderr.trim().split('\n');
     expect(lines[0]).toMatch(/only network: 'delegated' would allow it$/);
     expect(lines[1]).toBe('This command cannot connect to such an address. Use another URL.');
-    const facts = testFacts(
-      { ok: false, requests: [{ failure: 'address-refused', detail: lines[0] }] } as never,
-      {},
-    );
+    const requests = [{ failure: 'address-refused', detail: lines[0] }];
+    const facts = testFacts({ ok: false, requests } as never);
     expect(facts.advice).toBe(lines[1]);
   });
 

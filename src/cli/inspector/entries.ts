@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ADVICE, type MessageRow, shownTarget, valueAt } from '../listen/delivery-text.ts';
 import type { Delivery } from '../listen/listener.ts';
+import { explanationText } from '../signature.ts';
 import { printable } from '../terminal.ts';
 import { wholeNumber } from '../values.ts';
 import { type Content, contentOf, readLeniently, subtitleOf, valueContent } from './content.ts';
@@ -62,8 +63,7 @@ function judge({ refusal }: Delivery, hasMessages: boolean): Judgement {
   if (refusal === undefined) return { verdict: 'verified', reason: 'Verified', advice: [] };
   const { reason, explanation } = refusal;
   const isVerified = reason === 'body-invalid' || reason === 'message-invalid';
-  const cause = explanation?.isProven === true ? 'Cause' : 'Probable cause';
-  const advice = explanation === undefined ? ADVICE[reason] : `${cause}: ${explanation.text}`;
+  const advice = explanation === undefined ? ADVICE[reason] : explanationText(explanation);
   const note = isVerified ? 'The signature matches.' : 'Anyone may have sent the messages below.';
   return {
     verdict: isVerified ? 'invalid' : 'refused',

@@ -1,6 +1,7 @@
 /** Prints a delivery: as text for people, and as JSON lines for programs. */
 import { contract } from '../../contract/index.ts';
 import type { ReceivedMessage, RefusedElement } from '../../receiver/index.ts';
+import { explanationText } from '../signature.ts';
 import { jsonLine, paint, printable, type TerminalOutput } from '../terminal.ts';
 import { counted, durationText, wholeNumber } from '../values.ts';
 import type { Delivery, RefusedRequest } from './listener.ts';
@@ -176,10 +177,7 @@ export const ADVICE: Readonly<Partial<Record<RefusedRequest['reason'], string>>>
 };
 
 function refusalLines({ reason, explanation, invalid }: RefusedRequest): string[] {
-  if (explanation !== undefined) {
-    const { isProven, text } = explanation;
-    return [`  ${isProven ? 'Cause' : 'Probable cause'}: ${text}`];
-  }
+  if (explanation !== undefined) return [`  ${explanationText(explanation)}`];
   if (invalid !== undefined) return issueLines(invalid);
   const advice = ADVICE[reason];
   return advice === undefined ? [] : [`  ${advice}`];

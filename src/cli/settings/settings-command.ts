@@ -139,7 +139,7 @@ export async function printTest(
   report: TestedWebhook,
   { errors }: Terminal,
 ): Promise<TestFacts & Pick<TestedWebhook, 'tested'>> {
-  const facts = testFacts(report, TEST_OPTIONS);
+  const facts = testFacts(report);
   await errors.write(testText(facts, 'the receiver', errors));
   return { ...facts, tested: report.tested };
 }

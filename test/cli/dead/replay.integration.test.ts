@@ -117,15 +117,6 @@ describe('dead replay', () => {
     });
   });
 
-  test('shows its progress on a terminal, and clears it', async () => {
-    const file = await queueFileWith(deadLetterSpecs(450));
-    const words = ['dead', 'replay', '--all', '--sqlite', file];
-    const { stderr } = await runCommand(words, { isTerminal: true });
-    const lines = ['200 of 450 done', '400 of 450 done', '450 of 450 done', ''];
-    expect(stderr).toBe(lines.map((line) => `\r\u001b[K${line}`).join(''));
-    expect(await contentOf(file)).toEqual({ dead: [], pending: 450 });
-  });
-
   test('stops between two pages when it is interrupted, and continues when it is repeated', async () => {
     const file = await queueFileWith(deadLetterSpecs(450));
     const words = ['dead', 'replay', '--all', '--sqlite', file];

@@ -206,18 +206,6 @@ describe('settings test', () => {
     expect(risks).toEqual([true, false]);
   });
 
-  test.each([
-    [404, 'The receiver has no such path. Compare it with its routes, including a final slash.'],
-    [418, 'The receiver must accept a JSON array and ignore unknown message types such as `test`.'],
-  ])('advises after %i without options that the command lacks', async (status, advice) => {
-    const { url } = await openReceiver({ otherwise: { status } });
-    const { run } = settingsFixture({ applications: { 'shop-1': { ...SHOP, url } } });
-    const { exitCode, stderr } = await run('test', [...SHOP_1, ...PRIVATE]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^Not delivered: the receiver answered ${status} after `));
-    expect(stderr.split('\n').slice(2)).toEqual([advice, '']);
-  });
-
   test('names --network after it refused a private address', async () => {
     const { url, connectionCount } = await openReceiver();
     const { run } = settingsFixture({ applications: { 'shop-1': { ...SHOP, url } } });
