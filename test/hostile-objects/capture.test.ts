@@ -37,7 +37,7 @@ const REQUEST = {
 };
 const BARE = { headers: {}, socket: { remotePort: 4711 } };
 const FORWARDED = { ...BARE, headers: { forwarded: 'for=203.0.113.9;proto=https;host=a.example' } };
-const FETCHED = { method: 'GET', url: 'https://a.example/x?y=1', headers: [] };
+const FETCHED = { method: 'GET', url: 'https://a.example/x?y=1', headers: new Headers() };
 
 const capture = createRequestCapture();
 const trusting = createRequestCapture({ trustedProxies: 1, addressHeader: 'forwarded' });

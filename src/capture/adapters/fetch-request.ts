@@ -1,4 +1,5 @@
 /** Adapts a Fetch `Request`. */
+import { lazyValue } from '../../lazy-value.ts';
 import { ownProperties } from '../../own-properties.ts';
 import type { HttpRequest } from '../request/http-request.ts';
 import type { HeadersLike } from '../request/request-like.ts';
@@ -7,13 +8,8 @@ import type { HeadersLike } from '../request/request-like.ts';
 export interface FetchRequest {
   readonly method: string;
   readonly url: string;
-  readonly headers: FetchHeaders;
+  readonly headers: { forEach(callback: (value: string, name: string) => void): void };
 }
-
-/** TypeScript before version 6 knows that `Headers` is iterable only with the library `dom.iterable`. */
-type FetchHeaders =
-  | Iterable<readonly [string, string]>
-  | { forEach(callback: (value: string, name: string) => void): void };
 
 /** Facts that a Fetch `Request` does not have. */
 export interface FetchDetails {
@@ -37,26 +33,22 @@ export function fetchRequest(request: FetchRequest, details: FetchDetails = {}):
   const { remoteAddress, remotePort, body, params } = ownProperties(details);
   const [, scheme, host] = ORIGIN.exec(url) ?? [];
   const encrypted = scheme?.toLowerCase() === 'https';
-  let headers: HeadersLike | undefined;
+  const headers = lazyValue((): HeadersLike => {
+    /** A `Request` may have no `host` header; its URL always has a host. */
+    const values = new Map([['host', host ?? '']]);
+    request.headers.forEach((value, name) => {
+      values.set(name, value);
+    });
+    return Object.fromEntries(values);
+  });
   return {
     method,
     url,
     socket: { remoteAddress, remotePort, encrypted },
     body,
     params,
-    /** A `Request` may have no `host` header; its URL always has a host. */
     get headers() {
-      headers ??= { host, ...Object.fromEntries(pairsOf(request.headers)) };
-      return headers;
+      return headers();
     },
   };
-}
-
-function pairsOf(headers: FetchHeaders): Iterable<readonly [string, string]> {
-  if (Symbol.iterator in headers) return headers;
-  const pairs: [string, string][] = [];
-  headers.forEach((value, name) => {
-    pairs.push([name, value]);
-  });
-  return pairs;
 }

@@ -83,11 +83,6 @@ interface Chain {
   identifiers: Identifiers;
 }
 
-interface FailureSteps {
-  readonly fail: () => unknown;
-  readonly report: () => void;
-}
-
 /** Guards all calls: an error here may lose an event, but never breaks a login. */
 export class LoginWatch {
   readonly #options: OptionValues<typeof OPTIONS>;
@@ -138,23 +133,17 @@ export class LoginWatch {
         chain.hasFailedLogin = true;
         chain.identifiers ??= tryCall(() => this.#triedBy(strategy, request)) ?? null;
       }
-      return this.#failOrGoOn(chain, request, {
-        fail: () => Reflect.apply(fail, strategy, given),
-        report: () => inScope(() => this.#failed(chain)),
-      });
+      const { tried } = chain;
+      this.#failing.set(request, chain);
+      try {
+        return Reflect.apply(fail, strategy, given);
+      } finally {
+        this.#failing.delete(request);
+        // Passport tries the next strategy before `fail` returns; if it did not, all have failed.
+        const isEnd = chain.tried === tried && chain.hasFailedLogin;
+        if (isEnd) inScope(() => this.#failed(chain));
+      }
     };
-  }
-
-  /** Passport tries the next strategy before `fail` returns; if it does not, all have failed. */
-  #failOrGoOn(chain: Chain, request: object, { fail, report }: FailureSteps): unknown {
-    const { tried } = chain;
-    this.#failing.set(request, chain);
-    try {
-      return fail();
-    } finally {
-      this.#failing.delete(request);
-      if (chain.tried === tried && chain.hasFailedLogin) report();
-    }
   }
 
   #isLogin(strategy: Strategy, request: object, given: unknown): boolean {

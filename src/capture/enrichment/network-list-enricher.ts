@@ -56,11 +56,8 @@ export function networkListEnricher(options: NetworkListOptions): Enricher {
   return (address) => (has(address) ? facts : undefined);
 }
 
-const isList = (networks: NetworkListOptions['networks']): networks is readonly string[] =>
-  Array.isArray(networks);
-
 function linesOf(networks: NetworkListOptions['networks']): readonly string[] {
-  if (isList(networks)) return networks;
+  if (typeof networks !== 'string' && !(networks instanceof URL)) return networks;
   try {
     return readFileSync(networks, 'utf8').split('\n');
   } catch (cause) {

@@ -1,4 +1,5 @@
 /** Classifies names of parameters, in any spelling, and the values of ambiguous names. Linear in the text. */
+import { BoundedMap } from '../../runtime/bounded-map.ts';
 import { ownText } from '../request/clean-text.ts';
 
 const PATTERN = /^\*?[a-z0-9]+\*?$/;
@@ -104,16 +105,13 @@ export function nameMatcher({
     if (secret.some((pattern) => matches(pattern, words))) return 'sensitive';
     return unclear.some((pattern) => matches(pattern, words)) ? 'ambiguous' : 'harmless';
   };
-  const verdicts = new Map<string, NameVerdict>();
+  // An attacker's random names must not fill the memory.
+  const verdicts = new BoundedMap<string, NameVerdict>(MAX_CACHED);
   return (name) => {
     const known = verdicts.get(name);
     if (known !== undefined) return known;
     const verdict = judge(name);
-    if (name.length <= MAX_CACHED_LENGTH) {
-      // An attacker's random names must not fill the memory.
-      if (verdicts.size >= MAX_CACHED) verdicts.clear();
-      verdicts.set(ownText(name), verdict);
-    }
+    if (name.length <= MAX_CACHED_LENGTH) verdicts.set(ownText(name), verdict);
     return verdict;
   };
 }

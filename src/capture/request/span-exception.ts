@@ -1,11 +1,6 @@
 /** Records the error of a blocked request on the active span. */
 import { tryCall } from '../../runtime/host-calls.ts';
-import {
-  activeOtelSpan,
-  type DatadogSpan,
-  datadogTracer,
-  type OtelSpan,
-} from '../../runtime/tracers.ts';
+import { activeOtelSpan, datadogTracer, type OtelSpan } from '../../runtime/tracers.ts';
 
 /** Shared by all copies of this library, so that an error is recorded once. */
 const RECORDED = Symbol.for('security-event-delivery.recorded');
@@ -20,11 +15,10 @@ const NO_SPAN = /^0*$/;
  */
 export function recordOnSpan(error: Error): void {
   const otel = tryCall(existingOtelSpan);
-  if (otel !== undefined) {
-    tryCall(() => recordOnce(otel, error));
-    return;
-  }
-  tryCall(() => activeDatadogSpan()?.setTag('error', error));
+  tryCall(() => {
+    if (otel !== undefined) recordOnce(otel, error);
+    else datadogTracer()?.scope().active()?.setTag('error', error);
+  });
 }
 
 function existingOtelSpan(): OtelSpan | undefined {
@@ -45,5 +39,3 @@ function recordOnce(span: MarkedSpan, error: Error): void {
   // Kept on the span, which is freed with its request; not enumerable.
   else Object.defineProperty(span, RECORDED, { value: new WeakSet([error]) });
 }
-
-const activeDatadogSpan = (): DatadogSpan | null | undefined => datadogTracer()?.scope().active();

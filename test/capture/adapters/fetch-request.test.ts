@@ -37,13 +37,6 @@ describe('fetchRequest', () => {
     expect(request.bodyUsed).toBe(false);
   });
 
-  test('reads headers that TypeScript does not know to be iterable', () => {
-    const headers = new Headers({ 'user-agent': 'a test' });
-    const unknown = { forEach: headers.forEach.bind(headers) };
-    const request = { method: 'GET', url: 'http://shop.example/', headers: unknown };
-    expect(requestOf(request)).toMatchObject({ host: 'shop.example', user_agent: 'a test' });
-  });
-
   test.each([
     ['http://shop.example:81/', undefined, { scheme: 'http', host: 'shop.example', port: 81 }],
     ['https://[2001:db8::7]/', undefined, { scheme: 'https', host: '[2001:db8::7]', port: 443 }],
@@ -52,7 +45,7 @@ describe('fetchRequest', () => {
     ['http://inner:3000/', 'shop.example', { host: 'shop.example', port: 80 }],
     ['/relative', undefined, { scheme: 'http', host: '', path: '/relative' }],
   ])('reads %s with the header host %s as %j', (url, host, expected) => {
-    const headers: [string, string][] = host === undefined ? [] : [['host', host]];
+    const headers = new Headers(host === undefined ? {} : { host });
     expect(requestOf({ method: 'GET', url, headers })).toMatchObject(expected);
   });
 
