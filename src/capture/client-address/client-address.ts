@@ -119,15 +119,11 @@ function* hopsOfHeader(
   { addressHeader: source, isTrusted }: ClientAddressPolicy,
 ): Generator<Hop, void, void> {
   let hop = 1;
-  for (const found of forwardedHops(source, headerOf(request, source) ?? '')) {
-    const { token, address, port, refusal } = found;
-    if (refusal !== undefined) {
-      yield { hop, source, token, address, port, verdict: refusal };
-      return;
-    }
-    const verdict = isTrusted(address, hop) ? 'trusted' : 'untrusted';
+  const found = forwardedHops(source, headerOf(request, source) ?? '');
+  for (const { token, address, port, refusal } of found) {
+    const verdict = refusal ?? (isTrusted(address, hop) ? 'trusted' : 'untrusted');
     yield { hop, source, token, address, port, verdict };
-    if (verdict === 'untrusted') return;
+    if (verdict !== 'trusted') return;
     hop += 1;
   }
 }

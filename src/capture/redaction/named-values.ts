@@ -115,7 +115,7 @@ function pairReader(text: string): (at: number, from: number) => Pair {
   };
 }
 
-/** `password=…` in query strings, forms and cookies, and `password="…"` in a tag of XML. */
+/** `password=…` in query strings, forms and cookies, and in a tag of XML or HTML. */
 function assignments(verdictOf: VerdictOf): Find {
   const endOfBare = endFinder('[^\\s␍␊&#;"\'<>]');
   return function* find(text) {
@@ -125,11 +125,11 @@ function assignments(verdictOf: VerdictOf): Find {
       const { name, isPair } = pairAt(at, done);
       const verdict = name === '' ? 'harmless' : verdictOf(name);
       const quote = text.charAt(at + 1);
-      const isQuoted =
-        verdict !== 'harmless' && (quote === '"' || quote === "'") && isInTag(text, at);
+      const isAttribute = verdict !== 'harmless' && isInTag(text, at);
+      const isQuoted = isAttribute && (quote === '"' || quote === "'");
       const start = isQuoted ? at + 2 : at + 1;
       const value = { start, endOf: isQuoted ? closing(quote) : endOfBare };
-      const end = isPair || isQuoted ? secretEnd(verdict, text, value) : undefined;
+      const end = isPair || isAttribute ? secretEnd(verdict, text, value) : undefined;
       done = end ?? at + 1;
       if (end !== undefined) yield { start, end };
     }
@@ -138,9 +138,13 @@ function assignments(verdictOf: VerdictOf): Find {
 
 const MAX_TAG_LENGTH = 256;
 
+/** All words before the name are attributes with a value: SQL has others, as in `1<a or password='x'`. */
+const TAG =
+  /<[a-z][\w:-]*(?:[\s␉␊␍]+[\w:-]+=(?:"[^"<]*"|'[^'<]*'|[^\s␉␊␍"'<>=]+))*[\s␉␊␍]+[\w:-]+$/i;
+
 function isInTag(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - MAX_TAG_LENGTH), at);
-  return /<[A-Za-z][^<>]*$/.test(before);
+  return TAG.test(before);
 }
 
 /** `"password":"…"` in JSON inside a string, escaped or not, and `password: "…"` or `"""…"""` in GraphQL. */

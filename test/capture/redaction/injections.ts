@@ -43,6 +43,7 @@ export const INJECTIONS: readonly string[] = [
   '1; insert into users u\nSET password=md5(1)',
   "1';\nset password=password('x')--",
   "x' or 1=1; password=md5(1)--",
+  "1<a or password='x'--",
   "1;select * from OPENDATASOURCE('SQLOLEDB',\n'Data Source=evil;uid=sa;pwd=password').a.b.c",
   "'; UPDATE users SET email='a@b.example', password=md5(1) WHERE id=1--",
   "admin' and (password=md5(1))#",

@@ -145,6 +145,8 @@ export const FOUND: readonly Shape[] = [
     text(`<secret><![CDATA[${WORD} & more]]></secret>`),
     text(`<user name="ada" password="${WORD}"/>`),
     text(`<add key='a' pwd='${WORD}'/>`),
+    text(`<user name=ada role="an admin" password=${WORD}>`),
+    text(`<user\r\n\tname="ada"\r\n\tpassword="${WORD}"/>`),
     { secret: WORD, path: `/password=${WORD}/a` },
   ]),
   ...rows('tokens and keys of a known form', [
