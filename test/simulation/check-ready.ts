@@ -19,13 +19,12 @@ export function checkReady(
   }
   application.readySince ??= world.now;
   const { readySince } = application;
-  const slackMs = SLACK_MS + world.setBackMs;
-  if (world.now - readySince <= slackMs) return;
+  if (world.now - readySince <= SLACK_MS) return;
   for (const process of processes) {
-    const isAble = process.isDelivering && world.now - process.startedAt > slackMs;
-    const isUnstable = world.now <= world.unstableUntil + slackMs;
+    const isAble = process.isDelivering && world.now - process.startedAt > SLACK_MS;
+    const isUnstable = world.now <= world.unstableUntil + SLACK_MS;
     const freeSince = process.slotFreeSince(health) ?? world.now;
-    if (!isAble || isUnstable || world.now - freeSince <= slackMs) continue;
+    if (!isAble || isUnstable || world.now - freeSince <= SLACK_MS) continue;
     world.check(
       false,
       'sent-at-once',

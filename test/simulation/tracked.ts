@@ -31,8 +31,6 @@ export interface Tracked {
   lostClaims: number;
   /** From Retry-After. */
   notBefore: number;
-  /** Number of 200-299 responses. */
-  confirmed: number;
   deadReason: DeadReason | undefined;
   discardReason: DiscardReason | undefined;
   diedAt: number;
@@ -64,7 +62,6 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     posts: 0,
     lostClaims: 0,
     notBefore: 0,
-    confirmed: 0,
     deadReason: undefined,
     discardReason: undefined,
     diedAt: 0,
