@@ -124,11 +124,10 @@ function assignments(verdictOf: VerdictOf): Find {
     for (let at = text.indexOf('='); at !== -1; at = text.indexOf('=', done)) {
       const { name, isPair } = pairAt(at, done);
       const verdict = name === '' ? 'harmless' : verdictOf(name);
-      const quote = text.charAt(at + 1);
       const isAttribute = verdict !== 'harmless' && isInTag(text, at);
-      const isQuoted = isAttribute && (quote === '"' || quote === "'");
-      const start = isQuoted ? at + 2 : at + 1;
-      const value = { start, endOf: isQuoted ? closing(quote) : endOfBare };
+      const [quote] = (isAttribute && QUOTE.exec(text.slice(at + 1, at + 3))) || [];
+      const start = at + 1 + (quote?.length ?? 0);
+      const value = { start, endOf: quote === undefined ? endOfBare : closing(quote) };
       const end = isPair || isAttribute ? secretEnd(verdict, text, value) : undefined;
       done = end ?? at + 1;
       if (end !== undefined) yield { start, end };
@@ -136,11 +135,14 @@ function assignments(verdictOf: VerdictOf): Find {
   };
 }
 
+/** Escaped in a string of JSON. */
+const QUOTE = /^\\?["']/;
+
 const MAX_TAG_LENGTH = 256;
 
 /** All words before the name are attributes with a value: SQL has others, as in `1<a or password='x'`. */
 const TAG =
-  /<[a-z][\w:-]*(?:[\s␉␊␍]+[\w:-]+=(?:"[^"<]*"|'[^'<]*'|[^\s␉␊␍"'<>=]+))*[\s␉␊␍]+[\w:-]+$/i;
+  /<[a-z][\w:-]*(?:[\s␉␊␍]+[\w:-]+=(?:\\?"[^"<]*"|'[^'<]*'|[^\s␉␊␍"'<>=]+))*[\s␉␊␍]+[\w:-]+$/i;
 
 function isInTag(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - MAX_TAG_LENGTH), at);

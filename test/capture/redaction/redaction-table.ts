@@ -146,6 +146,7 @@ export const FOUND: readonly Shape[] = [
     text(`<user name="ada" password="${WORD}"/>`),
     text(`<add key='a' pwd='${WORD}'/>`),
     text(`<user name=ada role="an admin" password=${WORD}>`),
+    text(`{"body":"<user role=\\"an admin\\" password=\\"${WORD}\\"/>"}`),
     text(`<user\r\n\tname="ada"\r\n\tpassword="${WORD}"/>`),
     { secret: WORD, path: `/password=${WORD}/a` },
   ]),
