@@ -1,5 +1,5 @@
 /** Reads a file of settings completely or not at all, and recognises changes. */
-import { readFileSync, statSync } from 'node:fs';
+import { type BigIntStats, readFileSync, statSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 
 /** Settings are read into memory. */
@@ -10,17 +10,8 @@ export interface FileSnapshot {
   readonly fingerprint: string;
 }
 
-interface FileStats {
-  isFile(): boolean;
-  readonly dev: bigint;
-  readonly ino: bigint;
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-  readonly ctimeNs: bigint;
-}
-
 /** Changes with the file and its content, unless two writes leave the same size and time. */
-const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: FileStats): string =>
+const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
   [dev, ino, size, mtimeNs, ctimeNs].join(':');
 
 const BIG = { bigint: true } as const;
@@ -44,13 +35,13 @@ export function readSnapshotSync(path: string): FileSnapshot {
 }
 
 /** Must run before the file is opened: opening a pipe would wait for a writer. */
-function checkStats(stats: FileStats): FileStats {
+function checkStats(stats: BigIntStats): BigIntStats {
   if (!stats.isFile()) throw new Error('it is not a file');
   if (stats.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
   return stats;
 }
 
-function snapshot(bytes: Buffer, before: FileStats, after: FileStats): FileSnapshot {
+function snapshot(bytes: Buffer, before: BigIntStats, after: BigIntStats): FileSnapshot {
   const fingerprint = fingerprintOf(before);
   if (fingerprint !== fingerprintOf(after)) throw new Error('it was written to while it was read');
   const text = bytes.toString();
