@@ -67,7 +67,7 @@ describe.each([
   const without = (has: (name: string) => boolean): readonly string[] =>
     fields.filter((name) => !has(name) && !JUDGED_ELSEWHERE.includes(name));
 
-  test('has a value in test/contract/samples.ts', () => {
+  test('has a value in scripts/sample-files/full-fields.mjs', () => {
     expect(without((name) => sampled.has(name))).toEqual([]);
   });
 

@@ -143,7 +143,7 @@ describe('messages that are delivered at once', () => {
     ];
     const { report, poster } = await play({ messages: elements, options: { format: 1 } });
     expect(poster.posts.map(({ messages }) => messages)).toEqual([elements]);
-    expect(report.delivered).toEqual(['inc-1', 'ev-1', 'new-1', 'new-2']);
+    expect(report.delivered).toEqual(['incident-1', 'event-1', 'new-1', 'new-2']);
   });
 });
 

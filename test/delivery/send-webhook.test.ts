@@ -70,7 +70,10 @@ describe('sendWebhook', () => {
     expect(body.map(({ message_type }) => message_type)).toEqual(
       messages.map(({ message_type }) => message_type),
     );
-    expect(report).toMatchObject({ ok: true, delivered: messages.map(() => 'msg-1') });
+    expect(report).toMatchObject({
+      ok: true,
+      delivered: messages.map(({ message_id }) => message_id),
+    });
     await receiver.idle();
   });
 });
@@ -83,8 +86,8 @@ test('a receiver that hangs is reported, not thrown', async () => {
   expect(report).toMatchObject({
     ok: false,
     delivered: [],
-    undelivered: [{ index: 0, message_id: 'msg-1', reason: 'attempts-exhausted', ...end }],
-    requests: [{ ...end, outcome: 'later', retry_count: 0, message_ids: ['msg-1'] }],
+    undelivered: [{ index: 0, message_id: EVENT.message_id, reason: 'attempts-exhausted', ...end }],
+    requests: [{ ...end, outcome: 'later', retry_count: 0, message_ids: [EVENT.message_id] }],
   });
   expect(receiver.requests).toHaveLength(1);
   expect(JSON.stringify(report)).not.toMatch(/a secret nobody sees|SQL injection/);

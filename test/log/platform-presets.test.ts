@@ -56,10 +56,10 @@ describe('the attributes of a platform', () => {
         ...DATADOG_SMALL,
         'network.client.ip': '203.0.113.9',
         'http.method': 'POST',
-        'http.url': 'https://shop.example/login',
+        'http.url': 'https://shop.example/search',
         'http.status_code': 403,
         'http.useragent': 'curl/8.5.0',
-        'usr.id': 'u-1',
+        'usr.id': 42,
       },
       DATADOG_SMALL,
     ],
@@ -70,13 +70,13 @@ describe('the attributes of a platform', () => {
         'span.id': IDS.spanId,
         ...ECS_SMALL,
         'client.ip': '203.0.113.9',
-        'user.id': 'u-1',
+        'user.id': '42',
         'http.request.method': 'POST',
         'http.response.status_code': 403,
         'url.scheme': 'https',
         'url.domain': 'shop.example',
         'url.port': 443,
-        'url.path': '/login',
+        'url.path': '/search',
         'user_agent.original': 'curl/8.5.0',
       },
       ECS_SMALL,
@@ -93,9 +93,9 @@ describe('the attributes of a platform', () => {
     ['203.0.113.1:80', '203.0.113.1'],
     ['', undefined],
   ])('have of the host %j the domain %j', async (host, domain) => {
-    const record = withHttp({ ...http, request: { ...http.request, host } });
+    const record = withHttp({ ...http, request: { ...http?.request, host } });
     expect((await attributes(record, 'ecs'))['url.domain']).toBe(domain);
-    const url = host === '' ? undefined : `https://${host}/login`;
+    const url = host === '' ? undefined : `https://${host}/search`;
     expect((await attributes(record, 'datadog'))['http.url']).toBe(url);
   });
 

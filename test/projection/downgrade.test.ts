@@ -26,7 +26,9 @@ const CONTEXT: DowngradeContext = {
 const ALIASED = { ...CONTEXT, v1Aliases: true };
 
 /** Removes the risk rating. */
-const unrated = <M extends { readonly message: { readonly risk_coefficient: number } }>(
+const unrated = <
+  M extends { readonly message: { readonly risk_coefficient?: number | undefined } },
+>(
   draft: M,
 ) => {
   const { risk_coefficient: _rating, ...message } = draft.message;
@@ -36,7 +38,7 @@ const unrated = <M extends { readonly message: { readonly risk_coefficient: numb
 const EVENT = unrated(DRAFTS['event to send']);
 const RESPONSE = DRAFTS['response to send'];
 const TEST = unrated(DRAFTS['test to send']);
-const INCIDENT = DRAFTS['incident to send'].message;
+const INCIDENT = { ...DRAFTS['incident to send'].message, incident_status: 'created' };
 const [RELATED_IP] = INCIDENT.new_related_ips;
 
 const incident = (
@@ -107,8 +109,8 @@ describe('a message of format 2 in format 1', () => {
       svc_payload_type: 'security_event',
       ...EVENT.message,
       risk: 50,
-      id: 'ev-1',
-      url: 'https://dashboard.example/events/ev-1',
+      id: 'event-1',
+      url: 'https://dashboard.example/events/event-1',
     });
   });
 
@@ -137,7 +139,7 @@ describe('a message of format 2 in format 1', () => {
     'D41 of a security response has its message_id and acceptance time (aliases: %s)',
     (v1Aliases) => {
       expect(elementOf(RESPONSE, { ...CONTEXT, v1Aliases })).toEqual({
-        id: 'msg-1',
+        id: RESPONSE.message_id,
         svc_payload_type: 'security_response',
         date_created: '2026-11-21T10:00:01.000+00:00',
         ...RESPONSE.message,
@@ -150,17 +152,17 @@ describe('a message of format 2 in format 1', () => {
       svc_payload_type: 'pulse',
       pulse_genre: 'http_scan',
       pulse_category: null,
-      date_started: '2026-11-21T09:00:00.000+00:00',
+      date_started: '2026-11-21T10:00:00.000+00:00',
       date_ended: null,
       humanized_title: 'HTTP scan from 2001:db8::9',
       humanized_accounts: null,
       humanized_geos: 'Lyon, FRA',
       blocked: false,
-      application_id: 'app-1',
+      application_id: 'shop-1',
       application_name: 'shop as the settings say',
       environment: 'staging',
-      id: 'inc-1',
-      url: 'urn:uuid:inc-1',
+      id: 'incident-1',
+      url: 'urn:uuid:incident-1',
       incidents_count: 1,
       user_agents_count: 0,
       ip_addresses_count: 1,
@@ -352,7 +354,7 @@ describe('the caller’s hints for v1', () => {
     const error = errorOf(incident({}, { v1 }));
     expect(error).toMatchObject({ code: 'ERR_INVALID_MESSAGE', path });
     expect((error as Error).message).toContain(text);
-    expect((error as Error).message).not.toContain('inc-1');
+    expect((error as Error).message).not.toContain('incident-1');
   });
 
   test('are rejected with every issue', () => {

@@ -39,7 +39,7 @@ const RESPONSE = DRAFTS['response to send'];
 describe('the message reader', () => {
   test.each(Object.entries(DRAFTS))('reads in one pass: %s', (_, draft) => {
     const expected = readBySchema(draft, 'strict');
-    expect(expected).toMatchObject({ application: 'app-1', messageType: draft.message_type });
+    expect(expected).toMatchObject({ application: 'shop-1', messageType: draft.message_type });
     expect(QUICK.strict(draft)).toEqual(expected);
   });
 
@@ -114,7 +114,7 @@ describe('the message reader', () => {
 
 describe('applicationOf', () => {
   test.each(Object.entries(ELEMENTS))('finds it in the element %s', (_name, element) => {
-    expect(applicationOf(contract().WebhookMessageV1.parse(element))).toBe('app-1');
+    expect(applicationOf(contract().WebhookMessageV1.parse(element))).toBe('shop-1');
   });
 
   test('is undefined for a v1 test without an application', () => {
@@ -127,6 +127,6 @@ describe('applicationOf', () => {
     const contents = [DRAFTS['response to send'].message, element];
     const pollution = { names: ['application_id'], value: 'all' };
     const found = whilePolluted(pollution, () => contents.map(applicationOf));
-    expect(found).toEqual(['app-1', undefined]);
+    expect(found).toEqual(['shop-1', undefined]);
   });
 });

@@ -264,7 +264,7 @@ const PAYLOADS = [
       ...[ABSENT, undefined].map((value) => ({
         value,
         verdicts: everywhere(true),
-        becomes: 'coupon',
+        becomes: 'checkout',
       })),
     ],
     options: required(FREE_OBJECT),

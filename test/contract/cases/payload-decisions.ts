@@ -23,7 +23,7 @@ export const PAYLOAD_DECISIONS: readonly Decision[] = [
           { 'payload.event_name': ABSENT, 'payload.more': 1 },
           { at: 'payload', says: 'unknown key "more"' },
         ),
-        becomes: { 'payload.event_name': 'coupon' },
+        becomes: { 'payload.event_name': 'checkout' },
       },
     ],
   },
