@@ -94,9 +94,9 @@ describe('messages', () => {
   });
 
   test.each([
-    ['succeeds', true, 1],
-    ['fails', false, 0],
-  ])('that arrive again during handling wait until it %s', async (_how, isFine, count) => {
+    ['succeeds', true],
+    ['fails', false],
+  ])('that arrive again during handling wait until it %s', async (_how, isFine) => {
     const once = new Deduplicator(createMemoryDuplicates());
     const { promise, resolve, reject } = deferred();
     const first = once.run([message('a'), message('b')], () => promise);
@@ -114,6 +114,5 @@ describe('messages', () => {
     const duplicates = await Promise.all(again);
     expect(duplicates).toEqual(isFine ? [1, 2] : [0, 1]);
     expect(taken()).toEqual(isFine ? [] : [['a'], ['b']]);
-    expect(duplicates[0]).toBe(count);
   });
 });

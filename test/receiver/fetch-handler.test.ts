@@ -66,18 +66,3 @@ test('ignores a rejection of waitUntil', async () => {
   await receiver.idle();
   expect([answer.status, handled]).toEqual([204, ['a']]);
 });
-
-/** Like Next's subclass of Request. */
-class OwnRequest extends Request {
-  readonly geo = {};
-}
-
-test('can be a route of Next', async () => {
-  const { receiver, handled } = receiverOf();
-  const route: {
-    POST: (request: OwnRequest, context: { params: Promise<object> }) => Promise<Response>;
-  } = { POST: fetchHandler(receiver) };
-  const own = new OwnRequest('http://a/hooks', signedInit());
-  const answer = await route.POST(own, { params: Promise.resolve({}) });
-  expect([answer.status, await answer.text(), handled]).toEqual([204, '', ['a']]);
-});

@@ -153,24 +153,6 @@ test('does not answer a request twice', async () => {
   expect(outcomes).toEqual([undefined]);
 });
 
-test('writes nothing to a reset HTTP/2 stream', async () => {
-  const [came, outcome] = [deferred(), deferred()];
-  const server = http2.createServer((request, response) => {
-    came.resolve();
-    response.once('close', () => {
-      const silent = new Proxy(response, {
-        set: () => outcome.reject(new Error('written to')) ?? false,
-      });
-      writeAnswer(silent, REFUSED, request);
-      outcome.resolve();
-    });
-  });
-  const goAway = leaveHttp2(await portOf(server));
-  await came.promise;
-  goAway();
-  expect(await outcome.promise).toBeUndefined();
-});
-
 test('shares the body with other listeners', async () => {
   const { receiver } = receiverOf();
   const heard: Buffer[] = [];

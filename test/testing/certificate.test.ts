@@ -17,30 +17,23 @@ describe('createCertificate', () => {
     expect(certificate.subject).toBe('CN=security-event-delivery test');
   });
 
-  test('is valid from an hour ago for 25 hours', () => {
-    const { validFrom, validTo } = read();
-    const hours = [validFrom, validTo].map((text) => (Date.parse(text) - Date.now()) / 3_600_000);
-    expect(hours.map((hour) => Math.round(hour * 10) / 10)).toEqual([-1, 24]);
-  });
-
   test.each([
     ['1999-12-31T23:59:59Z', '2049-12-31T23:59:59Z'],
     ['2049-12-31T23:59:59Z', '2050-01-01T00:00:00Z'],
     ['1949-12-31T23:59:59Z', '1950-01-01T00:00:00Z'],
     ['1950-01-01T00:00:00Z', '9999-12-31T23:59:59Z'],
   ])('is valid from %s until %s if given', (from, to) => {
-    const { validFrom, validTo } = read({ validFrom: Date.parse(from), validTo: Date.parse(to) });
-    expect([validFrom, validTo].map((text) => Date.parse(text))).toEqual([
-      Date.parse(from),
-      Date.parse(to),
-    ]);
+    const given = { validFrom: Date.parse(from), validTo: Date.parse(to) };
+    const { validFrom, validTo } = read(given);
+    expect({ validFrom: Date.parse(validFrom), validTo: Date.parse(validTo) }).toEqual(given);
   });
 
   test('has the given hosts', () => {
     const hosts = [
       '*.shop.example',
       '10.0.0.255',
-      ...Array.from({ length: 40 }, (_, n) => `h${n}.example`),
+      // More than 64 KiB.
+      ...Array.from({ length: 4000 }, (_, n) => `host-${n}.example.test`),
     ];
     const names = read({ hosts }).subjectAltName?.split(', ');
     expect(names).toEqual([
@@ -48,11 +41,6 @@ describe('createCertificate', () => {
       'IP Address:10.0.0.255',
       ...hosts.slice(2).map((host) => `DNS:${host}`),
     ]);
-  });
-
-  test('may be larger than 64 KiB', () => {
-    const hosts = Array.from({ length: 4000 }, (_, n) => `host-${n}.example.test`);
-    expect(read({ hosts }).subjectAltName?.split(', ')).toHaveLength(4000);
   });
 
   test.each([

@@ -91,15 +91,8 @@ describe('waits', () => {
   test('end in the order of their due times, equal ones in the order of their start', async () => {
     const clock = createFakeClock();
     const { ended, wait } = logOf(clock);
-    for (const [name, ms] of [
-      ['a', 30],
-      ['b', 10],
-      ['c', 30],
-      ['d', 20],
-      ['e', 10],
-    ] as const) {
-      void wait(name, ms);
-    }
+    const waits = { a: 30, b: 10, c: 30, d: 20, e: 10 };
+    for (const [name, ms] of Object.entries(waits)) void wait(name, ms);
     await clock.advance(100);
     expect(ended).toEqual(['10: b', '10: e', '20: d', '30: a', '30: c']);
     expect(clock.now()).toBe(START_MS + 100);

@@ -301,10 +301,3 @@ test('an unknown kind of certificate is refused', async () => {
     path: ['tls'],
   });
 });
-
-test('an invalid step is refused at start', async () => {
-  await expect(startReceiver({ script: [{ status: 7 }] })).rejects.toMatchObject({
-    code: 'ERR_INVALID_OPTION',
-    path: ['script', 0],
-  });
-});

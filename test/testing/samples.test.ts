@@ -20,7 +20,7 @@ import { override } from '../../src/testing/samples.ts';
 const TYPES = [...MESSAGE_TYPES, ...INCIDENT_MESSAGE_TYPES, 'injection_sql'] as const;
 
 describe('sampleRecord', () => {
-  test.each([...EVENT_NAMES, 'svc.ev0.threat.vulnerability_exploit.lfi'] as const)(
+  test.each([...EVENT_NAMES, 'svc.ev0.threat.vulnerability_exploit.sqli.blind'] as const)(
     '%s is a valid strict record',
     (name) => {
       const record = sampleRecord(name);
@@ -39,11 +39,6 @@ describe('sampleRecord', () => {
     });
   });
 
-  test('has the protection of a suffixed name', () => {
-    const record = sampleRecord('svc.ev0.threat.vulnerability_exploit.sqli.blind');
-    expect(record.payload).toEqual({ protection: 'sqli.blind' });
-  });
-
   test('merges overrides deeply', () => {
     const record = sampleRecord('svc.ev0.user_event.login', {
       payload: { success: false },
@@ -51,7 +46,6 @@ describe('sampleRecord', () => {
     });
     expect(record.payload).toEqual({ success: false });
     expect(record.context.service).toEqual({ env: 'production', name: 'pay', svc_id: 'shop-1' });
-    expect(LogRecord.safeParse(record).success).toBe(true);
   });
 });
 
@@ -102,8 +96,6 @@ describe('override', () => {
     ['removes undefined', { a: { b: undefined } }, { a: { c: 2 }, list: [1, 2] }],
     ['adds', { d: { e: null } }, { ...base, d: { e: null } }],
     ['replaces an object by a value', { a: 7 }, { a: 7, list: [1, 2] }],
-    ['replaces an object by null', { a: null }, { a: null, list: [1, 2] }],
-    ['replaces a list by an object', { list: { a: 1 } }, { ...base, list: { a: 1 } }],
     [
       'treats __proto__ as an ordinary key',
       JSON.parse('{"a":{"__proto__":{"x":1}}}'),
