@@ -71,6 +71,8 @@ const ACTIONS: { readonly [K in Kind]: Action<K> } = {
   clock: ({ world }, { byMs }) => {
     world.log(() => `the wall clock jumps by ${byMs} ms`);
     world.clock.setWallClock(world.clock.now() + byMs);
+    // SQLite has no other clock.
+    if (world.backend.kind === 'sqlite') world.shiftQueueTime(byMs);
   },
   reopen: (simulation, { application }) => {
     const { id } = simulation.settingsAt(application).plan;

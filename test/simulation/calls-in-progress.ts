@@ -24,7 +24,7 @@ export class CallsInProgress {
   }
 
   /** Returns a queue whose calls are tracked. Awaits `before` in each call. */
-  watch(queue: MessageQueue, before: () => Promise<unknown> = async () => {}): MessageQueue {
+  watch(queue: MessageQueue, before: () => Promise<unknown>): MessageQueue {
     return new Proxy(queue, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name, target);

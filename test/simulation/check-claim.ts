@@ -63,7 +63,7 @@ export function checkClaim(world: World, held: ExpectedClaim, process: SenderPro
     const sends = claim.messages[index]?.retryCount;
     world.check(
       sends === message.sends - 1 && (message.dueAt <= world.now || message.isDelayOver),
-      'claims',
+      'ledger',
       () =>
         `${message.key} was claimed with ${sends} sends, due at ${message.dueAt - world.startedAt}`,
     );
@@ -108,10 +108,10 @@ export function checkRelease(
     if (isOfAnotherUrl) world.newDestination(applicationId);
     return;
   }
-  const { lastRequestAt, intervalMs } = world.destination(applicationId);
-  const limitedUntil = lastRequestAt + intervalMs;
+  const { ownLastRequestAt, intervalMs } = world.destination(applicationId);
+  const limitedUntil = ownLastRequestAt + intervalMs;
   if (fault === undefined && limitedUntil - world.now > MAX_LEAD_MS) {
-    // Claimed too early for its rate limit, after a reopening.
+    // Claimed too early for its rate limit, after a reopening or a jump of the queue's clock.
     world.check(
       world.now + state.pauseMs <= limitedUntil,
       'destination-wait',

@@ -1,4 +1,5 @@
 /** Checks the outcome of every message when a world ends. */
+import type { QueueView } from './queue-backend.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { Tracked } from './tracked.ts';
 import { COUNTED_EVENTS, type World } from './world.ts';
@@ -8,9 +9,34 @@ export const isSettledForGood = ({ state, isPoison }: Tracked): boolean =>
   isPoison || (state !== 'waiting' && state !== 'claimed');
 
 export function checkEnd(world: World, processes: readonly SenderProcess[]): void {
-  for (const message of world.expected.messages.values()) checkOutcome(world, message);
+  const queue = world.backend.view();
+  if (queue !== undefined) checkDeadLetters(world, queue);
+  for (const message of world.expected.messages.values()) {
+    checkOutcome(world, message);
+  }
   checkFlushes(world, processes);
   checkEvents(world, processes);
+}
+
+/** More than any world has. */
+const MAX_DEAD_LETTERS = 10_000;
+
+/** Checks that the queue's dead letters are exactly the expected ones, with the same reasons. */
+export function checkDeadLetters(world: World, queue: QueueView): void {
+  const dead = [...world.expected.messages.values()].filter(({ state }) => state === 'dead');
+  const expected = dead.map(
+    ({ messageId, deadReason, sends }) => `${messageId} ${deadReason} ${sends}`,
+  );
+  void queue.listDeadLetters({ limit: MAX_DEAD_LETTERS }).then(({ items }) => {
+    const listed = items.map(
+      ({ stored, reason, sends }) => `${stored.messageId} ${reason} ${sends}`,
+    );
+    world.check(
+      listed.toSorted().join() === expected.toSorted().join(),
+      'one-outcome',
+      () => `dead letters ${listed.toSorted().join()} instead of ${expected.toSorted().join()}`,
+    );
+  });
 }
 
 function checkOutcome(world: World, message: Tracked): void {

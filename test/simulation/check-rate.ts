@@ -12,7 +12,7 @@ const REACHED = 0.9;
 
 /** Checks a request when it is sent. */
 export function checkRate(world: World, destination: Destination, held: ExpectedClaim): void {
-  const { intervalMs, lastRequestAt, maxMessagesAtOnce } = destination;
+  const { intervalMs, lastRequestAt, ownLastRequestAt, maxMessagesAtOnce } = destination;
   const { messages, claim, claimedAt } = held;
   const { applicationId } = claim;
   const sinceMs = world.now - lastRequestAt;
@@ -22,11 +22,11 @@ export function checkRate(world: World, destination: Destination, held: Expected
     () =>
       `${applicationId}: ${messages.length} messages after ${sinceMs} ms instead of ${intervalMs}`,
   );
-  const waitedMs = world.now - Math.max(lastRequestAt, claimedAt - intervalMs);
+  const sinceOwnMs = world.now - Math.max(ownLastRequestAt, claimedAt - intervalMs);
   world.check(
-    !isSteady(world, held) || waitedMs <= intervalMs / REACHED + SLACK_MS,
+    !isSteady(world, held) || sinceOwnMs <= intervalMs / REACHED + SLACK_MS,
     'rate-reached',
-    () => `${applicationId}: a request after ${waitedMs} ms, where ${intervalMs} are enough`,
+    () => `${applicationId}: a request after ${sinceOwnMs} ms, where ${intervalMs} are enough`,
   );
   destination.recordRequest(world.now, messages.length);
 }

@@ -19,12 +19,13 @@ export function checkReady(
   }
   application.readySince ??= world.now;
   const { readySince } = application;
-  if (world.now - readySince <= SLACK_MS) return;
+  const slackMs = SLACK_MS + world.setBackMs;
+  if (world.now - readySince <= slackMs) return;
   for (const process of processes) {
-    const isAble = process.isDelivering && world.now - process.startedAt > SLACK_MS;
-    const isUnstable = world.now <= world.unstableUntil + SLACK_MS;
+    const isAble = process.isDelivering && world.now - process.startedAt > slackMs;
+    const isUnstable = world.now <= world.unstableUntil + slackMs;
     const freeSince = process.slotFreeSince(health) ?? world.now;
-    if (!isAble || isUnstable || world.now - freeSince <= SLACK_MS) continue;
+    if (!isAble || isUnstable || world.now - freeSince <= slackMs) continue;
     world.check(
       false,
       'sent-at-once',

@@ -1,15 +1,20 @@
 /** Checks the world after every step of the clock. */
 import { hasFreeSlot } from './check-claim.ts';
+import { checkLedger } from './check-ledger.ts';
 import { checkReady, SLACK_MS } from './check-ready.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { World } from './world.ts';
 
-/** It takes hours of the world's time until a message is too old. */
-const STEPS_PER_HORIZON_CHECK = 16;
+const IDLE_STEPS = 16;
 
 export function checkStep(world: World, processes: readonly SenderProcess[]): void {
   world.expected.expireLeases(world.now);
-  if (world.stepCount % STEPS_PER_HORIZON_CHECK === 0) checkHorizon(world, processes);
+  // Also checks now and then without expected changes, to find unexpected ones.
+  if (world.expected.changes !== world.changesChecked || world.stepCount % IDLE_STEPS === 0) {
+    world.changesChecked = world.expected.changes;
+    checkLedger(world, world.backend.view());
+    checkHorizon(world, processes);
+  }
   world.stepCount += 1;
   for (const process of processes) {
     if (process.isAlive) recordFreeSlots(world, process);
@@ -36,7 +41,7 @@ function checkHorizon(world: World, processes: readonly SenderProcess[]): void {
     (process) => process.isDelivering && world.now - process.startedAt > roundsMs,
   );
   if (!isKept || world.now <= world.unstableUntil + roundsMs) return;
-  const lateMs = GRACE_MS + roundsMs;
+  const lateMs = GRACE_MS + roundsMs + world.setBackMs;
   const oldest = world.now - schedule.horizonMs - lateMs;
   const moreMs = (ROUNDS_WHERE_SETTINGS_HANG - ROUNDS) * roundMs;
   for (const { key, state, acceptedAt, hasMetHanging } of world.expected.messages.values()) {

@@ -26,8 +26,10 @@ export class Destination {
   readonly #limits: RateLimits;
   /** Minimum time between the starts of the last request and the next one. */
   intervalMs = 0;
-  /** When the last request started. */
+  /** When the last request started, by the queue's clock: earlier after the clock jumped forward. */
   lastRequestAt = Number.NEGATIVE_INFINITY;
+  /** The same by the monotonic clock of its sender, which does not jump. */
+  ownLastRequestAt = Number.NEGATIVE_INFINITY;
   url = '';
   health: Health = 'untried';
   /** Whether an attempt was settled since the URL was set or reopened. */
@@ -64,12 +66,13 @@ export class Destination {
 
   recordRequest(now: number, messageCount: number): void {
     this.lastRequestAt = now;
+    this.ownLastRequestAt = now;
     this.intervalMs = this.intervalAfter(messageCount);
   }
 
   /** Neither a reopening nor a new URL restarts the rate limit. */
-  continueRateOf({ lastRequestAt, intervalMs }: Destination): void {
-    Object.assign(this, { lastRequestAt, intervalMs });
+  continueRateOf({ lastRequestAt, ownLastRequestAt, intervalMs }: Destination): void {
+    Object.assign(this, { lastRequestAt, ownLastRequestAt, intervalMs });
   }
 
   /** Counts a request. Returns the allowed and actual number of requests in this second of slow start. */
@@ -79,6 +82,14 @@ export class Destination {
     const count = (this.#slowStarts.get(second) ?? 0) + 1;
     this.#slowStarts.set(second, count);
     return { allowed: 2 ** Math.min(second, 20), count };
+  }
+
+  /** Adjusts all times after the queue's clock jumped. */
+  shift(byMs: number): void {
+    if (this.goneAt !== undefined) this.goneAt -= byMs;
+    if (this.recoveredAt !== undefined) this.recoveredAt -= byMs;
+    this.pausedUntil -= byMs;
+    this.lastRequestAt -= byMs;
   }
 
   settle(attempt: Attempt, end: AttemptEnd, claimed: Claim['messages']): void {

@@ -1,4 +1,7 @@
-/** The expected state of a queue, derived from the arguments and results of its methods. */
+/**
+ * The expected state of a queue, derived from the arguments and results of its methods.
+ * It is compared with the queue's own counts.
+ */
 import type {
   ApplicationUpdate,
   Claim,
@@ -32,6 +35,7 @@ export interface ExpectedApplication {
   health: Health;
   maxMessages: number;
   notBefore: number;
+  accepted: number;
   /** Since when it has had messages to claim. */
   readySince: number | undefined;
 }
@@ -39,6 +43,8 @@ export interface ExpectedApplication {
 export class ExpectedState {
   readonly messages = new Map<string, Tracked>();
   readonly applications = new Map<string, ExpectedApplication>();
+  /** Grows with every change. */
+  changes = 0;
   readonly #initialMaxMessages: number;
 
   constructor(initialMaxMessages: number) {
@@ -55,6 +61,7 @@ export class ExpectedState {
       health: 'untried',
       maxMessages: this.#initialMaxMessages,
       notBefore: 0,
+      accepted: 0,
       readySince: undefined,
     };
     this.applications.set(id, made);
@@ -87,9 +94,11 @@ export class ExpectedState {
   /** Called when the queue has accepted the message. */
   accept(message: Tracked): void {
     if (message.state !== 'entering') return;
+    this.changes += 1;
     const application = this.application(message.applicationId);
     message.state = 'waiting';
     application.waiting.add(message);
+    application.accepted += 1;
     this.#endDelays(application);
   }
 
@@ -102,6 +111,7 @@ export class ExpectedState {
     claim: Claim,
     at: Pick<ExpectedClaim, 'claimedBy' | 'claimedAt' | 'endsAt' | 'destination'>,
   ): ExpectedClaim {
+    this.changes += 1;
     const application = this.application(claim.applicationId);
     const messages = claim.messages.map(({ stored }) => this.message(stored.messageId));
     for (const message of messages) {
@@ -133,6 +143,7 @@ export class ExpectedState {
   }
 
   settle({ claim, messages }: ExpectedClaim, results: readonly MessageResult[], now: number): void {
+    this.changes += 1;
     for (const [index, message] of messages.entries()) {
       const result = results[index];
       if (result?.kind === 'delivered') message.state = 'delivered';
@@ -153,6 +164,7 @@ export class ExpectedState {
   }
 
   release({ claim, messages }: ExpectedClaim, now: number): void {
+    this.changes += 1;
     for (const message of messages) {
       message.sends -= 1;
       this.#returnToQueue(message, now);
@@ -185,6 +197,7 @@ export class ExpectedState {
   }
 
   end(messageId: string, reason: DeadReason, now: number): void {
+    this.changes += 1;
     const message = this.message(messageId);
     // The result of its enqueue may still be outstanding.
     this.accept(message);
@@ -193,6 +206,7 @@ export class ExpectedState {
   }
 
   discard(messageId: string, reason: DiscardReason): void {
+    this.changes += 1;
     const message = this.message(messageId);
     this.application(message.applicationId).waiting.delete(message);
     message.state = 'discarded';
@@ -202,8 +216,25 @@ export class ExpectedState {
   revive(messageId: string, now: number): void {
     const message = this.message(messageId);
     if (message.state !== 'dead') return;
+    this.changes += 1;
     revive(message, now);
     this.application(message.applicationId).waiting.add(message);
+  }
+
+  /** Moves all times back after the queue's clock jumped forward. */
+  shift(byMs: number, now: number): void {
+    for (const message of this.messages.values()) {
+      message.acceptedAt -= byMs;
+      message.dueAt -= byMs;
+      message.notBefore -= byMs;
+      message.diedAt -= byMs;
+    }
+    for (const application of this.applications.values()) {
+      // A pause that is over stays over.
+      if (application.notBefore > now) application.notBefore -= byMs;
+      application.readySince = undefined;
+      if (application.claim !== undefined) application.claim.endsAt -= byMs;
+    }
   }
 
   /** Ends expired leases. */
@@ -212,6 +243,7 @@ export class ExpectedState {
       const { claim } = application;
       if (claim === undefined || claim.endsAt > now) continue;
       application.claim = undefined;
+      this.changes += 1;
       for (const message of claim.messages) {
         if (!claim.isPosted) message.lostClaims += 1;
         this.#returnToQueue(message, now);

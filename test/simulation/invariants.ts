@@ -1,9 +1,10 @@
 /** Must hold in every world after every step. A failing seed prints the invariant's name. */
 export const INVARIANTS = {
-  claims:
-    'a claim has due messages with their number of sends, and is lost only when its lease expires',
+  ledger:
+    'per application, accepted = delivered + pending + dead + discarded, as in the expected state',
+  'one-outcome': 'an accepted message is delivered, pending, dead, or discarded for a known reason',
   'delivered-is-confirmed':
-    'a message is settled as delivered if and only if its receiver answered with 200-299',
+    'a message counts as delivered if and only if its receiver answered with 200-299',
   'request-limits': 'a request has at most 1000 messages, maxMessages and maxBodyBytes',
   'one-kind': 'a request contains messages of one application in one format',
   'claimed-messages': 'a request contains the messages of a live claim of its process, in order',

@@ -38,6 +38,22 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 300,
   },
   {
+    name: 'a dead letter has the wrong reason',
+    file: `${QUEUE}/store.ts`,
+    from: '{ application, message, reason, lastAttempt, acceptedAt, diedAt }',
+    to: "{ application, message, reason: 'too-large', lastAttempt, acceptedAt, diedAt }",
+    invariant: 'one-outcome',
+    withinSeeds: 20,
+  },
+  {
+    name: 'delivered messages still count as pending',
+    file: `${QUEUE}/store.ts`,
+    from: 'this.#addPending(-messages.length, -sizeBytes);',
+    to: '',
+    invariant: 'ledger',
+    withinSeeds: 5,
+  },
+  {
     name: 'messages claimed by a crashed process are lost',
     file: `${QUEUE}/store.ts`,
     from: 'application.rescueClaim();',

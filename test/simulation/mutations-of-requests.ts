@@ -54,6 +54,14 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 20,
   },
   {
+    name: 'a rate limit counts a request as one message',
+    file: `${FOLDER}/rate-limit.ts`,
+    from: 'messageCount / maxMessagesPerSecond)',
+    to: '1 / maxMessagesPerSecond)',
+    invariant: 'rate-limit',
+    withinSeeds: 20,
+  },
+  {
     name: 'a request has twice the messages of one second',
     file: `${FOLDER}/rate-limit.ts`,
     from: 'Math.max(1, Math.floor(maxMessagesPerSecond))',
@@ -110,6 +118,14 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
     withinSeeds: 20,
   },
   {
+    name: 'the byte limit of a request counts only the last message',
+    file: `${QUEUE}/waiting-messages.ts`,
+    from: 'sizeBytes + next.sizeBytes <= maxBytes',
+    to: 'next.sizeBytes <= maxBytes',
+    invariant: 'request-limits',
+    withinSeeds: 50,
+  },
+  {
     name: 'a claimed application is claimed again',
     file: `${QUEUE}/memory-queue.ts`,
     from: 'schedule.update(application, at.nowMs);\n    return claim;',
@@ -122,7 +138,7 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
     file: `${QUEUE}/waiting-messages.ts`,
     from: 'next.sends += 1;',
     to: '',
-    invariant: 'claims',
+    invariant: 'ledger',
     withinSeeds: 5,
   },
 ];

@@ -11,9 +11,10 @@ import type { FakeClock } from '../../src/testing/index.ts';
 import { PostgresServer, STOPPED_CLOCK } from '../helpers/postgres-server.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { CallsInProgress } from './calls-in-progress.ts';
-import type { Handle, MakeBackend, QueueBackend } from './queue-backend.ts';
+import type { Handle, MakeBackend, QueueBackend, QueueView } from './queue-backend.ts';
 import type { Scenario } from './scenario.ts';
 
+const INITIAL = { health: 'untried', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 const TABLES = ['application', 'message', 'dead_letter', 'counter_delta'];
 const NOTIFYING = [
   'enqueue',
@@ -71,11 +72,14 @@ class PostgresBackend implements QueueBackend {
   readonly #callsInProgress = new CallsInProgress();
   readonly #listeners = new Set<() => void>();
   readonly #queues: PostgresQueue[] = [];
+  readonly #observer: PostgresQueue;
+  #view: QueueView | undefined;
   #timeMs: number | undefined;
   #timeIsSet: Promise<unknown> = Promise.resolve();
 
   constructor(parts: DatabaseParts) {
     this.#parts = parts;
+    this.#observer = this.#newQueue();
   }
 
   readonly setUp = async (): Promise<void> => {
@@ -85,6 +89,8 @@ class PostgresBackend implements QueueBackend {
       update security_events.clock set offset_ms = 0, last_ms = 0`,
     );
     await this.#setTime();
+    await this.#observer.open(INITIAL);
+    this.#view = this.#callsInProgress.watch(this.#observer, this.#setTime);
   };
 
   #newQueue(): PostgresQueue {
@@ -147,8 +153,13 @@ class PostgresBackend implements QueueBackend {
     await this.#timeIsSet;
   };
 
+  view(): QueueView | undefined {
+    return this.#view;
+  }
+
   readonly watchForOverlap = (): (() => boolean) => this.#callsInProgress.watchForOverlap();
   readonly untilIdle = (): Promise<void> => this.#callsInProgress.untilIdle();
+  readonly viewAtEnd = (): Promise<QueueView> => Promise.resolve(this.#observer);
 
   readonly tearDown = async (): Promise<void> => {
     for (const queue of this.#queues) await queue.close();

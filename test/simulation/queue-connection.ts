@@ -44,7 +44,7 @@ export class QueueConnection {
       return await work();
     } catch (error) {
       const isOfQueue = error instanceof SecurityEventError;
-      this.#world.check(isOfQueue, 'claims', () => (error as Error).stack ?? String(error));
+      this.#world.check(isOfQueue, 'ledger', () => (error as Error).stack ?? String(error));
       throw error;
     }
   }

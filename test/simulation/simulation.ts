@@ -1,7 +1,8 @@
 /** Runs one world from start to end. */
 import { perform } from './actions.ts';
 import { watchClose } from './check-flush-and-close.ts';
-import { checkEnd, isSettledForGood } from './check-message-outcomes.ts';
+import { checkLedger } from './check-ledger.ts';
+import { checkDeadLetters, checkEnd, isSettledForGood } from './check-message-outcomes.ts';
 import { checkStep } from './check-step.ts';
 import { liveness } from './liveness.ts';
 import { sendBatch } from './send-batch.ts';
@@ -154,6 +155,19 @@ export class Simulation {
     );
     checkStep(world, this.#processes);
     for (const process of this.#processes) process.crash();
+    await this.#checkViewAtEnd();
+  }
+
+  /** Checks the queue from a process that starts after all others ended. */
+  async #checkViewAtEnd(): Promise<void> {
+    const { world } = this;
+    const { untilIdle, viewAtEnd } = world.backend;
+    if (untilIdle === undefined || viewAtEnd === undefined) return;
+    await untilIdle();
+    const queue = await viewAtEnd();
+    checkLedger(world, queue);
+    checkDeadLetters(world, queue);
+    await untilIdle();
   }
 
   async #untilSettled(promise: Promise<unknown>, withinMs: number): Promise<void> {
@@ -165,8 +179,9 @@ export class Simulation {
   }
 
   /** Advances the clock step by step until `isOver` or a violation. */
-  async #until(isOver: () => boolean, withinMs: number): Promise<void> {
+  async #until(isOver: () => boolean, usualMs: number): Promise<void> {
     const { world } = this;
+    const withinMs = usualMs + world.setBackMs;
     const endsAt = world.now + withinMs;
     const isDone = (): boolean => {
       checkStep(world, this.#processes);
@@ -191,6 +206,8 @@ export class Simulation {
     for (;;) {
       await untilIdle();
       if (isDone()) return;
+      // The check itself calls the queue.
+      await untilIdle();
       let isFirst = true;
       const wasOne = (): boolean => {
         const isOver = !isFirst;

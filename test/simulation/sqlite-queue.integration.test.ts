@@ -9,6 +9,9 @@ import { sqliteBackend } from './sqlite-backend.ts';
 
 /** Concurrent worlds: each mostly waits for its queue. */
 const CONCURRENCY = 4;
+/** Maximum number of worlds until a planted bug of the queue is found. */
+const SEEDS_TO_FIND = 20;
+
 const { stackTraceLimit } = Error;
 beforeAll(() => {
   Error.stackTraceLimit = 0;
@@ -31,7 +34,7 @@ describe('The delivery engine on an SQLite queue', () => {
     const outcomes: Outcome[] = [];
     const work = async (): Promise<void> => {
       for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-        outcomes.push(await simulate(seed, { makeBackend: sqliteBackend(onCopy) }));
+        outcomes.push(await simulate(seed, { makeBackend: sqliteBackend({ onCopy }) }));
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
@@ -43,5 +46,16 @@ describe('The delivery engine on an SQLite queue', () => {
     expect(failures).toEqual([]);
     expect(outcomes.reduce((sum, { crashes }) => sum + crashes, 0)).toBeGreaterThan(seeds / 4);
     expect(copies).toBeGreaterThan(0);
+  });
+
+  test('breaks an invariant when a crash loses the last write', async () => {
+    let found: string | undefined;
+    for (let seed = 1; seed <= SEEDS_TO_FIND && found === undefined; seed += 1) {
+      const { violation } = await simulate(seed, {
+        makeBackend: sqliteBackend({ losesLastWrite: true }),
+      });
+      found = violation?.invariant;
+    }
+    expect(found).toBeDefined();
   });
 });

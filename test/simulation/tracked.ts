@@ -31,6 +31,8 @@ export interface Tracked {
   lostClaims: number;
   /** From Retry-After. */
   notBefore: number;
+  /** Number of 200-299 responses. */
+  confirmed: number;
   deadReason: DeadReason | undefined;
   discardReason: DiscardReason | undefined;
   diedAt: number;
@@ -62,6 +64,7 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     posts: 0,
     lostClaims: 0,
     notBefore: 0,
+    confirmed: 0,
     deadReason: undefined,
     discardReason: undefined,
     diedAt: 0,

@@ -96,7 +96,7 @@ export class WatchedQueue implements MessageQueue {
       const held = world.expected.held(claim);
       world.check(
         (held !== undefined) === (answer === 'settled'),
-        'claims',
+        'ledger',
         () =>
           `the claim should be ${held === undefined ? 'lost' : 'live'}, the queue answered ${answer}`,
       );

@@ -79,11 +79,16 @@ export class World {
   readonly endings = new Map<string, Promise<unknown>>();
   /** Until when the engine may still wait because its queue failed. */
   unstableUntil = 0;
+  /** Maximum time that the queue's clock stood still: messages may wait that much longer. */
+  setBackMs = 0;
+  /** When the queue's clock last jumped forward: leases of requests in flight ended early. */
+  setForwardAt = Number.NEGATIVE_INFINITY;
   attemptCount = 0;
   crashCount = 0;
   /** How often each event should be published. */
   readonly expectedEvents = new Map<CountedEvent, number>();
   stepCount = 0;
+  changesChecked = -1;
   violation: Violation | undefined;
   readonly #trace: string[] | undefined;
   readonly #only: InvariantName | undefined;
@@ -111,6 +116,19 @@ export class World {
   /** Monotonic time in milliseconds. */
   get now(): number {
     return this.clock.monotonicMs();
+  }
+
+  /** Jumps the queue's clock forward, or stops it for a while. The engine's timers are not affected. */
+  shiftQueueTime(byMs: number): void {
+    this.unstableUntil = Math.max(this.unstableUntil, this.now + Math.abs(byMs));
+    this.setBackMs += Math.max(0, -byMs);
+    if (byMs <= 0) return;
+    this.setForwardAt = this.now;
+    this.expected.shift(byMs, this.now);
+    const held = [...this.expected.applications.values()].map(({ claim }) => claim?.destination);
+    for (const destination of new Set([...this.destinations.values(), ...held])) {
+      destination?.shift(byMs);
+    }
   }
 
   get sinceStartMs(): number {
