@@ -29,13 +29,10 @@ describe('the walk', () => {
 
   test.each<[string, ClientAddressOptions, string]>([
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', TEN, '203.0.113.9'],
-    ['10.9.9.9, 203.0.113.9, 10.0.0.2', TEN, '203.0.113.9'],
     // All hops are proxies: the farthest is the client.
     ['10.0.0.3, 10.0.0.2', TEN, '10.0.0.3'],
     ['', TEN, PROXY],
-    ['203.0.113.9,', TEN, '203.0.113.9'],
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', {}, PROXY],
-    ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 1 }, '10.0.0.2'],
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 2 }, '203.0.113.9'],
     ['6.6.6.6, 203.0.113.9,, 10.0.0.2', { trustedProxies: 2 }, '203.0.113.9'],
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', { trustedProxies: 9 }, '6.6.6.6'],
@@ -44,12 +41,10 @@ describe('the walk', () => {
     ['6.6.6.6, 203.0.113.9', { trustedProxies: (address) => address === PROXY }, '203.0.113.9'],
     // A hop that a trusted proxy could not name ends the walk: everything further left may be forged.
     ['6.6.6.6, unknown', TEN, PROXY],
-    ['6.6.6.6, _hidden, 10.0.0.2', TEN, '10.0.0.2'],
     ['6.6.6.6, 10.2', { trustedProxies: 9 }, PROXY],
     ['unknown, 203.0.113.9', TEN, '203.0.113.9'],
     // Normalised before it is compared.
     ['203.0.113.9, ::ffff:10.0.0.2', TEN, '203.0.113.9'],
-    ['203.0.113.9, [::ffff:a00:2]:80', TEN, '203.0.113.9'],
     ['203.0.113.9, ::1', { trustedProxies: [PROXY, '::1'] }, '203.0.113.9'],
   ])('finds for %j with %o the client %s', (forwardedFor, options, expected) => {
     expect(addressBy(forwardedFor, options)).toBe(expected);

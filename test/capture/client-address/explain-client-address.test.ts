@@ -41,9 +41,6 @@ describe('explainClientAddress', () => {
 
   test.each<[string, string]>([
     ['unknown', '"unknown": the proxy does not know the address (RFC 7239 6.2)'],
-    ['_hidden', '"_hidden": the proxy hides the address (RFC 7239 6.3)'],
-    ['0300.0250.1.1', '"0300.0250.1.1": not an IP address that net.isIP accepts'],
-    ['a'.repeat(1025), '"": longer than 1024 characters, so it is not read'],
     [','.repeat(64), '"": more than 64 elements, so the rest is not read'],
   ])('explains a refused hop and its effect (%#)', (token, why) => {
     expect(textOf(request({ 'x-forwarded-for': token }), TEN).split('\n')).toEqual([
@@ -52,16 +49,6 @@ describe('explainClientAddress', () => {
       `- hop 1, x-forwarded-for: ${why}`,
       '- so the last trusted hop that has an address counts as the client',
     ]);
-  });
-
-  test.each<[string, string]>([
-    ['proto=https', '"proto=https": an element without "for"'],
-    ['for=a;for=b', '"for=a;for=b": breaks the grammar of RFC 7239, or repeats a parameter'],
-  ])('explains hops of Forwarded: %s', (forwarded, why) => {
-    const options = { ...TEN, addressHeader: 'forwarded' };
-    expect(textOf(request({ forwarded }), options).split('\n')[2]).toBe(
-      `- hop 1, forwarded: ${why}`,
-    );
   });
 
   test('says if the header names no further hop', () => {

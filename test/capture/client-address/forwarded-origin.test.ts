@@ -32,9 +32,7 @@ describe('without a trusted peer', () => {
     [{}, false, 'http  80'],
     // None of these is a host, so none is reported as one.
     [{ host: 'a.example/../b' }, false, 'http  80'],
-    [{ host: 'user@a.example' }, false, 'http  80'],
     [{ host: 'a.example:123456' }, false, 'http  80'],
-    [{ host: 'a.example\n' }, false, 'http  80'],
     [{ host: 'a'.repeat(256) }, false, 'http  80'],
     [{ host: '[2001:db8::1' }, false, 'http  80'],
     [{ host: '[2001:db8::1::2]' }, false, 'http  80'],
@@ -43,7 +41,6 @@ describe('without a trusted peer', () => {
     [{ ':authority': 'a.example:8443', ':scheme': 'https' }, true, 'https a.example 8443'],
     [{ ':authority': 'a.example', host: 'b.example' }, true, 'https a.example 443'],
     [{ ':authority': 'a.example', ':scheme': 'https' }, false, 'http a.example 80'],
-    [{ ':authority': 'a.example', ':scheme': 'http' }, true, 'https a.example 443'],
   ])('%j (TLS: %j) is %s, and forwarded values are ignored', (headers, encrypted, expected) => {
     const forged: HeadersLike = {
       ...headers,

@@ -55,26 +55,20 @@ describe('harmless parameters', () => {
 
   test.each([
     ['code', 'AB-1234-XL'],
-    ['code', 'WELCOME10'],
     ['product_code', 'iphone-15-pro-max-256gb'],
     ['code', 'summer-sale-2026-newsletter'],
     ['postal_code', 'SW1A 1AA'],
-    ['country_code', 'GB'],
-    ['state', 'CA'],
     ['state', 'Mecklenburg-Vorpommern'],
     ['state', 'waiting_for_payment_confirmation'],
     ['key', 'user.settings.theme.dark.background'],
     ['key', 'uploads/2026/11/23/8f14e45fceea167a5a36dedd4bea2543.jpg'],
-    ['key', 'order_items'],
     ['link', 'https://shop.example/articles/42'],
     ['ticket', 'SUPPORT-48213'],
     ['invite', 'ada@example.com'],
     ['nonce', '7'],
-    ['confirm', 'true'],
     ['state', '2026-11-23T21:40:00.000Z'],
     ['token_type', 'Bearer'],
     ['auth_method', 'password'],
-    ['expires_in', '3600'],
     ['secret_scanning', 'enabled'],
   ])('%s=%s is shown', (name, value) => {
     expect(parameterCopier()({ query: { [name]: value } })).toEqual({ query: { [name]: value } });

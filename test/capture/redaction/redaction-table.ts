@@ -152,22 +152,10 @@ export const FOUND: readonly Shape[] = [
   ]),
   ...rows('tokens and keys of a known form', [
     query('q', JWT),
-    query('note', 'Bearer mF_9.B5f-4.1JqM-long'),
-    query('note', 'Basic dXNlcjpwYXNzd29yZA=='),
-    query('q', `ghp_${'a1B2'.repeat(9)}`),
-    query('q', 'AKIAIOSFODNN7EXAMPLE'),
     query('q', 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'),
-    query('q', 'xoxb-1234567890-abcdefghij'),
     query('q', ['sk', 'live', '4eC39HqLyjWDarjtT1zdp7dc'].join('_')),
-    text(
-      '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----',
-      'MIIEvQIBADANBgkq',
-    ),
-    text('see https://ada:sesame@shop.example/', 'ada:sesame'),
   ]),
   ...rows('card numbers and IBANs with a valid checksum', [
-    query('q', '4111111111111111'),
-    query('q', '4111 1111 1111 1111'),
     query('q', '3782 822463 10005'),
     { secret: '5555555555554444', sources: { json: { n: 5_555_555_555_554_444 } } },
     query('q', 'DE89370400440532013000'),
