@@ -75,15 +75,6 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
     ]);
   });
 
-  test('connects again when the schema was missing before', async () => {
-    const given = { connection: server.connection, schema: 'later' };
-    const early = createPostgresIncidents(given);
-    await expect(early.record(reportOf())).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
-    await createPostgresSchema(given);
-    expect(await early.record(reportOf())).toMatchObject({ isFirst: true });
-    await early.close();
-  });
-
   test("leaves the caller's pool open when it is closed", async () => {
     const pool = new pg.Pool(server.connection);
     const store = createPostgresIncidents({ pool });

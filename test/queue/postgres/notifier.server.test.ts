@@ -68,18 +68,13 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     return (await server.query(text)).map(({ pid }) => pid);
   };
 
-  const acceptedByAnotherProcess = async (): Promise<void> => {
-    const args = [JSON.stringify(server.connection), SCHEMA];
-    expect(await runFixture('idle-postgres-queue', args)).toMatchObject({
-      exitCode: 0,
-      stderr: '',
-    });
-  };
-
-  test('claims what another process accepts as soon as it is there', async () => {
+  test('claims what another process accepts, and does not keep that process alive', async () => {
     const { queue, notified } = await idle();
     const notification = notified();
-    await acceptedByAnotherProcess();
+    const args = [JSON.stringify(server.connection), SCHEMA];
+    const { lingeredMs, ...run } = await runFixture('idle-postgres-queue', args);
+    expect(run).toEqual({ exitCode: 0, stdout: 'accepted\n', stderr: '' });
+    expect(lingeredMs).toBeLessThan(10_000);
     await notification;
     expect(idsOf(await claimFrom(queue))).toEqual(['m']);
   });

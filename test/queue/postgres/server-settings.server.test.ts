@@ -1,7 +1,4 @@
 /** Settings of servers, roles, databases and connections. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { IncidentStore } from '../../../src/incident/incident-store.ts';
@@ -13,10 +10,7 @@ import {
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { fixtureCommand } from '../../helpers/child-programs.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
-import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { StallingProxy } from '../../helpers/stalling-proxy.ts';
 import {
   DEAD,
   DELIVERED,
@@ -109,50 +103,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     }
   };
 
-  const waitsForLock = async (): Promise<number[]> => {
-    const found = `select pid from pg_stat_activity where wait_event_type = 'Lock'`;
-    return (await server.query(found)).map(({ pid }) => Number(pid));
-  };
-
-  const maker = (schema: string, connection = server.connection): ChildProcess => {
-    const args = [JSON.stringify(connection), schema];
-    const [node = '', ...rest] = fixtureCommand('postgres-schema', args);
-    return spawn(node, rest, { stdio: 'pipe' });
-  };
-
   describe('its schema', () => {
-    test('is not made when the connection is cut, and the call rejects', async () => {
-      await control.query(`begin; ${lockOf('cut')}`);
-      const proxy = await StallingProxy.start(server.connection);
-      const child = maker('cut', proxy.connection);
-      const output = text(child.stdout as NodeJS.ReadableStream);
-      const errors = text(child.stderr as NodeJS.ReadableStream);
-      child.stdin?.write('now');
-      await expect.poll(waitsForLock, { timeout: 10_000 }).toHaveLength(1);
-      proxy.cut();
-      await control.query('commit');
-      expect([await output, await errors]).toEqual(['ready\nERR_QUEUE_FAILED\n', '']);
-      await proxy.stop();
-    });
-
-    test('is made once when many processes make it at the same time', async () => {
-      const children = Array.from({ length: quickOrNightly(3, 10) }, () => maker('processes'));
-      const outputs = children.map((child) => text(child.stdout as NodeJS.ReadableStream));
-      await Promise.all(
-        children.map((child) => once(child.stdout as NodeJS.ReadableStream, 'readable')),
-      );
-      for (const child of children) child.stdin?.write('now');
-      const answers = (await Promise.all(outputs)).map((output) => output.split('\n')[1] ?? '');
-      const others = children.slice(1).map(() => 'present');
-      expect(answers.toSorted()).toEqual(['created', ...others]);
-      expect(await control.query('select version from processes.schema_version')).toMatchObject({
-        rows: [{ version: 1 }],
-      });
-      expect(
-        await livedWith({ connection: server.connection, schema: 'processes' }, ['a', 'b']),
-      ).toEqual(['a', 'b']);
-    }, 60_000);
-
     test('is waited for at most as long as callTimeoutMs, also in a pool of the caller', async () => {
       await control.query(`begin; ${lockOf('slow')}`);
       const pool = new pg.Pool(server.connection);
@@ -170,6 +121,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
         Array.from({ length: 10 }, () => createPostgresSchema(given)),
       );
       expect(answers.toSorted()).toEqual(['created', ...Array<string>(9).fill('present')]);
+      expect(await control.query('select version from serialised.schema_version')).toMatchObject({
+        rows: [{ version: 1 }],
+      });
     });
 
     test('is made by the owner of an empty schema who may not create schemas', async () => {
