@@ -30,6 +30,10 @@ const connection = 'postgres://queue@localhost/events';
 const thrown = (code: string | undefined, message = 'why'): SecurityEventError =>
   failure(Object.assign(new Error(message), code === undefined ? {} : { code }));
 
+const failToConnect = (): never => {
+  throw new Error('no such service');
+};
+
 const notInstalled = () => Promise.reject(new Error('no such module'));
 
 describe('the options of a PostgreSQL queue', () => {
@@ -441,10 +445,10 @@ describe('a queue', () => {
   });
 
   test('does not say that PostgreSQL is at fault if connect fails', async () => {
-    const connect = (): never => {
-      throw new Error('no such service');
-    };
-    const queue = new PostgresQueue(readQueueOptions({ connect }), { ...parts, load: loadPg });
+    const queue = new PostgresQueue(readQueueOptions({ connect: failToConnect }), {
+      ...parts,
+      load: loadPg,
+    });
     await expect(queue.open(INITIAL)).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
       message: expect.stringContaining('The queue failed: connect failed. ') as string,

@@ -42,14 +42,13 @@ async function deliverAll(queue: DurableQueue, request: ClaimRequest): Promise<s
   return [...idsOf(claim), ...(await deliverAll(queue, request))];
 }
 
-const FULL_CLAIMS = [1, 2].flatMap((maxMessages) =>
-  [1, 2, 3].flatMap((damaged) =>
-    [[], ['a', 'b', 'c']].map((intact) => ({ maxMessages, damaged, intact })),
-  ),
-);
-
 describe('damaged messages before all others', () => {
-  test.each(FULL_CLAIMS)(
+  test.each([
+    { maxMessages: 2, damaged: 1, intact: ['a', 'b', 'c'] },
+    { maxMessages: 2, damaged: 2, intact: ['a', 'b', 'c'] },
+    { maxMessages: 2, damaged: 3, intact: ['a'] },
+    { maxMessages: 1, damaged: 2, intact: [] },
+  ])(
     'are set aside when there are $damaged, $intact follow and a claim takes $maxMessages',
     async ({ maxMessages, damaged, intact }) => {
       const ids = [...['x', 'y', 'z'].slice(0, damaged), ...intact];

@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
-import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
-import { loadSqlite } from '../../../src/queue/sqlite/worker/sqlite-library.ts';
 import { createSqliteQueue, type SqliteQueueDamage } from '../../../src/queue/sqlite.ts';
 import { fixtureCommand, isInstalled, runFixture } from '../../helpers/child-programs.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
@@ -108,20 +106,6 @@ describe('a file that cannot be used', () => {
     const opening = createSqliteQueue({ file }).open(INITIAL);
     await expect(opening).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION', path: ['file'] });
     expect(statSync(file).mode).toBe(mode);
-  });
-});
-
-describe('a file that another process holds', () => {
-  test('makes calls wait', async () => {
-    const file = newFile();
-    const queue = await openQueue({ file });
-    const { DatabaseSync } = loadSqlite(peerPath());
-    const other = new DatabaseSync(file, { timeout: 5000 });
-    other.exec('begin immediate');
-    const pending = queue.enqueue([entryOf('one')]);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    other.close();
-    expect(await pending).toMatchObject({ closed: [] });
   });
 });
 
