@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AddressClassification, classifyAddress } from '../../src/address/classify.ts';
 import { parseAddress } from '../../src/address/parse.ts';
@@ -45,21 +44,15 @@ describe('classifyAddress', () => {
 
   test.each([
     ['8.8.8.8', 'global', 'global'],
-    ['2606:4700:4700::1111', 'global', 'global'],
     ['10.1.2.3', 'private', 'private'],
-    ['fd12:3456::1', 'private', 'private'],
     ['127.0.0.1', 'loopback', 'loopback private'],
     ['169.254.1.1', 'link-local', 'private'],
-    ['fe80::1', 'link-local', 'private'],
     ['100.64.0.1', 'cgnat', ''],
     ['224.0.0.1', 'multicast', 'multicast'],
-    ['ff0e::1', 'multicast', 'multicast'],
     ['0.0.0.0', 'unspecified', 'private unspecified'],
-    ['::', 'unspecified', 'private unspecified'],
     ['203.0.113.9', 'documentation', 'private'],
     ['198.18.0.1', 'benchmarking', 'private'],
     ['240.0.0.1', 'reserved', 'private reserved'],
-    ['4000::1', 'reserved', 'private reserved'],
     ['192.0.0.1', 'protocol', 'private'],
     ['192.0.0.9', 'protocol', 'global'],
     ['192.88.99.1', '6to4', 'private'],
@@ -108,16 +101,5 @@ describe('classifyAddress', () => {
       expect(metadata.global).toBe(metadata.network_type === 'public');
       expect(metadata.global && metadata.private).toBe(false);
     }
-  });
-
-  test('never classifies an address as merely mapped or translated', () => {
-    fc.assert(
-      fc.property(fc.ipV4(), fc.constantFrom('::ffff:', '64:ff9b::'), (inside, prefix) => {
-        const carried = factsOf(prefix + inside);
-        const alone = factsOf(inside);
-        expect(carried.kind).toBe(alone.kind);
-        expect({ ...carried.metadata, version: 4 }).toEqual(alone.metadata);
-      }),
-    );
   });
 });

@@ -56,8 +56,6 @@ export interface Receiver extends AsyncDisposable {
   /** Number of connections so far (with TLS: before the handshake). */
   readonly connectionCount: number;
   readonly openConnectionCount: number;
-  /** Bytes written by steps, to see when the sender stopped reading. */
-  readonly bytesWritten: number;
   /** Resolves when `count` requests were received. */
   received(count: number): Promise<readonly ReceivedRequest[]>;
   /** Resolves when no connection is open. */
@@ -76,7 +74,6 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   const sockets = new Set<net.Socket>();
   const changes = new EventEmitter();
   let connectionCount = 0;
-  let finishedBytes = 0;
 
   const server = net.createServer((socket) => {
     connectionCount += 1;
@@ -85,7 +82,6 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     socket.on('error', () => {});
     socket.on('close', () => {
       sockets.delete(socket);
-      finishedBytes += socket.bytesWritten;
       changes.emit('change');
     });
     changes.emit('change');
@@ -133,9 +129,6 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     get openConnectionCount() {
       return sockets.size;
     },
-    get bytesWritten() {
-      return [...sockets].reduce((sum, socket) => sum + socket.bytesWritten, finishedBytes);
-    },
     received: async (count) => {
       await until(() => requests.length >= count);
       return requests;
@@ -155,20 +148,16 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly delayMs?: number;
-  /** Closes the connection after the response, without `Connection: close`. */
-  readonly thenClose?: boolean;
 }
 
 /** Sends an ordinary response. Adds `Content-Length`, except for 204 and 304. */
 export function respond(reply: Reply = {}): Step {
-  const { status = 200, headers = {}, body = '', delayMs = 0, thenClose = false } = reply;
+  const { status = 200, headers = {}, body = '', delayMs = 0 } = reply;
   const bytes = Buffer.from(body);
   const length = status === 204 || status === 304 ? {} : { 'content-length': `${bytes.length}` };
-  return ({ write, after, socket }) => {
-    const answer = (): void => {
+  return ({ write, after }) => {
+    const answer = (): void =>
       write(Buffer.concat([head(status, { ...length, ...headers }), bytes]));
-      if (thenClose) socket.end();
-    };
     if (delayMs === 0) answer();
     else after(delayMs, answer);
   };
@@ -228,11 +217,6 @@ export function dripBody(everyMs: number, status = 200): Step {
 /** Sends an informational response every `everyMs`, and never a final one. */
 export function interimFlood(everyMs: number, status = 103): Step {
   return ({ every, write }) => every(everyMs, () => write(head(status, {})));
-}
-
-/** Sends a response with a header of the given size. */
-export function hugeHeaders(bytes: number): Step {
-  return respond({ headers: { 'x-huge': 'x'.repeat(bytes) } });
 }
 
 function head(status: number, headers: Readonly<Record<string, string>>): Buffer {

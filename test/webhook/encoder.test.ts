@@ -112,16 +112,6 @@ describe('encodeBody', () => {
     expect(() => encodeBody([outgoing], SENT_AT)).toThrow('the size of a request');
   });
 
-  test('encodes a message again with another date and count', () => {
-    const [draft] = Object.values(DRAFTS);
-    const stored = toStoredV2(draft as Draft);
-    const first = encodeBody([{ stored, retryCount: 0 }], SENT_AT).toString();
-    const later = '2026-11-21T10:00:02.002+00:00';
-    expect(encodeBody([{ stored, retryCount: 12 }], later).toString()).toBe(
-      first.replace(SENT_AT, later).replace('"retry_count":0', '"retry_count":12'),
-    );
-  });
-
   test('writes v1 elements unchanged, since they have no date and count (D45)', () => {
     const elements = Object.values(ELEMENTS);
     const outgoing = elements.map((element) => ({

@@ -84,16 +84,6 @@ describe('connections', () => {
     await post(poster, receiver.url);
     expect(receiver.requests.map(({ connection }) => connection)).toEqual([1, 2, 1]);
   });
-
-  test('are not reused after Connection: close', async () => {
-    const closing = respond({ headers: { connection: 'close' } });
-    const receiver = await openReceiver({ script: [closing] });
-    const poster = openPoster();
-    for (let sends = 0; sends < 3; sends += 1) {
-      expect(await post(poster, receiver.url)).toMatchObject({ reusedConnection: false });
-    }
-    expect(receiver.connectionCount).toBe(3);
-  });
 });
 
 describe('a connection on which a large body was refused', () => {
