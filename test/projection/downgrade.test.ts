@@ -12,9 +12,9 @@ import {
   downgrade,
   type MessageToDowngrade,
 } from '../../src/projection/downgrade.ts';
+import { inputs } from '../contract/cases/arbitrary-inputs.ts';
 import { DRAFTS, PULSE_DETAILS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
-import { messages } from './arbitrary-messages.ts';
 
 const CONTEXT: DowngradeContext = {
   application: { name: 'shop as the settings say', environment: 'staging' },
@@ -59,8 +59,16 @@ function elementOf(given: MessageToDowngrade, context = CONTEXT): Record<string,
   return downgraded.element;
 }
 
-const downgradeDraft = (draft: unknown, context: typeof CONTEXT) =>
-  downgrade(messageToSend('strict').parse(draft) as MessageToDowngrade, context);
+const validMessages = inputs
+  .filter(({ on }) => on in DRAFTS)
+  .map(({ input }) => messageToSend('strict').safeParse(input))
+  .filter(({ success }) => success)
+  .map(({ data }) => data as MessageToDowngrade);
+
+/** Valid messages of every type, incidents with hints and without. */
+const messages = fc
+  .tuple(validMessages, fc.boolean())
+  .map(([message, hasHints]) => (hasHints ? message : { ...message, v1: undefined }));
 
 function errorOf(given: MessageToDowngrade, context = CONTEXT): unknown {
   try {
@@ -73,8 +81,8 @@ function errorOf(given: MessageToDowngrade, context = CONTEXT): unknown {
 describe('a message of format 2 in format 1', () => {
   test('is valid in the strict contract, with its keys in order, or is skipped', () => {
     fc.assert(
-      fc.property(messages, fc.boolean(), (draft, v1Aliases) => {
-        const downgraded = downgradeDraft(draft, { ...CONTEXT, v1Aliases });
+      fc.property(messages, fc.boolean(), (message, v1Aliases) => {
+        const downgraded = downgrade(message, { ...CONTEXT, v1Aliases });
         if (downgraded.kind === 'skipped') return;
         const written = JSON.stringify(downgraded.element);
         expect(JSON.stringify(WebhookMessageV1.parse(downgraded.element))).toBe(written);
@@ -84,8 +92,8 @@ describe('a message of format 2 in format 1', () => {
   });
 
   test('is generated in every variant', () => {
-    const kinds = fc.sample(messages, { numRuns: 400, seed: 1 }).map((draft) => {
-      const downgraded = downgradeDraft(draft, CONTEXT);
+    const kinds = fc.sample(messages, { numRuns: 400, seed: 1 }).map((message) => {
+      const downgraded = downgrade(message, CONTEXT);
       return downgraded.kind === 'skipped'
         ? downgraded.reason
         : downgraded.element.svc_payload_type;
