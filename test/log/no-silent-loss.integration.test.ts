@@ -5,13 +5,14 @@ import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import type { LogWriterOptions } from '../../src/log/writer-options.ts';
-import { createReporter, makeReporter } from '../../src/reporter/create-reporter.ts';
+import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { newId } from '../../src/runtime/id.ts';
 import { createFakeClock } from '../../src/testing/fake-clock.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { namedPipe, stalledPipe } from '../helpers/temporary-files.ts';
+import { openReporter, SERVICE } from '../reporter/open-reporter.ts';
 
 type Destination = NonNullable<LogWriterOptions['destination']>;
 
@@ -49,11 +50,8 @@ describe.each(FAILING)('with sync: false, %s', (_name, destinationOf, code) => {
   });
 
   test('rejects each event of a reporter, and shows in its flush', async () => {
-    const rejected: RejectedEvent[] = [];
-    const reporter = createReporter({
-      service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
+    const { reporter, rejected } = openReporter({
       log: { destination: destinationOf(), sync: false },
-      onRejected: (event) => rejected.push(event),
     });
     reporter.attack({ ruleset: 'xss' });
     reporter.attack({ ruleset: 'lfi' });
@@ -77,8 +75,7 @@ test.each(['flush', 'close'] as const)(
   'what a log writer of the caller lost later shows in %s of the reporter',
   async (method) => {
     const log = createLogWriter({ destination: '/dev/full', sync: false });
-    const service = { svc_id: 'shop-1', name: 'shop', env: 'test' };
-    const reporter = createReporter({ service, log });
+    const { reporter } = openReporter({ log });
     reporter.attack({ ruleset: 'xss' });
     const logError = { code: 'ERR_WRITE_FAILED', cause: { code: 'ENOSPC' } };
     expect(await reporter[method]()).toMatchObject({ logError });
@@ -94,7 +91,7 @@ test.each<readonly [string, () => Destination]>([
   const rejected: RejectedEvent[] = [];
   const reporter = makeReporter(
     {
-      service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
+      service: SERVICE,
       log: { destination: destinationOf(), sync: false },
       onRejected: (event) => rejected.push(event),
     },
@@ -113,11 +110,8 @@ describe.each<readonly [string, () => NonNullable<ReporterOptions['log']>]>([
   ['a full disk', () => ({ destination: '/dev/full' })],
   ['a log writer of the caller', () => createLogWriter({ destination: '/dev/full' })],
 ])('with sync: true, %s', (_name, logOf) => {
-  const open = () =>
-    createReporter({ service: { svc_id: 'shop-1', name: 'shop', env: 'test' }, log: logOf() });
-
   test('shows in the flush of a reporter, once', async () => {
-    const reporter = open();
+    const { reporter } = openReporter({ log: logOf() });
     reporter.attack({ ruleset: 'xss' }, { actor: { ip: '203.0.113.9' } });
     expect(await reporter.flush()).toMatchObject({ logError: { code: 'ERR_WRITE_FAILED' } });
     expect(await reporter.flush()).not.toHaveProperty('logError');
@@ -125,13 +119,13 @@ describe.each<readonly [string, () => NonNullable<ReporterOptions['log']>]>([
   });
 
   test('shows in close when flush was not called', async () => {
-    const reporter = open();
+    const { reporter } = openReporter({ log: logOf() });
     reporter.attack({ ruleset: 'xss' }, { actor: { ip: '203.0.113.9' } });
     expect(await reporter.close()).toMatchObject({ logError: { code: 'ERR_WRITE_FAILED' } });
   });
 
   test('does not show an event that was not valid', async () => {
-    const reporter = open();
+    const { reporter } = openReporter({ log: logOf() });
     reporter.attack({ ruleset: 1 as never }, { actor: { ip: '203.0.113.9' } });
     expect(await reporter.close()).not.toHaveProperty('logError');
   });
