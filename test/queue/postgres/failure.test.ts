@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import type { SecurityEventError } from '../../../src/errors.ts';
+import { failure } from '../../../src/queue/postgres/failure.ts';
+
+const thrown = (code: string | undefined, message = 'why'): SecurityEventError =>
+  failure(Object.assign(new Error(message), code === undefined ? {} : { code }));
+
+describe('an error of PostgreSQL', () => {
+  test.each([
+    ['53300', 'PostgreSQL answered 53300'],
+    ['42P01', 'the schema is missing'],
+    ['42883', 'the schema is missing'],
+    ['3F000', 'the schema is missing'],
+    ['08P01', '08P01; behind a proxy that pools transactions set transactionPooling: true'],
+    ['42P05', 'answered 42P05; behind a proxy'],
+    ['26000', 'answered 26000; behind a proxy'],
+    ['ECONNREFUSED', 'no connection (ECONNREFUSED)'],
+    [undefined, 'PostgreSQL did not answer'],
+  ])('of code %s has a message that says what to do', (code, text) => {
+    const error = thrown(code);
+    expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED', cause: { message: 'why' } });
+    expect(error.message).toContain(text);
+    expect((error.cause as { code?: string }).code).toBe(code);
+  });
+
+  test.each(['22P02', '23505'])(
+    'with the code %s loses the value that its message quotes',
+    (code) => {
+      const { cause } = thrown(code, 'invalid: "payload"');
+      expect(cause).toMatchObject({ message: 'a value was refused', code });
+    },
+  );
+
+  test('about a connection string does not show it', () => {
+    const error = failure(
+      Object.assign(new Error('Invalid URL'), { code: 'ERR_INVALID_URL', input: 'secret' }),
+    );
+    expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', path: ['connection'] });
+    expect(error.cause).toBeUndefined();
+  });
+});
