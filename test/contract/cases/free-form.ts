@@ -32,15 +32,12 @@ const selfContaining = (): object => {
 const REFUSED: readonly [unknown, readonly (string | number)[], string][] = [
   [new Date(0), [], 'expected a plain object, found a class instance'],
   [selfContaining(), ['self'], 'expected a JSON value, found a cycle'],
-  [{ toJSON: () => ({}) }, ['toJSON'], 'expected a JSON value, found a function'],
   [{ a: [0, undefined] }, ['a', 1], 'expected a JSON value, found nothing'],
 ];
 
 const SCALARS: readonly unknown[] = [
   JSON.parse('{"__proto__":"x","constructor":"y"}'),
-  { a: '\ud800', '\udfff': '\u2028' },
   { a: 1e21, b: 5e-324 },
-  Object.assign(Object.create(null), { a: 1 }),
   runInNewContext('({ a: "x" })'),
 ];
 
@@ -48,7 +45,6 @@ const NESTED: readonly unknown[] = [
   JSON.parse('{"__proto__":{"__proto__":null}}'),
   { a: ['\u2029', { '': [] }] },
   runInNewContext('({ a: [{ b: null }] })'),
-  nested(499),
   nested(500),
 ];
 
