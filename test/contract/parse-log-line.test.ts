@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseLogLine } from '../../src/contract/index.ts';
 import { ERROR_TABLE } from '../../src/errors.ts';
-import { thrownBy } from '../helpers/log-records.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 import { setAt } from './cases/case.ts';
 import { LINE, RECORDS } from './samples.ts';
 

@@ -2,19 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { SEND_OPTIONS } from '../../src/delivery/options.ts';
 import { readSendOptions } from '../../src/delivery/read-options.ts';
 import { DEFAULT_USER_AGENT } from '../../src/webhook/request-headers.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 
 const DESTINATION = { url: 'https://receiver.example/hook/', secret: 'key' };
 const MAX = 2_147_483_647;
 const dispatcher = { request: () => {} };
 
-function errorOf(destination: unknown, options?: unknown): unknown {
-  try {
-    readSendOptions(destination, options);
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
+const errorOf = (destination: unknown, options?: unknown) =>
+  thrownBy(() => readSendOptions(destination, options));
 
 describe('settings', () => {
   test.each([

@@ -1,5 +1,4 @@
 import type { LogRecord } from '../../src/contract/index.ts';
-import { SecurityEventError } from '../../src/errors.ts';
 
 /** The smallest valid record, identified by its name. */
 export const smallRecord = (name = 'shop'): LogRecord => ({
@@ -25,14 +24,3 @@ export const parseLines = (text: string): Record<string, unknown>[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-
-/** Returns the `SecurityEventError` that `act` throws. */
-export function thrownBy(act: () => unknown): SecurityEventError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof SecurityEventError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}

@@ -3,8 +3,9 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
-import { smallRecord, thrownBy } from '../helpers/log-records.ts';
+import { smallRecord } from '../helpers/log-records.ts';
 import { namedPipe, stalledPipe } from '../helpers/temporary-files.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 
 test('a pino destination whose pipe broke fails every time, not just once', async () => {
   const path = namedPipe();

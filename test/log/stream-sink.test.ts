@@ -7,8 +7,9 @@ import type { LogDestination } from '../../src/log/open-sink.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { readWriterOptions } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { smallRecord, thrownBy } from '../helpers/log-records.ts';
+import { smallRecord } from '../helpers/log-records.ts';
 import { temporaryFolder } from '../helpers/temporary-files.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 
 const line = (name = 'shop'): string => `${JSON.stringify(smallRecord(name))}\n`;
 

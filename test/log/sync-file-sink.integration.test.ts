@@ -15,13 +15,14 @@ import { isMainThread } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { logFixtureCommand, startChild, waitForExit } from '../helpers/child-programs.ts';
-import { parseLines, smallRecord, thrownBy } from '../helpers/log-records.ts';
+import { parseLines, smallRecord } from '../helpers/log-records.ts';
 import {
   descriptorsOf,
   namedPipe,
   stalledPipe,
   temporaryFolder,
 } from '../helpers/temporary-files.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 
 /** The user id of `nobody` on most systems. */
 const NOBODY = 65_534;

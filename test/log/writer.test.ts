@@ -4,7 +4,8 @@ import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { type LogWriterOptions, readWriterOptions } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { customRecord, smallRecord, thrownBy } from '../helpers/log-records.ts';
+import { customRecord, smallRecord } from '../helpers/log-records.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 
 /** A destination that keeps its lines. */
 function memory() {

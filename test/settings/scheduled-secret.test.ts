@@ -1,18 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type ScheduledSecret, scheduledSecret } from '../../src/settings/scheduled-secret.ts';
+import { scheduledSecret } from '../../src/settings/scheduled-secret.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 
 const CUT_OVER = Date.UTC(2026, 10, 21, 10);
 const GIVEN = { current: 'before', next: 'after', nextFrom: '2026-11-21T10:00:00Z' };
-
-const thrown = (given: unknown): unknown => {
-  try {
-    scheduledSecret(given as ScheduledSecret);
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-};
 
 describe('a scheduled secret', () => {
   test.each<[string, number]>([
@@ -44,7 +36,7 @@ describe('a scheduled secret', () => {
       'expected a time of ISO 8601, found a string',
     ],
   ])('is refused with %s', (_what, change, key, message) => {
-    const error = thrown({ ...GIVEN, ...change });
+    const error = thrownBy(() => scheduledSecret({ ...GIVEN, ...change }));
     expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', issues: [{ path: [key], message }] });
     expect(inspect(error, { depth: Infinity })).not.toContain('hunter2');
   });

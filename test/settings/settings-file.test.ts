@@ -24,6 +24,7 @@ import { createSettings } from '../../src/settings/source.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { rejectingListener } from '../helpers/promises.ts';
 import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 
 const SECRET = 'secret-hunter2';
 const LARGEST = 16 * 1024 * 1024;
@@ -73,14 +74,6 @@ function watch(path: string, options: SettingsFileOptions = {}): Watched {
     while (clock.pending === 0) await nextTurn();
   };
   return { settings, clock, onFailed, reported, look, name: () => settings('shop')?.name };
-}
-
-function thrown(run: () => unknown): unknown {
-  try {
-    return run();
-  } catch (error) {
-    return error;
-  }
 }
 
 const loaded = (file: string, applicationCount = 1) => [
@@ -138,7 +131,7 @@ describe('a settings file', () => {
       ['applications', 'shop', 'secret'],
     ],
   ])('is refused with %s, and is not quoted', (_what, text, says, path) => {
-    const error = thrown(() => watch(fileOf(text)));
+    const error = thrownBy(() => watch(fileOf(text)));
     expect(error).toBeInstanceOf(SecurityEventError);
     expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED', path });
     expect((error as Error).message).toContain(says);
@@ -165,7 +158,7 @@ describe('a settings file', () => {
   ])('that %s is refused at start, with the cause', (_what, spoil, cause) => {
     const path = fileOf(shop('shop'));
     spoil(path);
-    const error = thrown(() => settingsFile(path)) as SecurityEventError;
+    const error = thrownBy(() => settingsFile(path));
     expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
     expect(error.message).toContain('the file could not be read');
     expect((error.cause as Error).message).toMatch(cause);
@@ -178,7 +171,7 @@ describe('a settings file', () => {
     ['an onFailed that is no function', 'x', { onFailed: {} }, ['onFailed']],
   ])('refuses %s', (_what, path, options, at) => {
     expect(
-      thrown(() => settingsFile(path as string, options as SettingsFileOptions)),
+      thrownBy(() => settingsFile(path as string, options as SettingsFileOptions)),
     ).toMatchObject({ code: 'ERR_INVALID_OPTION', path: at });
   });
 });
@@ -475,7 +468,7 @@ describe('secrets', () => {
   test('need a URL, also with secretOf', () => {
     const applications = { shop: { ...SHOP, url: undefined } };
     const path = fileOf(JSON.stringify({ applications }));
-    expect(thrown(() => watch(path, { secretOf: () => '' }))).toMatchObject({
+    expect(thrownBy(() => watch(path, { secretOf: () => '' }))).toMatchObject({
       path: ['applications', 'shop', 'url'],
     });
   });

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 import { createSettings, type SettingsFunction } from '../../src/settings/source.ts';
+import { thrownBy } from '../helpers/thrown-by.ts';
 
 const URL_TEXT = 'https://receiver.example/hook-hunter2';
 const SECRET = 'secret-hunter2';
@@ -31,14 +32,6 @@ const ENQUEUING = { name: 'shop', environment: '' };
 const create = (source: unknown) => createSettings(source as Settings);
 
 const one = (application: unknown) => ({ applications: { 'app-1': application } });
-
-function thrown(run: () => unknown): unknown {
-  try {
-    return run();
-  } catch (error) {
-    return error;
-  }
-}
 
 const rejected = (found: unknown): Promise<unknown> =>
   Promise.resolve(found).then(
@@ -275,14 +268,14 @@ describe('settings in an object', () => {
     ['applications.app-1', one({ ...FULL, format: 1 }), 'unknown key "format"'],
   ])('are refused for their %j: %j', (key, settings, message) => {
     const path = ['settings', ...key.split('.').filter(Boolean)];
-    const error = thrown(() => create(settings));
+    const error = thrownBy(() => create(settings));
     expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', path, issues: [{ path, message }] });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hunter2');
   });
 
   test('report the faults of all applications at once', () => {
     const applications = { a: { environment: 7 }, b: FULL, c: { ...FULL, secret: '' } };
-    expect(thrown(() => create({ applications, format: 0 }))).toMatchObject({
+    expect(thrownBy(() => create({ applications, format: 0 }))).toMatchObject({
       issues: [
         { path: ['settings', 'format'] },
         { path: ['settings', 'applications', 'a', 'environment'] },
@@ -294,7 +287,7 @@ describe('settings in an object', () => {
   test('must have names only for format 1', async () => {
     const applications = { a: FULL, b: { name: 'b' }, c: { environment: '' } };
     const of = ['settings', 'applications'];
-    expect(thrown(() => create({ applications, format: 1 }))).toMatchObject({
+    expect(thrownBy(() => create({ applications, format: 1 }))).toMatchObject({
       code: 'ERR_INVALID_OPTION',
       issues: [
         {
@@ -311,7 +304,7 @@ describe('settings in an object', () => {
     const a = { name: 'a', enabled: 1 };
     const of = ['settings', 'applications', 'a'];
     const issues = [{ path: [...of, 'enabled'] }, { path: [...of, 'environment'] }];
-    expect(thrown(() => create({ applications: { a }, format: 1 }))).toMatchObject({ issues });
+    expect(thrownBy(() => create({ applications: { a }, format: 1 }))).toMatchObject({ issues });
   });
 });
 

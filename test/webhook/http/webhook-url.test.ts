@@ -1,17 +1,9 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { SecurityEventError } from '../../../src/errors.ts';
 import { parseWebhookUrl } from '../../../src/webhook/http/webhook-url.ts';
+import { thrownBy } from '../../helpers/thrown-by.ts';
 
-function errorOf(text: unknown): SecurityEventError {
-  try {
-    parseWebhookUrl(text as string);
-  } catch (error) {
-    if (error instanceof SecurityEventError) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
+const errorOf = (text: unknown) => thrownBy(() => parseWebhookUrl(text as string));
 
 describe('parseWebhookUrl', () => {
   test.each([
