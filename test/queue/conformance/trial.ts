@@ -81,6 +81,21 @@ export async function claimFrom(queue: MessageQueue, request = REQUEST): Promise
   return claim;
 }
 
+/** Delivers all messages that can be claimed. Returns their ids. */
+export async function deliverAll(queue: MessageQueue, request = REQUEST): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const claim = await queue.claim(request);
+    if (!isClaim(claim)) return ids;
+    ids.push(...idsOf(claim));
+    await queue.settle(
+      claim,
+      claim.messages.map(() => DELIVERED),
+      LAST,
+    );
+  }
+}
+
 /** Closes the application whose turn it is, as a sender does when it settles a request. */
 export async function closeApplication(queue: MessageQueue): Promise<void> {
   const claim = await claimFrom(queue, { ...REQUEST, maxMessages: 1 });

@@ -1,14 +1,13 @@
 /** Processes are notified of what others do. The poll interval is longer than these tests. */
 import { EventEmitter, once } from 'node:events';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
-import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/postgres.ts';
 import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
-import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { postgresPrograms } from '../../helpers/postgres-server.ts';
 import {
   claimFrom,
   DEAD,
@@ -20,41 +19,20 @@ import {
   LAST,
   REQUEST,
 } from '../conformance/trial.ts';
+import { SCHEMA, useDatabase } from './use-database.ts';
 
-const SCHEMA = 'security_events';
 const NEVER_MS = 1_000_000;
 
 const settled = (queue: MessageQueue, claim: Claim, verdict = DELIVERED, row = LAST) =>
   queue.settle(claim, Array(claim.messages.length).fill(verdict), row);
 
 describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', () => {
-  let server: PostgresServer;
-  const opened: MessageQueue[] = [];
-
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-    await createPostgresSchema({ connection: server.connection });
-  });
-
-  afterEach(async () => {
-    for (const queue of opened.splice(0)) await queue.close();
-    for (const table of ['message', 'counter_delta', 'application', 'dead_letter']) {
-      await server.query(`delete from ${SCHEMA}.${table}`);
-    }
-  });
-
-  afterAll(() => server.stop());
-
-  const open = async (): Promise<MessageQueue> => {
-    const queue = createPostgresQueue({ connection: server.connection, pollMs: NEVER_MS });
-    opened.push(queue);
-    await queue.open(INITIAL);
-    return queue;
-  };
+  const { database, open, listeners } = useDatabase();
+  const openIdle = (): Promise<MessageQueue> => open({ pollMs: NEVER_MS });
 
   /** Opens a queue that listens: `notified` resolves at its next notification. */
   const idle = async () => {
-    const queue = await open();
+    const queue = await openIdle();
     const events = new EventEmitter();
     const notified = () => once(events, 'due');
     const listening = notified();
@@ -63,15 +41,10 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     return { queue, notified };
   };
 
-  const listeners = async (): Promise<unknown[]> => {
-    const text = `select pid from pg_stat_activity where query ilike 'listen%'`;
-    return (await server.query(text)).map(({ pid }) => pid);
-  };
-
   test('claims what another process accepts, and does not keep that process alive', async () => {
     const { queue, notified } = await idle();
     const notification = notified();
-    const args = [JSON.stringify(server.connection), SCHEMA];
+    const args = [JSON.stringify(database.server.connection), SCHEMA];
     const { lingeredMs, ...run } = await runFixture('idle-postgres-queue', args);
     expect(run).toEqual({ exitCode: 0, stdout: 'accepted\n', stderr: '' });
     expect(lingeredMs).toBeLessThan(10_000);
@@ -83,10 +56,10 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     const { queue, notified } = await idle();
     const [pid] = await listeners();
     const listensAgain = notified();
-    await server.query('select pg_terminate_backend($1)', [pid]);
+    await database.server.query('select pg_terminate_backend($1)', [pid]);
     await listensAgain;
     const notification = notified();
-    await (await open()).enqueue([entryOf('one', { messageId: 'm' })]);
+    await (await openIdle()).enqueue([entryOf('one', { messageId: 'm' })]);
     await notification;
     const claim = await claimFrom(queue);
     expect(idsOf(claim)).toEqual(['m']);
@@ -119,7 +92,7 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     ],
     ['reopens an application', (other) => other.reopenApplication('one')],
   ])('is notified when another process %s', async (_, work) => {
-    const other = await open();
+    const other = await openIdle();
     await other.enqueue([entryOf('one', { messageId: 'a' })]);
     // Waits until its notifications are sent.
     expect(await other.claim({ ...REQUEST, ofHealth: [] })).toEqual({});
@@ -140,13 +113,13 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
         clients.push(config);
       }
     }
-    const inner = new pg.default.Pool(server.connection);
+    const inner = new pg.default.Pool(database.server.connection);
     const pool = { connect: () => inner.connect() };
     const load = () => Promise.resolve({ ...pg.default, Client });
     const parts = { clock: systemClock, newId: () => 'id', load };
     for (const given of [pool, { ...pool, options: inner.options }]) {
       expect(clients).toEqual([]);
-      const queue = new PostgresQueue(readQueueOptions({ pool: given }), parts);
+      const queue = new PostgresQueue(readQueueOptions({ pool: given, schema: SCHEMA }), parts);
       await queue.open(INITIAL);
       queue.onDue(() => {});
       await queue.close();

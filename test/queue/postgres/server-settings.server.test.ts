@@ -1,16 +1,15 @@
 /** Settings of servers, roles, databases and connections. */
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { IncidentStore } from '../../../src/incident/incident-store.ts';
 import {
   createPostgresIncidents,
-  createPostgresQueue,
   createPostgresSchema,
   type PostgresConnectionOptions,
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
-import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { postgresPrograms } from '../../helpers/postgres-server.ts';
 import {
   DEAD,
   DELIVERED,
@@ -21,6 +20,7 @@ import {
   LAST,
   REQUEST,
 } from '../conformance/trial.ts';
+import { SCHEMA, useDatabase } from './use-database.ts';
 
 /** Makes each kind of call once. Returns the names of what was delivered. */
 async function lived(
@@ -60,36 +60,7 @@ const lockOf = (schema: string): string =>
   `select pg_advisory_xact_lock(hashtextextended('${schema} schema', 0))`;
 
 describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
-  let server: PostgresServer;
-  let control: pg.Client;
-  const opened: MessageQueue[] = [];
-
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-    control = new pg.Client(server.connection);
-    await control.connect();
-  });
-
-  afterEach(async () => {
-    for (const queue of opened.splice(0)) await queue.close();
-  });
-
-  afterAll(async () => {
-    await control.end();
-    await server.stop();
-  });
-
-  const made = (options: PostgresQueueOptions): MessageQueue => {
-    const queue = createPostgresQueue(options);
-    opened.push(queue);
-    return queue;
-  };
-
-  const open = async (options: PostgresQueueOptions): Promise<MessageQueue> => {
-    const queue = made(options);
-    await queue.open(INITIAL);
-    return queue;
-  };
+  const { database, create, open } = useDatabase();
 
   const livedWith = async (
     given: PostgresConnectionOptions,
@@ -105,38 +76,43 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   describe('its schema', () => {
     test('is waited for at most as long as callTimeoutMs, also in a pool of the caller', async () => {
-      await control.query(`begin; ${lockOf('slow')}`);
-      const pool = new pg.Pool(server.connection);
+      await database.control.query(`begin; ${lockOf('slow')}`);
+      const pool = new pg.Pool(database.server.connection);
       const making = createPostgresSchema({ pool, schema: 'slow', callTimeoutMs: 200 });
       const error: unknown = await making.catch((thrown: unknown) => thrown);
-      await control.query('commit');
+      await database.control.query('commit');
       await pool.end();
       expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED' });
     });
 
     test('is made once by ten concurrent calls whose transactions are serializable', async () => {
       const options = '-c default_transaction_isolation=serializable';
-      const given = { connection: { ...server.connection, options }, schema: 'serialised' };
+      const given = {
+        connection: { ...database.server.connection, options },
+        schema: 'serialised',
+      };
       const answers = await Promise.all(
         Array.from({ length: 10 }, () => createPostgresSchema(given)),
       );
       expect(answers.toSorted()).toEqual(['created', ...Array<string>(9).fill('present')]);
-      expect(await control.query('select version from serialised.schema_version')).toMatchObject({
+      expect(
+        await database.control.query('select version from serialised.schema_version'),
+      ).toMatchObject({
         rows: [{ version: 1 }],
       });
     });
 
     test('is made by the owner of an empty schema who may not create schemas', async () => {
-      await control.query(
+      await database.control.query(
         'create role owner_only login; create schema owned authorization owner_only',
       );
-      const connection = { ...server.connection, user: 'owner_only' };
+      const connection = { ...database.server.connection, user: 'owner_only' };
       expect(await createPostgresSchema({ connection, schema: 'owned' })).toBe('created');
       expect(await livedWith({ connection, schema: 'owned' }, ['a', 'b'])).toEqual(['a', 'b']);
     });
 
     test('may have the longest name that PostgreSQL allows', async () => {
-      const given = { connection: server.connection, schema: 's'.repeat(63) };
+      const given = { connection: database.server.connection, schema: 's'.repeat(63) };
       await createPostgresSchema(given);
       expect(await livedWith(given, ['a', 'b'])).toEqual(['a', 'b']);
     });
@@ -144,21 +120,24 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   test('rejects open on a server that takes no writes, and says so', async () => {
     const schema = 'read_only';
-    await createPostgresSchema({ connection: server.connection, schema });
-    const connection = { ...server.connection, options: '-c default_transaction_read_only=on' };
-    await expect(made({ connection, schema }).open(INITIAL)).rejects.toMatchObject({
+    await createPostgresSchema({ connection: database.server.connection, schema });
+    const connection = {
+      ...database.server.connection,
+      options: '-c default_transaction_read_only=on',
+    };
+    await expect(create({ connection, schema }).open(INITIAL)).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
       message: expect.stringContaining('takes no writes') as string,
     });
   });
 
   const databaseOf = async (encoding: string): Promise<PostgresQueueOptions> => {
-    const database = `db_${encoding.toLowerCase()}`;
-    await control.query(`create database ${database} template template0
+    const name = `db_${encoding.toLowerCase()}`;
+    await database.control.query(`create database ${name} template template0
       encoding '${encoding}' lc_collate 'C' lc_ctype 'C'`);
-    const connection = { ...server.connection, database };
-    await createPostgresSchema({ connection });
-    return { connection };
+    const connection = { ...database.server.connection, database: name };
+    await createPostgresSchema({ connection, schema: SCHEMA });
+    return { connection, schema: SCHEMA };
   };
 
   test('stores any text in a database without an encoding', async () => {
@@ -167,7 +146,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('rejects open in a database whose encoding lacks letters, and says so', async () => {
-    await expect(made(await databaseOf('LATIN1')).open(INITIAL)).rejects.toMatchObject({
+    await expect(create(await databaseOf('LATIN1')).open(INITIAL)).rejects.toMatchObject({
       code: 'ERR_QUEUE_FAILED',
       message: expect.stringContaining('is LATIN1, expected UTF8') as string,
     });
@@ -175,8 +154,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   test('runs no functions of others on the search path', async () => {
     const schema = 'guarded';
-    await createPostgresSchema({ connection: server.connection, schema });
-    await control.query(`
+    await createPostgresSchema({ connection: database.server.connection, schema });
+    await database.control.query(`
       create table public.trap (name text);
       grant insert on public.trap to public;
       create function public.sprung(a double precision, b integer) returns double precision language plpgsql as
@@ -187,19 +166,18 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       create operator public.- (leftarg = bigint, rightarg = double precision, function = public.sprung);
       create function public.floor(a bigint) returns bigint language plpgsql as
         $$ begin insert into public.trap values ('floor'); return a; end $$;`);
-    expect(await livedWith({ connection: server.connection, schema }, ['a', 'b'])).toEqual([
-      'a',
-      'b',
-    ]);
-    expect((await control.query('select * from public.trap')).rows).toEqual([]);
-    await control.query(`drop operator public.* (double precision, integer);
+    expect(await livedWith({ connection: database.server.connection, schema }, ['a', 'b'])).toEqual(
+      ['a', 'b'],
+    );
+    expect((await database.control.query('select * from public.trap')).rows).toEqual([]);
+    await database.control.query(`drop operator public.* (double precision, integer);
       drop operator public.- (bigint, double precision); drop function public.floor(bigint);`);
   });
 
   test('works on connections whose prepared statements were discarded', async () => {
     const schema = 'discarded';
-    await createPostgresSchema({ connection: server.connection, schema });
-    const pool = new pg.Pool({ ...server.connection, max: 1 });
+    await createPostgresSchema({ connection: database.server.connection, schema });
+    const pool = new pg.Pool({ ...database.server.connection, max: 1 });
     const queue = await open({ pool, schema });
     const incidents = createPostgresIncidents({ pool, schema });
     expect(await lived({ queue, incidents }, ['a', 'b'])).toEqual(['a', 'b']);
@@ -212,8 +190,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   test('accepts an infinite lease, delay and pause', async () => {
     const schema = 'endless';
-    await createPostgresSchema({ connection: server.connection, schema });
-    const queue = await open({ connection: server.connection, schema });
+    await createPostgresSchema({ connection: database.server.connection, schema });
+    const queue = await open({ connection: database.server.connection, schema });
     await queue.enqueue([entryOf('one')]);
     const claim = await queue.claim({ ...REQUEST, leaseMs: Number.MAX_VALUE });
     if (!isClaim(claim)) throw new Error('nothing was claimed');

@@ -1,10 +1,10 @@
 /** Damaged rows and a damaged index of an open file: claims continue with the other messages. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import type { ClaimRequest, DurableQueue } from '../../../src/queue/queue.ts';
+import type { DurableQueue } from '../../../src/queue/queue.ts';
 import type { SqliteQueueDamage } from '../../../src/queue/sqlite.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
-import { DELIVERED, entryOf, idsOf, isClaim, LAST, REQUEST } from '../conformance/trial.ts';
+import { deliverAll, entryOf, REQUEST } from '../conformance/trial.ts';
 import { newFile, openQueue } from './open-queue.ts';
 import { integrityOf, withDatabase, wrongCountersOf } from './raw-database.ts';
 
@@ -32,15 +32,6 @@ const reportOf = (file: string, messages: number): SqliteQueueDamage => ({
   applications: [{ applicationId: 'one', messages }],
   missingSequences: 0,
 });
-
-/** Delivers all messages that can be claimed, and returns their ids. */
-async function deliverAll(queue: DurableQueue, request: ClaimRequest): Promise<string[]> {
-  const claim = await queue.claim({ ...request });
-  if (!isClaim(claim)) return [];
-  const results = claim.messages.map(() => DELIVERED);
-  await queue.settle(claim, results, LAST);
-  return [...idsOf(claim), ...(await deliverAll(queue, request))];
-}
 
 describe('damaged messages before all others', () => {
   test.each([

@@ -4,7 +4,7 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { createSeededRandom } from '../../helpers/seeded-random.ts';
-import { INITIAL, isClaim, LAST, REQUEST } from '../conformance/trial.ts';
+import { deliverAll, INITIAL } from '../conformance/trial.ts';
 import { newFile } from './open-queue.ts';
 import { integrityOf } from './raw-database.ts';
 
@@ -14,14 +14,7 @@ const idsIn = (text: string): string[] => text.split('\n').filter((line) => line
 async function waitingIn(file: string): Promise<Set<string>> {
   const queue = createSqliteQueue({ file });
   await queue.open(INITIAL);
-  const found = new Set<string>();
-  for (;;) {
-    const claim = await queue.claim(REQUEST);
-    if (!isClaim(claim)) break;
-    for (const { stored } of claim.messages) found.add(stored.messageId);
-    const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
-    await queue.settle(claim, results, LAST);
-  }
+  const found = new Set(await deliverAll(queue));
   await queue.close();
   return found;
 }
