@@ -5,6 +5,7 @@ import type { DeliveryEvents } from '../delivery/events.ts';
 import type { SenderStats } from '../delivery/sender.ts';
 import type { LogEvents } from '../log/write-counters.ts';
 import { check, invalidOption, object, type Rules, usable } from '../option-rules.ts';
+import { hasMethods } from '../own-properties.ts';
 import type { Health } from '../queue/queue.ts';
 import {
   type Attributes,
@@ -37,9 +38,6 @@ const OTHER = '_OTHER';
 const MAX_CLASSES = 100;
 const MAX_LISTED = 1000;
 
-const hasMethod = (value: unknown, name: string): boolean =>
-  typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function';
-
 const SENDER_GIVEN = 'expected options: pass a sender as `{ senders: { main: sender } }`';
 
 const RULES: Rules<keyof MetricsOptions> = {
@@ -48,7 +46,7 @@ const RULES: Rules<keyof MetricsOptions> = {
     (value) => (Array.isArray(value) ? value.length <= MAX_LISTED : typeof value === 'function'),
   ),
   senders: object('an object of names and senders', (value) =>
-    Object.values(value).every((sender) => hasMethod(sender, 'stats')),
+    Object.values(value).every((sender) => hasMethods(sender, 'stats')),
   ),
 };
 
@@ -60,10 +58,10 @@ export function registerMetrics(
   meterProvider: MeterProviderLike,
   options: MetricsOptions = {},
 ): () => void {
-  if (!hasMethod(meterProvider, 'getMeter')) {
+  if (!hasMethods(meterProvider, 'getMeter')) {
     throw invalidOption('expected a MeterProvider', ['meterProvider']);
   }
-  if (hasMethod(options, 'stats')) throw invalidOption(SENDER_GIVEN, []);
+  if (hasMethods(options, 'stats')) throw invalidOption(SENDER_GIVEN, []);
   const { applicationClass, senders = {} } = check<MetricsOptions>(options, RULES);
   const metrics = metricsOf(meterProvider.getMeter('security-event-delivery'));
   const classOf = classifier(applicationClass);

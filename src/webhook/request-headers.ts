@@ -1,5 +1,5 @@
 /** The constant headers of a request. undici adds `Content-Length`, and each attempt its signature. */
-import { SecurityEventError } from '../errors.ts';
+import { invalidOption } from '../option-rules.ts';
 import { PACKAGE_VERSION } from './version.generated.ts';
 
 export const SIGNATURE_HEADER = 'X-Svc-Integrity';
@@ -62,10 +62,6 @@ function faultOf(name: string, value: unknown, seen: ReadonlySet<string>): strin
 
 function isFieldValue(value: unknown): boolean {
   return typeof value === 'string' && FIELD_VALUE.test(value);
-}
-
-function invalidOption(detail: string, path: readonly string[]): SecurityEventError {
-  return new SecurityEventError('ERR_INVALID_OPTION', { detail, path });
 }
 
 export const DEFAULT_USER_AGENT = `security-event-delivery/${PACKAGE_VERSION}`;

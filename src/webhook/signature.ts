@@ -4,6 +4,7 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { SecurityEventError } from '../errors.ts';
+import { invalidOption } from '../option-rules.ts';
 
 const SIGNATURE_SHAPE = /^[0-9a-f]{64}$/;
 const SECRET_BYTES = 32;
@@ -18,10 +19,7 @@ const SECRET_BYTES = 32;
 export function sign(body: string | Uint8Array, secret: string): string {
   const key = checkSecret(secret);
   if (!isBody(body)) {
-    throw new SecurityEventError('ERR_INVALID_OPTION', {
-      detail: 'body must be a string or bytes, as they are on the wire',
-      path: ['body'],
-    });
+    throw invalidOption('body must be a string or bytes, as they are on the wire', ['body']);
   }
   return hmac(body, key).toString('hex');
 }

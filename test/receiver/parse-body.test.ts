@@ -78,24 +78,16 @@ describe('a body', () => {
   });
 
   test.each([
-    ['no JSON', '[{]', 'expected JSON in UTF-8'],
-    ['an object', JSON.stringify(EVENT), 'expected a JSON array'],
-    ['an empty array', '[]', 'expected 1 to 1000 messages, found 0'],
-    [
-      'an array of 1001',
-      JSON.stringify(Array(1001).fill(1)),
-      'expected 1 to 1000 messages, found 1001',
-    ],
-    ['not UTF-8', Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), 'expected JSON in UTF-8'],
-    ['behind a byte order mark', Buffer.from('\ufeff[1]'), 'expected JSON in UTF-8'],
-    ['nested too deep', '['.repeat(200_000), 'expected JSON in UTF-8'],
-  ])('that is %s is refused', (_what, body, words) => {
+    ['no JSON', '[{]'],
+    ['an object', JSON.stringify(EVENT)],
+    ['an empty array', '[]'],
+    ['an array of 1001', JSON.stringify(Array(1001).fill(1))],
+    ['not UTF-8', Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d])],
+    ['behind a byte order mark', Buffer.from('\ufeff[1]')],
+    ['nested too deep', '['.repeat(200_000)],
+  ])('that is %s is refused', (_what, body) => {
     expect(() => parseBody(body)).toThrow(
-      expect.objectContaining({
-        code: 'ERR_INVALID_BODY',
-        message: expect.stringContaining(words),
-        input: body,
-      }),
+      expect.objectContaining({ code: 'ERR_INVALID_BODY', input: body }),
     );
   });
 

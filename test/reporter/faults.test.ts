@@ -93,14 +93,11 @@ test.each([
 });
 
 test.each([[{}], [{ ip: 7 }]])(
-  'an actor %j is rejected, and the error says which addresses are accepted',
+  'an actor %j is rejected with the path of its address',
   async (actor) => {
     const { reporter, rejected } = openReporter();
     reporter.attack({ ruleset: 'xss' }, { actor: actor as never });
     expect(rejected[0]?.error.path).toEqual(['context', 'actor', 'ip']);
-    expect(rejected[0]?.error.message).toContain(
-      'expected an object with address, geo and metadata (a reporter also accepts an address as text), found ',
-    );
   },
 );
 

@@ -7,12 +7,8 @@ const read = (payload: unknown, actor?: LogActor) => readRelated(payload, actor,
 const facts = (address: string) => describeAddress(address) as LogActor['ip'];
 const ACTOR: LogActor = { identifiers: null, ip: facts('203.0.113.9'), svc_identifier: null };
 
-const invalid = (path: readonly PropertyKey[], message: string) =>
-  expect.objectContaining({
-    code: 'ERR_INVALID_MESSAGE',
-    path: ['payload', ...path],
-    message: expect.stringContaining(message),
-  });
+const invalid = (...path: readonly PropertyKey[]) =>
+  expect.objectContaining({ code: 'ERR_INVALID_MESSAGE', path: ['payload', ...path] });
 
 describe('the addresses of an incident', () => {
   test.each([
@@ -50,19 +46,18 @@ describe('the addresses of an incident', () => {
 
   const whole = facts('8.8.8.8');
   test.each([
-    ['no list', 7, [], 'expected a list'],
-    ['no JSON', [1n], [0], 'found a BigInt'],
-    ['a text that is no address', ['nonsense'], [0], 'expected an IP address, or the facts'],
-    ['null', [null], [0], 'expected an IP address, or the facts of one'],
-    ['no facts', [{ address: '8.8.8.8' }], [0, 'geo'], 'found nothing'],
+    ['no list', 7, []],
+    ['no JSON', [1n], [0]],
+    ['a text that is no address', ['nonsense'], [0]],
+    ['null', [null], [0]],
+    ['no facts', [{ address: '8.8.8.8' }], [0, 'geo']],
     [
       'a fact of another kind',
       [{ ...whole, metadata: { ...whole.metadata, tor: 'no' } }],
       [0, 'metadata', 'tor'],
-      'expected true or false, found a string',
     ],
-  ])('are rejected with their path: %s', (_name, related_ips, path, message) => {
-    expect(() => read({ related_ips }, ACTOR)).toThrow(invalid(['related_ips', ...path], message));
+  ])('are rejected with their path: %s', (_name, related_ips, path) => {
+    expect(() => read({ related_ips }, ACTOR)).toThrow(invalid('related_ips', ...path));
   });
 });
 
@@ -76,7 +71,7 @@ describe('the accounts of an incident', () => {
 
   test('are rejected if they are not a list', () => {
     expect(() => read({ compromised_accounts: { a: 1 } }, ACTOR)).toThrow(
-      invalid(['compromised_accounts'], 'expected a list'),
+      invalid('compromised_accounts'),
     );
   });
 });

@@ -4,12 +4,8 @@ import {
   readIncidentVocabulary,
 } from '../../src/reporter/vocabulary-options.ts';
 
-const refused = (path: readonly string[], message: string) =>
-  expect.objectContaining({
-    code: 'ERR_INVALID_OPTION',
-    path,
-    message: expect.stringContaining(message),
-  });
+const refused = (path: readonly string[]) =>
+  expect.objectContaining({ code: 'ERR_INVALID_OPTION', path });
 
 describe('rows of rulesets and protections', () => {
   test('are copied, in whole or in part', () => {
@@ -29,13 +25,13 @@ describe('rows of rulesets and protections', () => {
   });
 
   test.each([
-    [7, ['eventVocabulary'], 'expected eventVocabulary to be an object of rows'],
-    [null, ['eventVocabulary'], 'an object of rows'],
-    [{ xss: 7 }, ['eventVocabulary', 'xss'], 'expected eventVocabulary.xss to be an object'],
-    [{ xss: { title: '' } }, ['eventVocabulary', 'xss', 'title'], 'a non-empty string'],
-    [{ xss: { titel: 'x' } }, ['eventVocabulary', 'xss', 'titel'], 'unknown key "titel"'],
-  ])('that cannot be used are refused by their path: %j', (table, path, message) => {
-    expect(() => readEventVocabulary(table)).toThrow(refused(path, message));
+    [7, ['eventVocabulary']],
+    [null, ['eventVocabulary']],
+    [{ xss: 7 }, ['eventVocabulary', 'xss']],
+    [{ xss: { title: '' } }, ['eventVocabulary', 'xss', 'title']],
+    [{ xss: { titel: 'x' } }, ['eventVocabulary', 'xss', 'titel']],
+  ])('that cannot be used are refused by their path: %j', (table, path) => {
+    expect(() => readEventVocabulary(table)).toThrow(refused(path));
   });
 });
 
@@ -56,28 +52,15 @@ describe('rows of incident types', () => {
   });
 
   test.each([
-    ['xss', ['incidentVocabulary'], 'expected incidentVocabulary to be an object of rows'],
-    [
-      { xss: {} },
-      ['incidentVocabulary', 'xss', 'message_type'],
-      'incidentVocabulary.xss.message_type',
-    ],
-    [
-      { xss: { message_type: '' } },
-      ['incidentVocabulary', 'xss', 'message_type'],
-      'of an incident',
-    ],
-    [
-      { xss: { message_type: 'test' } },
-      ['incidentVocabulary', 'xss', 'message_type'],
-      'of an incident',
-    ],
+    ['xss', ['incidentVocabulary']],
+    [{ xss: {} }, ['incidentVocabulary', 'xss', 'message_type']],
+    [{ xss: { message_type: '' } }, ['incidentVocabulary', 'xss', 'message_type']],
+    [{ xss: { message_type: 'test' } }, ['incidentVocabulary', 'xss', 'message_type']],
     [
       { xss: { message_type: 'http_scan', pulse_genre: '' } },
       ['incidentVocabulary', 'xss', 'pulse_genre'],
-      'a non-empty string',
     ],
-  ])('that cannot be used are refused by their path: %j', (table, path, message) => {
-    expect(() => readIncidentVocabulary(table)).toThrow(refused(path, message));
+  ])('that cannot be used are refused by their path: %j', (table, path) => {
+    expect(() => readIncidentVocabulary(table)).toThrow(refused(path));
   });
 });

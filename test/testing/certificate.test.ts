@@ -67,7 +67,6 @@ describe('createCertificate', () => {
         expect.objectContaining({
           code: 'ERR_INVALID_OPTION',
           path: ['hosts'],
-          message: expect.stringContaining('expected hosts to be a list of at least one name'),
         }),
       );
     },

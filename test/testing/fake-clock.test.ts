@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 
 const START_MS = Date.UTC(2026, 10, 21, 10);
+const TIMED_OUT = { code: 'ERR_TIMED_OUT' };
 
 /** Records when each wait ends. */
 function logOf(clock: FakeClock) {
@@ -61,11 +62,7 @@ describe('the time of a fake clock', () => {
 
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('refuses to move by %d', async (ms) => {
     const clock = createFakeClock(1000);
-    const fault = expect.objectContaining({
-      code: 'ERR_INVALID_OPTION',
-      path: ['ms'],
-      message: expect.stringContaining('ms: expected 0 or a positive number of milliseconds'),
-    });
+    const fault = expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['ms'] });
     await expect(clock.advance(ms)).rejects.toThrow(fault);
     await expect(clock.advanceTo(1000 + ms)).rejects.toThrow(fault);
     expect(() => clock.elapse(ms)).toThrow(fault);
@@ -248,22 +245,12 @@ describe('runUntil', () => {
     const { ended, wait } = logOf(clock);
     void wait('a', 10);
     void wait('b', 11);
-    await expect(clock.runUntil(() => ended.length === 2, 10)).rejects.toThrow(
-      expect.objectContaining({
-        code: 'ERR_TIMED_OUT',
-        message: expect.stringContaining('not within 10 ms of the fake clock'),
-      }),
-    );
+    await expect(clock.runUntil(() => ended.length === 2, 10)).rejects.toMatchObject(TIMED_OUT);
     expect(ended).toEqual(['10: a']);
   });
 
   test('rejects at once if no wait is left', async () => {
-    await expect(createFakeClock().runUntil(() => false)).rejects.toThrow(
-      expect.objectContaining({
-        code: 'ERR_TIMED_OUT',
-        message: expect.stringContaining('no wait is left on the fake clock'),
-      }),
-    );
+    await expect(createFakeClock().runUntil(() => false)).rejects.toMatchObject(TIMED_OUT);
   });
 
   test.each([
@@ -291,13 +278,9 @@ describe('runUntilSettled', () => {
 
   test('rejects if the promise settles too late, or never', async () => {
     const clock = createFakeClock();
-    await expect(clock.runUntilSettled(clock.sleep(31), 30)).rejects.toMatchObject({
-      code: 'ERR_TIMED_OUT',
-    });
+    await expect(clock.runUntilSettled(clock.sleep(31), 30)).rejects.toMatchObject(TIMED_OUT);
     await clock.advance(31);
-    await expect(clock.runUntilSettled(new Promise(() => {}))).rejects.toMatchObject({
-      code: 'ERR_TIMED_OUT',
-    });
+    await expect(clock.runUntilSettled(new Promise(() => {}))).rejects.toMatchObject(TIMED_OUT);
   });
 });
 

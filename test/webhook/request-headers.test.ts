@@ -5,15 +5,8 @@ import {
   SIGNATURE_HEADER,
 } from '../../src/webhook/request-headers.ts';
 
-const fails = (path: readonly string[], detail: string) =>
-  expect.objectContaining({
-    code: 'ERR_INVALID_OPTION',
-    path,
-    message: expect.stringContaining(`: ${detail}.`),
-  });
-
-const TOKEN = 'the name of a header must be a token';
-const latin1 = (name: string) => `expected the header ${name} to be one line of Latin-1 text`;
+const fails = (path: readonly string[]) =>
+  expect.objectContaining({ code: 'ERR_INVALID_OPTION', path });
 
 describe('requestHeaders', () => {
   test('are the content type and the user agent by default', () => {
@@ -56,40 +49,37 @@ describe('requestHeaders', () => {
     });
   });
 
-  test.each([
-    ['Content-Type', 'is part of the contract and cannot be changed'],
-    ['CONTENT-LENGTH', 'is part of the contract and cannot be changed'],
-    ['Transfer-Encoding', 'belongs to the connection'],
-  ])('reject the header %s: it %s', (name, reason) => {
-    expect(() => requestHeaders({ headers: { 'x-a': '1', [name]: 'x' } })).toThrow(
-      fails(['headers', name], `the header ${name} ${reason}`),
-    );
-  });
+  test.each(['Content-Type', 'CONTENT-LENGTH', 'Transfer-Encoding'])(
+    'reject the header %s, which the caller must not set',
+    (name) => {
+      expect(() => requestHeaders({ headers: { 'x-a': '1', [name]: 'x' } })).toThrow(
+        fails(['headers', name]),
+      );
+    },
+  );
 
   test.each([
-    ['is given in two cases', { 'X-A': '1', 'x-a': '2' }, 'x-a', 'the header x-a is given twice'],
-    ['has a line break', { 'x-a': 'b\r\nx-c: d' }, 'x-a', latin1('x-a')],
-    ['has a delete', { 'x-a': '\u007f' }, 'x-a', latin1('x-a')],
-    ['is beyond Latin-1', { 'x-a': 'secret \u0100' }, 'x-a', latin1('x-a')],
-    ['is undefined', { 'x-a': undefined }, 'x-a', latin1('x-a')],
-    ['has no name', { '': 'b' }, '', TOKEN],
-    ['has a name that ends in a line feed', { 'x\n': 'b' }, 'x\n', TOKEN],
-  ])('reject a header that %s', (_what, headers, name, detail) => {
+    ['is given in two cases', { 'X-A': '1', 'x-a': '2' }, 'x-a'],
+    ['has a line break', { 'x-a': 'b\r\nx-c: d' }, 'x-a'],
+    ['has a delete', { 'x-a': '\u007f' }, 'x-a'],
+    ['is beyond Latin-1', { 'x-a': 'secret \u0100' }, 'x-a'],
+    ['is undefined', { 'x-a': undefined }, 'x-a'],
+    ['has no name', { '': 'b' }, ''],
+    ['has a name that ends in a line feed', { 'x\n': 'b' }, 'x\n'],
+  ])('reject a header that %s', (_what, headers, name) => {
     const read = () => requestHeaders({ headers: headers as Record<string, string> });
-    expect(read).toThrow(fails(['headers', name], detail));
+    expect(read).toThrow(fails(['headers', name]));
     // The value may be a credential.
     expect(read).not.toThrow(/secret/);
   });
 
   test.each([[''], ['a\r\nb: c'], ['\u{1F600}']])('reject the user agent %j', (userAgent) => {
-    expect(() => requestHeaders({ userAgent })).toThrow(
-      fails(['userAgent'], 'expected userAgent to be the text of a header'),
-    );
+    expect(() => requestHeaders({ userAgent })).toThrow(fails(['userAgent']));
   });
 
   test('reject a user agent given twice', () => {
     expect(() => requestHeaders({ userAgent: 'a', headers: { 'USER-AGENT': 'b' } })).toThrow(
-      fails(['headers', 'user-agent'], 'the header is given twice, as userAgent too'),
+      fails(['headers', 'user-agent']),
     );
   });
 });

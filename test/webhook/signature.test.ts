@@ -19,23 +19,14 @@ describe('sign', () => {
   });
 
   test.each([[''], [undefined], [Buffer.from('1234')]])('rejects the secret %j', (secret) => {
-    const attempt = () => sign(BODY, secret as string);
-    expect(attempt).toThrow(
-      expect.objectContaining({
-        code: 'ERR_INVALID_SECRET',
-        path: ['secret'],
-        message: expect.stringContaining('it must be a non-empty string'),
-      }),
+    expect(() => sign(BODY, secret as string)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_SECRET', path: ['secret'] }),
     );
   });
 
   test.each([[undefined], [{ parsed: true }]])('rejects the body %j', (body) => {
     expect(() => sign(body as unknown as string, SECRET)).toThrow(
-      expect.objectContaining({
-        code: 'ERR_INVALID_OPTION',
-        path: ['body'],
-        message: expect.stringContaining('body must be a string or bytes'),
-      }),
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['body'] }),
     );
   });
 });

@@ -19,20 +19,15 @@ describe('parseWebhookUrl', () => {
   });
 
   test.each([
-    ['', 'it must be an absolute URL'],
-    ['https://', 'it must be an absolute URL'],
-    ['ftp://hooks.example.com/', 'its scheme must be http or https'],
-    ['javascript:alert(1)', 'its scheme must be http or https'],
-    ['https://user:password@hooks.example.com/', 'it must not hold credentials'],
-    [undefined, 'it must be a string'],
-    [new URL('https://hooks.example.com/'), 'it must be a string'],
-  ])('rejects %s: %s', (text, reason) => {
-    const error = errorOf(text);
-    expect(error.code).toBe('ERR_INVALID_URL');
-    expect(error.path).toEqual(['url']);
-    expect(error.message).toBe(
-      `The webhook URL is not usable: ${reason}. Give an absolute http or https URL without credentials.`,
-    );
+    '',
+    'https://',
+    'ftp://hooks.example.com/',
+    'javascript:alert(1)',
+    'https://user:password@hooks.example.com/',
+    undefined,
+    new URL('https://hooks.example.com/'),
+  ])('rejects %s', (text) => {
+    expect(errorOf(text)).toMatchObject({ code: 'ERR_INVALID_URL', path: ['url'] });
   });
 
   test.each([
