@@ -95,7 +95,6 @@ export class Maintenance {
    * one may be paused for long. Tries all, then rejects with the first error.
    */
   async #reopenMoved(applications: QueueStats['applications']): Promise<void> {
-    const { reopenIfMoved } = this.#parts;
     const closedOrFailing = [...applications].filter(
       ([, { health, pending }]) => health === 'closed' || (health === 'failing' && pending > 0),
     );
@@ -104,10 +103,7 @@ export class Maintenance {
       if (this.#stop.signal.aborted) return;
       const reopenings = closedOrFailing
         .slice(at, at + LOOKED_UP_AT_ONCE)
-        .map(async ([id, { health, pending }]) => {
-          if (health === 'closed' && pending > 0) await this.#reopenOrDeadLetter(id);
-          else await reopenIfMoved(id);
-        });
+        .map(([id]) => this.#reopenOrDeadLetter(id));
       for (const result of await Promise.allSettled(reopenings)) {
         if (result.status === 'rejected') errors.push(result.reason);
       }
@@ -115,6 +111,7 @@ export class Maintenance {
     if (errors.length > 0) throw errors[0];
   }
 
+  /** Reopens the application if its URL has changed. Otherwise makes its messages dead letters if it is closed. */
   async #reopenOrDeadLetter(applicationId: string): Promise<void> {
     const { queue, reopenIfMoved } = this.#parts;
     // Without settings it is unknown whether the destination has a new URL: its messages wait.
