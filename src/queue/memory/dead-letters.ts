@@ -27,7 +27,7 @@ export interface Letter {
 export class DeadLetters {
   readonly #letters = new Map<number, Letter>();
   /** Continues after the last evicted letter: a new iterator would first skip the gaps that evicted letters left. */
-  #oldest = this.#letters.values();
+  readonly #oldest = this.#letters.values();
   readonly #maxBytes: number;
   #bytes = 0;
   #lastId = 0;
@@ -49,14 +49,10 @@ export class DeadLetters {
   }
 
   #evict(): void {
-    const { value } = this.#oldest.next();
-    if (value === undefined) {
-      // An iterator that has ended does not return letters that are added later.
-      this.#oldest = this.#letters.values();
-    } else {
-      this.remove(value);
-      value.application.discard('evicted');
-    }
+    // Never `undefined`: only letters can exceed the limit, and the iterator returns each once.
+    const oldest = this.#oldest.next().value as Letter;
+    this.remove(oldest);
+    oldest.application.discard('evicted');
   }
 
   page(request: Parameters<MessageQueue['listDeadLetters']>[0]): DeadLetterPage {
