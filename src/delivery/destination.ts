@@ -81,12 +81,8 @@ export class Destinations {
   }
 
   async #inTime(resolved: Promise<Resolution>): Promise<Resolution> {
-    try {
-      const answer = await withTimeout(resolved, this.#parts);
-      return answer?.value ?? FAILED;
-    } catch (error) {
-      return unresolvedBy(error);
-    }
+    const answer = await withTimeout(resolved.catch(unresolvedBy), this.#parts);
+    return answer?.value ?? FAILED;
   }
 
   #read(application: ResolvedApplication): Resolution {

@@ -28,13 +28,19 @@ const POLL_INTERVAL_MS = 1000;
 /** Number of intervals between two polls while requests of this sender are in flight. */
 const INTERVALS_IN_FLIGHT = 10;
 
+interface SharedFlush {
+  /** Number of calls that had begun before it. */
+  readonly begunCalls: number;
+  readonly result: Promise<FlushResult>;
+}
+
 export class Flushes {
   readonly #parts: FlushParts;
   readonly #calls: CallsInProgress;
   /** Functions that end the flushes in progress. */
   readonly #ends = new Set<() => void>();
   /** Shared by calls that have no limit, if no other call of the sender began between them. */
-  #latest: { readonly begunCalls: number; readonly result: Promise<FlushResult> } | undefined;
+  #latest: SharedFlush | undefined;
   #polling: AbortController | undefined;
   #isClosed = false;
 
@@ -48,10 +54,13 @@ export class Flushes {
     if (limit.signal !== undefined || limit.deadlineMs !== undefined) return this.#flush(limit);
     const { begunCalls } = this.#calls;
     if (this.#latest?.begunCalls !== begunCalls) {
-      const result = this.#flush(limit).finally(() => {
-        if (this.#latest?.result === result) this.#latest = undefined;
-      });
-      this.#latest = { begunCalls, result };
+      const shared: SharedFlush = {
+        begunCalls,
+        result: this.#flush(limit).finally(() => {
+          if (this.#latest === shared) this.#latest = undefined;
+        }),
+      };
+      this.#latest = shared;
     }
     return this.#latest.result;
   }

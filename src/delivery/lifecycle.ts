@@ -124,8 +124,7 @@ export class Lifecycle {
     for (const message of messages) {
       tracker.recordSettled(message.sequence, 'discarded', 'returned');
       returned.push(new QueuedMessage(message));
-      const yielding = yieldToEventLoop();
-      if (yielding !== undefined) await yielding;
+      await yieldToEventLoop();
     }
     const count = returned.length;
     if (count > 0) observe('discarded', () => ({ reason: 'returned', count }));

@@ -198,7 +198,7 @@ function after(
 function completeSchedule(what: unknown): CompleteSchedule {
   const subject = { name: 'what to explain', path: [] };
   const given = check<ScheduleToExplain>(what, RULES, subject);
-  const { of = 'durable', schedule } = given;
+  const { of, schedule } = given;
   if (of === 'sendWebhook') return directSchedule(schedule);
   return senderSchedule(schedule, of === 'memory' ? MEMORY_HORIZON_MS : DURABLE_HORIZON_MS);
 }

@@ -185,8 +185,7 @@ export class Scheduler {
     // Read before the slot is taken: the answer of a host's own queue may be damaged.
     const { health } = answer.state;
     const slot = reserved.take(health);
-    const yielding = yieldToEventLoop();
-    if (yielding !== undefined) await yielding;
+    await yieldToEventLoop();
     void this.#deliver({ claim: answer, slot, requestedAt, requestedAtWall, answeredAt });
     return undefined;
   }

@@ -48,13 +48,14 @@ export function settlementOf(
 ): Settlement {
   const { messages, breaker, result } = attempted;
   const messageCount = messages.length;
-  if (result.kind === 'failure' && result.code === 'aborted') {
+  const failure = failureOf(result);
+  if (failure === 'aborted') {
     return {
       ...settleInconclusive(attempted, { breaker, pauseMs: 0 }, policy),
       outcome: 'aborted',
     };
   }
-  if (result.kind === 'failure' && result.code === 'undici-missing') {
+  if (failure === 'undici-missing') {
     return settleInconclusive(attempted, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
   }
   const { outcome, isRefusal } = judgeAttempt(result, {
@@ -72,7 +73,7 @@ export function settlementOf(
       outcome,
       bodyBytes: attempted.bodyBytes,
       messageCount,
-      isTimeout: isTimeout(result),
+      isTimeout: failure === 'headers-timeout' || failure === 'deadline',
       blamesDestination: !failedAlone && !(isBisection && isContentBlamed),
       isBisection: isBisection && isContentBlamed,
       retryAfterMs: attempted.retryAfterMs,
@@ -101,8 +102,8 @@ export function settlementOf(
   };
 }
 
-const isTimeout = (result: AttemptResult): boolean =>
-  result.kind === 'failure' && (result.code === 'headers-timeout' || result.code === 'deadline');
+const failureOf = (result: AttemptResult): FailureCode | undefined =>
+  result.kind === 'failure' ? result.code : undefined;
 
 /** Most messages have no retry state, which saves reading it. */
 const hasFailedAlone = (message: MessageHistory | undefined): boolean =>

@@ -203,7 +203,6 @@ export class Tracker {
   /** Records that a message was settled here, whichever sender accepted it; call it once for each sequence. */
   recordSettled(sequence: number, outcome: FinalState, reason?: DeadReason | DiscardReason): void {
     this.#settledHere[outcome] += 1;
-    if (!this.#isDeliveredHere) return;
     const settled = reason === undefined ? { outcome } : { outcome, reason };
     const awaitedBefore = this.#awaited;
     const range = this.#ranges.remove(sequence);
