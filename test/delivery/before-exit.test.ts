@@ -1,6 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { flushBeforeExit } from '../../src/delivery/flush-before-exit.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
+import { startEngine } from '../helpers/fake-engine.ts';
+import { messages } from '../helpers/sender.ts';
 
 const listeners = (): NodeJS.BeforeExitListener[] => process.listeners('beforeExit');
 
@@ -120,4 +122,20 @@ describe('a process with nothing else to do', () => {
     takeOff();
     expect(listeners()).toEqual(others);
   });
+});
+
+test('a sender flushes before the process ends, as long as flushBeforeExitMs', async () => {
+  const before = listeners();
+  const { sender, clock } = startEngine({
+    steps: [500],
+    options: { flushBeforeExitMs: 500, schedule: { delaysMs: [600_000] } },
+  });
+  await sender.send(messages(1));
+  await clock.advance(0);
+  const timers = clock.pending;
+  for (const listener of listeners()) if (!before.includes(listener)) listener(0);
+  await clock.advance(499);
+  expect(clock.pending).toBeGreaterThan(timers);
+  await clock.advance(1);
+  expect(clock.pending).toBe(timers);
 });

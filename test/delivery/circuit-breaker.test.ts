@@ -231,6 +231,12 @@ describe('410', () => {
     expect(step).toMatchObject({ breaker: { health, goneAt }, pauseMs: 0, changes });
   });
 
+  test('closes nothing with a failure of another kind, however long ago it was', () => {
+    const goneAt = NOW - 60_000;
+    const step = follow({ health: 'failing', goneAt }, {});
+    expect(step).toMatchObject({ breaker: { health: 'failing', goneAt }, changes: [] });
+  });
+
   test('is remembered over other failures, and forgotten after a success', () => {
     const goneAt = NOW - 1;
     expect(follow({ goneAt }, {}).breaker.goneAt).toBe(goneAt);

@@ -111,15 +111,20 @@ describe('a schedule of your own', () => {
     expect(explained).toMatchObject({ end: 'list-full', horizonMs: 72 * HOUR_MS });
   });
 
-  test.each<[unknown, readonly string[]]>([
-    [[], []],
-    [{ delaysMs: [1] }, ['delaysMs']],
-    [{ schedule: 5 }, ['schedule']],
-    [{ schedule: { delaysMs: [-1] } }, ['schedule', 'delaysMs']],
-    [{ of: 'sendWebhook', schedule: { repeatLast: true } }, ['schedule', 'horizonMs']],
-  ])('is refused as %j', (what, path) => {
+  test.each<[unknown, readonly string[], string]>([
+    [[], [], 'expected what to explain to be an object'],
+    [{ delaysMs: [1] }, ['delaysMs'], 'unknown key "delaysMs" in what to explain'],
+    [{ schedule: 5 }, ['schedule'], 'schedule'],
+    [{ schedule: { delaysMs: [-1] } }, ['schedule', 'delaysMs'], 'schedule.delaysMs'],
+    [
+      { of: 'sendWebhook', schedule: { repeatLast: true } },
+      ['schedule', 'horizonMs'],
+      'schedule.repeatLast needs schedule.horizonMs',
+    ],
+  ])('is refused as %j', (what, path, says) => {
+    const message: unknown = expect.stringContaining(says);
     expect(() => explainSchedule(what as ScheduleToExplain)).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }),
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path, message }),
     );
   });
 });

@@ -3,7 +3,15 @@ import { expect, test } from 'vitest';
 import { type InternalSender, SEND_EACH } from '../../src/delivery/sender.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { wrapQueue } from '../helpers/queues.ts';
-import { messages, openReceiver, openSender, SECRET, senderTo } from '../helpers/sender.ts';
+import {
+  applicationsOf,
+  message,
+  messages,
+  openReceiver,
+  openSender,
+  SECRET,
+  senderTo,
+} from '../helpers/sender.ts';
 
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 
@@ -23,7 +31,7 @@ test('a delivered message ends as delivered, also for late callers', async () =>
   const [first, second] = await endsOf(sender, 2);
   const asked = first?.ended;
   await sender.flush();
-  expect(await asked).toEqual({ outcome: 'delivered' });
+  expect(await asked).toStrictEqual({ outcome: 'delivered' });
   expect(await second?.ended).toEqual({ outcome: 'delivered' });
   expect(first?.ended).toBe(asked);
 });
@@ -50,4 +58,22 @@ test('a message that stays in a queue ends as accepted when its sender is closed
   const [followed] = await endsOf(sender, 1);
   await sender.close({ deadlineMs: 0 });
   expect(await followed?.ended).toEqual({ outcome: 'accepted' });
+});
+
+test('a message is followed if one before it in its call is for a closed destination', async () => {
+  const gone = await openReceiver({ otherwise: { status: 410 } });
+  const settings = applicationsOf({ gone, works: await openReceiver() });
+  const options = { schedule: { delaysMs: [1] }, goneConfirmMs: 0 };
+  const sender = openSender({ settings, network: 'allow-private', ...options });
+  await sender.send([message('m-0', 'gone')]);
+  await sender.flush();
+  const given = [message('m-1', 'gone'), message('m-2', 'works')];
+  const [refused, accepted] = await (sender as unknown as InternalSender)[SEND_EACH](
+    Promise.resolve(given),
+  );
+  expect(refused).toMatchObject({ value: { isAccepted: false, reason: 'destination-closed' } });
+  await sender.flush();
+  const result = accepted?.status === 'fulfilled' ? accepted.value : undefined;
+  const followed = result?.isAccepted === true ? result.followed : undefined;
+  expect(await followed?.ended).toEqual({ outcome: 'delivered' });
 });

@@ -258,6 +258,11 @@ describe('a batch is refused, all of it', () => {
     expect(error).toMatchObject({ code, path });
   });
 
+  test('with an error that names the selection', async () => {
+    const error = await rejection({ messages: [], selection: { modules: ['waf'] } });
+    expect(error).toHaveProperty('message', expect.stringContaining('"modules" in the selection'));
+  });
+
   test('with what the settings fail with', async () => {
     const failure = new Error('no settings');
     const find = (): Promise<never> => Promise.reject(failure);

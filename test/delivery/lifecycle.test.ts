@@ -59,6 +59,18 @@ test('close gives way between the messages that it hands back, as many as there 
   expect(clock.pending).toBe(0);
 });
 
+test('close names failing destinations if messages were returned and others remain', async () => {
+  const failure = { applicationId: 'shop-1', status: 500 };
+  const lastFailures = new LastFailures();
+  lastFailures.record(failure);
+  const stored = toStoredV2({ message_id: 'm-0', message_type: 'test', message: {} });
+  const returned = [{ applicationId: 'shop-1', stored, sequence: 1, sends: 1 }];
+  const queue = wrapQueue(createMemoryQueue(), { close: async () => ({ returned, remaining: 1 }) });
+  const { lifecycle } = startLifecycle({ lastFailures, queue });
+  const report = await lifecycle.close();
+  expect(report).toMatchObject({ discarded: 1, remaining: 1, failures: [failure] });
+});
+
 describe('close of a queue whose server is away', () => {
   test('does not wait for the answer to a claim longer than 10 s', async () => {
     const { clock, done, lifecycle } = startLifecycle({ stop: never });

@@ -35,6 +35,10 @@ const counting =
     pending.filter((one) => ranges.some(({ from, to }) => from <= one && one <= to)).length;
 
 describe('a tracker', () => {
+  test('has no range for the backlog of an empty queue', () => {
+    expect(emptyTracker().rangeCount).toBe(0);
+  });
+
   test('counts messages from the beginning of their call', () => {
     const tracker = emptyTracker();
     const expected = tracker.beginEnqueue(2);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { UnsettledRanges } from '../../src/delivery/unsettled-ranges.ts';
+import { compareRanges, UnsettledRanges } from '../../src/delivery/unsettled-ranges.ts';
 
 describe('unsettled ranges', () => {
   test('merge sequences in a row, and not those of another epoch', () => {
@@ -67,4 +67,23 @@ describe('unsettled ranges', () => {
       }),
     );
   });
+});
+
+test.each([
+  [0, []],
+  [2000, [1000, 1000]],
+  [2001, [1000, 1000, 1]],
+])('a comparison of %i ranges asks the queue for at most 1000 at once', async (count, asked) => {
+  const ranges = new UnsettledRanges();
+  for (let sequence = 1; sequence <= 2 * count; sequence += 2) ranges.add(sequence, 1);
+  const queries: number[] = [];
+  await compareRanges(ranges.fixBefore(2), {
+    countPending: async (query) => {
+      queries.push(query.length);
+      return query.length;
+    },
+    waitForSettlings: () => Promise.resolve(),
+    onSettledElsewhere: () => {},
+  });
+  expect(queries).toEqual(asked);
 });
