@@ -1,22 +1,28 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { DeadLetters } from '../../../src/cli/dead/letters.ts';
 import { type Change, changeAll, replayPage } from '../../../src/cli/dead/replay.ts';
 import { createWebhookSender } from '../../../src/index.ts';
-import { createMemoryQueue } from '../../../src/queue/memory.ts';
+import { createMemoryQueue, type MessageQueue } from '../../../src/queue/memory.ts';
 import { addDeadLetters, deadLetterSpecs } from '../../helpers/queues.ts';
 import { fakeTerminal } from '../../helpers/terminal.ts';
 import { closeApplication, entryOf } from '../../queue/conformance/trial.ts';
+
+/** A sender whose dead letters a command changes. */
+function lettersOf(queue: MessageQueue) {
+  const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
+  onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+  return letters;
+}
+
+const replayAll = (letters: DeadLetters) =>
+  changeAll(letters, { selection: {}, change: replayPage(false) }, fakeTerminal());
 
 test('dead replay stops when the queue is full, and says so', async () => {
   const queue = createMemoryQueue({ maxPendingMessages: 250 });
   // One call adds no more messages than may wait.
   for (let call = 0; call < 2; call += 1) await addDeadLetters(queue, deadLetterSpecs(250));
-  const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
-  onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
-  const changed = await changeAll(
-    letters,
-    { selection: {}, change: replayPage(false) },
-    fakeTerminal(),
-  );
+  const letters = lettersOf(queue);
+  const changed = await replayAll(letters);
   expect(changed).toEqual({ count: 250, unknown: new Set(), isFull: true, closed: {} });
   expect(await letters.stats()).toMatchObject({ pending: 250, dead: 250 });
 });
@@ -32,8 +38,7 @@ test.each([
   async (selection, text) => {
     const queue = createMemoryQueue();
     await addDeadLetters(queue, deadLetterSpecs(3));
-    const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
-    onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+    const letters = lettersOf(queue);
     const terminal = fakeTerminal({ isTerminal: true });
     await changeAll(letters, { selection, change: replayPage(false) }, terminal);
     expect(terminal.stderr()).toContain(`\u001B[K${text}\r`);
@@ -46,9 +51,7 @@ async function lettersOfClosed() {
   await addDeadLetters(queue, deadLetterSpecs(3, { applicationId: 'one' }));
   await queue.enqueue([entryOf('one')]);
   await closeApplication(queue);
-  const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
-  onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
-  return letters;
+  return lettersOf(queue);
 }
 
 test('dead replay replays what a service reopened meanwhile, and does not say that the queue is full', async () => {
@@ -58,11 +61,7 @@ test('dead replay replays what a service reopened meanwhile, and does not say th
     await letters.reopen('one');
     return replayed;
   };
-  const changed = await changeAll(
-    { ...letters, replay },
-    { selection: {}, change: replayPage(false) },
-    fakeTerminal(),
-  );
+  const changed = await replayAll({ ...letters, replay });
   expect(changed).toEqual({ count: 3, unknown: new Set(), isFull: false, closed: {} });
 });
 
@@ -79,19 +78,14 @@ test('dead replay does not say that the queue is full when a destination closes 
     );
     return { ...found, applications: new Map(applications) };
   };
-  const changed = await changeAll(
-    { ...letters, stats },
-    { selection: {}, change: replayPage(false) },
-    fakeTerminal(),
-  );
+  const changed = await replayAll({ ...letters, stats });
   expect(changed).toEqual({ count: 0, unknown: new Set(), isFull: false, closed: { one: 3 } });
 });
 
 test('dead replay leaves out messages that die while it runs', async () => {
   const queue = createMemoryQueue();
   await addDeadLetters(queue, deadLetterSpecs(300));
-  const letters = createWebhookSender({ queue, role: 'enqueue', settings: { applications: {} } });
-  onTestFinished(async () => void (await letters.close({ deadlineMs: 0 })));
+  const letters = lettersOf(queue);
   const pages: number[] = [];
   const change: Change = async (_letters, page) => {
     await letters.purge({ ids: page.map(({ id }) => id) });

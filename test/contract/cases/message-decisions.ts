@@ -16,15 +16,12 @@ export const MESSAGE_DECISIONS: readonly Decision[] = [
   {
     title: 'D27 takes date_occured and writes date_occurred',
     cases: [
-      fits(
-        'security_event',
-        { 'message.date_occurred': ABSENT, 'message.date_occured': '2026-11-21T10:00:00Z' },
-        { 'message.date_occured': ABSENT, 'message.date_occurred': '2026-11-21T10:00:00Z' },
-      ),
-      fits(
-        'event to send',
-        { 'message.date_occurred': ABSENT, 'message.date_occured': '2026-11-21T10:00:00Z' },
-        { 'message.date_occured': ABSENT, 'message.date_occurred': '2026-11-21T10:00:00Z' },
+      ...(['security_event', 'event to send'] as const).map((name) =>
+        fits(
+          name,
+          { 'message.date_occurred': ABSENT, 'message.date_occured': '2026-11-21T10:00:00Z' },
+          { 'message.date_occured': ABSENT, 'message.date_occurred': '2026-11-21T10:00:00Z' },
+        ),
       ),
       fits(
         'security_event (v1)',

@@ -1,11 +1,24 @@
 /** D0-D3: the envelope of a record. */
 import { namesOf, RECORDS } from '../samples.ts';
-import { ABSENT, byDialect, type Change } from './case.ts';
+import { ABSENT, byDialect, type Change, type Refusal } from './case.ts';
 import { type Decision, fails, fits, missing } from './decision.ts';
 import { oneOf, WORDS } from './words.ts';
 
 const EXPLOIT = 'svc.ev0.threat.vulnerability_exploit';
 const NAMES = oneOf(WORDS.eventNames);
+
+const EMPTY: Refusal = {
+  at: 'payload.protection',
+  says: 'expected a non-empty string, found an empty string',
+};
+const NO_SUFFIX: Refusal = {
+  at: 'event_name',
+  says: 'expected the protection as the suffix of event_name, found a string',
+};
+const NOT_THE_SUFFIX: Refusal = {
+  at: 'payload.protection',
+  says: 'expected the suffix of event_name, found another string',
+};
 
 export const RECORD_DECISIONS: readonly Decision[] = [
   {
@@ -51,14 +64,7 @@ export const RECORD_DECISIONS: readonly Decision[] = [
     cases: [
       ...['xss', 'LFI', 'lf', 'fi', 'lfi.', ' lfi'].map(
         (suffix): Change => ({
-          ...fails(
-            'suffixed exploit',
-            { event_name: `${EXPLOIT}.${suffix}` },
-            {
-              at: 'payload.protection',
-              says: 'expected the suffix of event_name, found another string',
-            },
-          ),
+          ...fails('suffixed exploit', { event_name: `${EXPLOIT}.${suffix}` }, NOT_THE_SUFFIX),
           beyondJsonSchema: 'D1 suffix',
         }),
       ),
@@ -67,15 +73,7 @@ export const RECORD_DECISIONS: readonly Decision[] = [
         { 'payload.protection': ABSENT },
         missing('payload.protection', 'a string'),
       ),
-      fails(
-        'suffixed exploit',
-        { 'payload.protection': '' },
-        { at: 'payload.protection', says: 'expected a non-empty string, found an empty string' },
-        {
-          at: 'payload.protection',
-          says: 'expected the suffix of event_name, found another string',
-        },
-      ),
+      fails('suffixed exploit', { 'payload.protection': '' }, EMPTY, NOT_THE_SUFFIX),
       fails(
         'suffixed exploit',
         { 'payload.protection': 5 },
@@ -86,23 +84,8 @@ export const RECORD_DECISIONS: readonly Decision[] = [
   {
     title: 'D1 refuses an empty suffix',
     cases: [
-      fails(
-        'exploit',
-        { event_name: `${EXPLOIT}.` },
-        {
-          at: 'event_name',
-          says: 'expected the protection as the suffix of event_name, found a string',
-        },
-      ),
-      fails(
-        'exploit',
-        { event_name: `${EXPLOIT}.`, 'payload.protection': '' },
-        {
-          at: 'event_name',
-          says: 'expected the protection as the suffix of event_name, found a string',
-        },
-        { at: 'payload.protection', says: 'expected a non-empty string, found an empty string' },
-      ),
+      fails('exploit', { event_name: `${EXPLOIT}.` }, NO_SUFFIX),
+      fails('exploit', { event_name: `${EXPLOIT}.`, 'payload.protection': '' }, NO_SUFFIX, EMPTY),
     ],
   },
   {

@@ -36,6 +36,10 @@ type Rows = Readonly<Record<string, readonly Given[]>>;
 const openWords = (known: readonly string[]): Given[] =>
   required({ ...TEXT, given: ok(...known, 'a new word', '') });
 
+const COORDINATE = required({ ...NUMBER, wrongKinds: ['a string'] }).filter(
+  ({ value }) => typeof value !== 'symbol',
+);
+
 const GEO_FIELDS: Rows = {
   city: optional(TEXT),
   code: required(COUNTRY),
@@ -43,12 +47,8 @@ const GEO_FIELDS: Rows = {
     ...required({ ...ARRAY, given: ok([0, 0], [-179.9, 89]) }),
     ...no('expected at most 2 elements, found 3', [1, 2, 3]),
   ],
-  'point.0': required({ ...NUMBER, wrongKinds: ['a string'] }).filter(
-    ({ value }) => typeof value !== 'symbol',
-  ),
-  'point.1': required({ ...NUMBER, wrongKinds: ['a string'] }).filter(
-    ({ value }) => typeof value !== 'symbol',
-  ),
+  'point.0': COORDINATE,
+  'point.1': COORDINATE,
 };
 
 /** D28 */
