@@ -33,6 +33,8 @@ it('jsonLine escapes what a terminal would obey', () => {
   expect(JSON.parse(line)).toEqual(value);
 });
 
+const terminalOf = (host: object) => processTerminal(host as NodeJS.Process);
+
 const hostWithTerminal = () => {
   const streams = {
     stdin: new PassThrough(),
@@ -40,7 +42,7 @@ const hostWithTerminal = () => {
     stderr: new PassThrough(),
   };
   const fake = Object.assign(new EventEmitter(), { ...streams, env: { HOME: '/' } });
-  return { fake, terminal: processTerminal(fake as unknown as NodeJS.Process) };
+  return { fake, terminal: terminalOf(fake) };
 };
 
 describe('the terminal of a process', () => {
@@ -109,8 +111,7 @@ describe('the terminal of a process', () => {
     const { fake } = hostWithTerminal();
     const full = Object.assign(new Error('write'), { code: 'ENOSPC', syscall: 'write' });
     const stdout = new Writable({ write: (_chunk, _encoding, done) => done(full) });
-    const host = Object.assign(fake, { stdout });
-    const terminal = processTerminal(host as unknown as NodeJS.Process);
+    const terminal = terminalOf(Object.assign(fake, { stdout }));
     expect(await runCommandLine(words, terminal)).toBe(3);
     expect(endReasonOf(terminal.signal)).toBe('output-failed');
     expect(String(fake.stderr.read())).toBe(
@@ -121,7 +122,7 @@ describe('the terminal of a process', () => {
   it.each([0, undefined])('of %s columns counts as one of 80', (columns) => {
     const { fake } = hostWithTerminal();
     Object.assign(fake.stderr, { isTTY: true, columns, hasColors: () => true });
-    expect(processTerminal(fake as unknown as NodeJS.Process).errors.columns).toBe(80);
+    expect(terminalOf(fake).errors.columns).toBe(80);
   });
 
   it.each([{}, { NO_COLOR: '1' }])('asks the stream for colours, with %j', (env) => {
@@ -129,7 +130,7 @@ describe('the terminal of a process', () => {
     const asked: unknown[] = [];
     const hasColors = (given: object) => asked.push(given) > 0;
     Object.assign(fake.stdout, { isTTY: true, columns: 100, hasColors });
-    const { output } = processTerminal(Object.assign(fake, { env }) as unknown as NodeJS.Process);
+    const { output } = terminalOf(Object.assign(fake, { env }));
     expect(output).toMatchObject({ hasColours: true, isTerminal: true, columns: 100 });
     expect(asked).toEqual([env]);
   });

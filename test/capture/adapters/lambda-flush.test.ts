@@ -5,6 +5,13 @@ import { createReporter } from '../../../src/index.ts';
 import { context, event } from '../../helpers/lambda-events.ts';
 import { openReceiver, SECRET } from '../../helpers/sender.ts';
 
+const reporterTo = (url: string) =>
+  createReporter({
+    service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
+    log: false,
+    webhook: { url, secret: SECRET, network: 'allow-private', schedule: { delaysMs: [1] } },
+  });
+
 const onUndelivered = () => vi.fn<(result: LambdaFlushFailure) => unknown>();
 
 const deadlineOf = async (leftMs: number, flushDeadlineMs?: number) => {
@@ -17,11 +24,7 @@ const deadlineOf = async (leftMs: number, flushDeadlineMs?: number) => {
 describe('the flush of a Lambda function', () => {
   test('delivers the events of the request before the result is returned', async () => {
     const receiver = await openReceiver();
-    const reporter = createReporter({
-      service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
-      log: false,
-      webhook: { url: receiver.url, secret: SECRET, network: 'allow-private' },
-    });
+    const reporter = reporterTo(receiver.url);
     const handler = captureRequests(
       () => {
         identify({ uid: 7 });
@@ -66,12 +69,7 @@ describe('the flush of a Lambda function', () => {
 
   test('says why nothing is delivered, as with a wrong secret', async () => {
     const { url } = await openReceiver({ otherwise: { status: 401 } });
-    const schedule = { delaysMs: [1] };
-    const reporter = createReporter({
-      service: { svc_id: 'shop-1', name: 'shop', env: 'test' },
-      log: false,
-      webhook: { url, secret: SECRET, network: 'allow-private', schedule },
-    });
+    const reporter = reporterTo(url);
     const options = { flush: reporter, flushDeadlineMs: 25_000, onUndelivered: onUndelivered() };
     const handler = captureRequests(() => void reporter.attack({ ruleset: 'xss' }), options);
     for (const _ of [1, 2]) await handler(event(), context());
