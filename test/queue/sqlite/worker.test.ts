@@ -1,5 +1,5 @@
 /** The worker's code in this thread: what it does when SQLite, the disk or another process gets in the way. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { QueueStats } from '../../../src/queue/queue.ts';
@@ -7,18 +7,13 @@ import { peerPath } from '../../../src/queue/sqlite/file-worker.ts';
 import type { HandleSettings, PostedCall, WorkerPost } from '../../../src/queue/sqlite/protocol.ts';
 import { Database, Gate, Stopped } from '../../../src/queue/sqlite/worker/database.ts';
 import { DiskSpace, Reserve } from '../../../src/queue/sqlite/worker/disk-space.ts';
-import {
-  failureAnswer,
-  isBroken,
-  isBusy,
-  isDiskFull,
-  Rejection,
-} from '../../../src/queue/sqlite/worker/failure.ts';
+import { Rejection } from '../../../src/queue/sqlite/worker/failure.ts';
 import { QueueFile } from '../../../src/queue/sqlite/worker/queue-file.ts';
 import { loadSqlite } from '../../../src/queue/sqlite/worker/sqlite-library.ts';
 import { Store } from '../../../src/queue/sqlite/worker/store.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { withDatabase } from './raw-database.ts';
+import { sqliteError } from './sqlite-error.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -69,10 +64,6 @@ const enqueue = (messageId: string) => {
 const enqueued = (sequence: number) => ({ sequences: [sequence], closed: [] });
 const pendingIn = ({ run }: FileUnderTest): unknown =>
   run(['countPending', [{ from: 1, to: 99 }]])[0];
-
-/** An error as SQLite throws it. */
-const sqliteError = (errcode: number): Error =>
-  Object.assign(new Error('a message of SQLite'), { errcode });
 
 describe('a call that fails', () => {
   test('fails alone: the other calls of its transaction run once', () => {
@@ -154,45 +145,6 @@ describe('a full disk', () => {
     expect(subject.run(['deadLetterOlderThan', 0, 0])).toMatchObject([
       { detail: 'the disk is full' },
     ]);
-  });
-
-  test('is found when a checkpoint fails, until there is room', () => {
-    const subject = openFile();
-    const { DatabaseSync } = loadSqlite(peerPath());
-    const database = new Database(new DatabaseSync(':memory:', {}), new Gate(newGate()));
-    const space = new DiskSpace(subject.path, database);
-    onTestFinished(() => space.close());
-    const get = vi.spyOn(database, 'get').mockImplementation((sql) => {
-      if (sql.includes('passive')) throw sqliteError(13);
-      return { busy: 0, log: 20_000, checkpointed: 0 };
-    });
-    space.committed(1);
-    expect(space.canGrow()).toBe(false);
-    get.mockRestore();
-    expect(space.canGrow()).toBe(true);
-    expect(space.makeRoom()).toBe(true);
-    expect(space.makeRoom()).toBe(false);
-  });
-});
-
-describe('the reserve', () => {
-  test('is not held where nothing can be written', () => {
-    const reserve = new Reserve(join(temporaryFolder(), 'missing', 'queue.db'));
-    expect(reserve.ensure()).toBe(false);
-    expect(reserve.isHeld).toBe(false);
-    expect(reserve.lastSequence()).toBe(0);
-  });
-
-  test('notes nothing that a bad disk has changed', () => {
-    const path = join(temporaryFolder(), 'queue.db');
-    const reserve = new Reserve(path);
-    onTestFinished(() => reserve.close());
-    reserve.ensure();
-    reserve.note(41);
-    expect(reserve.lastSequence()).toBe(41);
-    const bytes = readFileSync(`${path}-reserve`);
-    writeFileSync(`${path}-reserve`, bytes.toString('latin1').replace('41', '91'), 'latin1');
-    expect(reserve.lastSequence()).toBe(0);
   });
 });
 
@@ -321,37 +273,5 @@ describe('the end of a delay', () => {
       () => delayedEnqueuesMs(subject, 'many') / delayedEnqueuesMs(subject, 'few'),
     );
     expect(Math.min(...ratios)).toBeLessThan(3);
-  });
-});
-
-describe('an error of SQLite', () => {
-  test.each([
-    [5, 'SQLite reported an error', { isBusy: true }],
-    [8, 'the file or its disk is read-only', { isBroken: true }],
-    [10, 'the disk reported an error', { isBroken: true }],
-    [11, 'sqlite3 /f .recover', {}],
-    [13, 'the disk is full', { isDiskFull: true }],
-    [14, 'the file cannot be opened', { isBroken: true }],
-    [26, 'sqlite3 /f .recover', {}],
-    [778, 'the disk is full', { isDiskFull: true }],
-    [4874, 'the disk is full', { isDiskFull: true }],
-  ])('%i says what to do', (errcode, detail, kinds) => {
-    const error = sqliteError(errcode);
-    const answer = failureAnswer(error, '/f');
-    expect(answer.detail).toContain(detail);
-    expect(answer.cause).toEqual({ message: 'a message of SQLite', errcode });
-    const found = {
-      isBusy: isBusy(error),
-      isBroken: isBroken(error),
-      isDiskFull: isDiskFull(error),
-    };
-    expect(found).toEqual({ isBusy: false, isBroken: false, isDiskFull: false, ...kinds });
-  });
-
-  test('has no cause when it is not an Error', () => {
-    expect(failureAnswer('text', '/f')).toEqual({
-      code: 'ERR_QUEUE_FAILED',
-      detail: 'SQLite reported an error',
-    });
   });
 });
