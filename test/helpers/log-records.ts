@@ -1,4 +1,6 @@
 import type { LogRecord } from '../../src/contract/index.ts';
+import { createLogWriter } from '../../src/log/writer.ts';
+import type { LogWriterOptions } from '../../src/log/writer-options.ts';
 
 /** The smallest valid record, identified by its name. */
 export const smallRecord = (name = 'shop'): LogRecord => ({
@@ -17,6 +19,13 @@ export const customRecord = (options: Readonly<Record<string, unknown>>) => ({
   event_version: '1.0.0',
   payload: { event_name: 'checkout', options },
 });
+
+/** Creates a log writer whose lines are kept. */
+export function keptLines(options: LogWriterOptions<'strict' | 'open'> = {}) {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  return { lines, writer: createLogWriter({ destination, ...options }) };
+}
 
 /** Parses each line of a text as a record. Throws if one is not JSON. */
 export const parseLines = (text: string): Record<string, unknown>[] =>

@@ -1,10 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { LogLine } from '../../src/contract/index.ts';
 import type { PlatformName } from '../../src/log/platform-presets.ts';
-import { createLogWriter } from '../../src/log/writer.ts';
-import { createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
-import { smallRecord } from '../helpers/log-records.ts';
+import { keptLines, smallRecord } from '../helpers/log-records.ts';
 import {
   datadogGlobal,
   otelGlobal,
@@ -29,15 +27,13 @@ async function attributes(
   platform: PlatformName,
   activeSpan?: () => never,
 ): Promise<Record<string, unknown>> {
-  const sink = createLineSink();
-  const writer = createLogWriter({
-    destination: sink,
+  const { lines, writer } = keptLines({
     platform,
     ...(activeSpan === undefined ? {} : { activeSpan }),
   });
   writer.write(record as never);
   expect(await writer.stats()).toMatchObject({ written: 1, platformFailures: 0 });
-  const line = JSON.parse(sink.lines[0] ?? '') as object;
+  const line = JSON.parse(lines[0] ?? '') as object;
   LogLine.parse(line);
   return Object.fromEntries(Object.entries(line).filter(([key]) => !Object.hasOwn(record, key)));
 }

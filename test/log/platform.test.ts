@@ -1,15 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createLogWriter } from '../../src/log/writer.ts';
-import { smallRecord } from '../helpers/log-records.ts';
+import { keptLines, smallRecord } from '../helpers/log-records.ts';
 import { withReplacedPromise } from '../helpers/promises.ts';
 
 /** What is written beside the record, and what the counters say, for one platform function. */
 async function attributesOf(platform: (record: never) => unknown) {
-  const lines: string[] = [];
-  const writer = createLogWriter({
-    destination: { write: (line: string) => lines.push(line) },
-    platform: platform as never,
-  });
+  const { lines, writer } = keptLines({ platform: platform as never });
   writer.write(smallRecord());
   expect(lines).toHaveLength(1);
   const { context, detected_at, event_name, event_version, payload, ...attributes } = JSON.parse(
@@ -29,11 +24,7 @@ const GOOD = { trace_id: 'abc', 'usr.id': '7', dd: { span_id: '1', list: [1, nul
 
 describe('a platform function', () => {
   test('adds its attributes after the five fields of the record', () => {
-    const lines: string[] = [];
-    const writer = createLogWriter({
-      destination: { write: (line: string) => lines.push(line) },
-      platform: () => GOOD,
-    });
+    const { lines, writer } = keptLines({ platform: () => GOOD });
     writer.write(smallRecord());
     expect(Object.keys(JSON.parse(lines[0] ?? '') as object)).toEqual([
       ...Object.keys(smallRecord()),

@@ -1,7 +1,6 @@
 /** An `Array.prototype.toJSON`, as old libraries added it. test/hostile-objects pollutes `Object.prototype`. */
 import { expect, test } from 'vitest';
-import { createLogWriter } from '../../src/log/writer.ts';
-import { customRecord } from '../helpers/log-records.ts';
+import { customRecord, keptLines } from '../helpers/log-records.ts';
 
 const record = () => customRecord({ list: [1, { nested: [] }], text: 'a', none: null });
 
@@ -20,14 +19,10 @@ function polluted<T>(act: () => T): T {
 }
 
 function makeWriter() {
-  const lines: string[] = [];
-  const writer = createLogWriter({
-    destination: { write: (line: string) => lines.push(line) },
-    platform: () => ({ extra: ['\ud800'], odd: 'a\ud800' }),
-  });
+  const kept = keptLines({ platform: () => ({ extra: ['\ud800'], odd: 'a\ud800' }) });
   // A schema is built at its first use.
-  writer.write(record());
-  return { writer, lines };
+  kept.writer.write(record());
+  return kept;
 }
 
 test('a writer writes the validated record while the prototype of arrays is polluted', () => {

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLogWriter } from '../../src/log/writer.ts';
-import { smallRecord } from '../helpers/log-records.ts';
+import { keptLines, smallRecord } from '../helpers/log-records.ts';
 
 /**
  * What a tracer's instrumentation does to pino when it is loaded: every logger made later gets a
@@ -48,9 +47,7 @@ test.each([
 ])(
   'a line has the keys that a tracer adds to every logger, once: trace id %s',
   (trace_id, options) => {
-    const lines: string[] = [];
-    const destination = { write: (line: string) => lines.push(line) };
-    const writer = createLogWriter({ destination, ...options });
+    const { lines, writer } = keptLines(options);
     tracer.lines.length = 0;
     const record = smallRecord('\u2028 "quoted"');
     writer.write(record);
@@ -70,8 +67,7 @@ test.each([
   ['throws from its mixin', { onMixin: failing }],
   ['drops the line', { keepsBack: true }],
 ])('the writer writes the record alone when a tracer %s', async (_name, fault) => {
-  const lines: string[] = [];
-  const writer = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });
+  const { lines, writer } = keptLines();
   writer.write(smallRecord('one'));
   const sound = { ...tracer };
   Object.assign(tracer, fault);
@@ -84,8 +80,7 @@ test.each([
 test.each(['onMixin', 'onLine'] as const)(
   'a writer writes each record once when a hook of the tracer (%s) writes another',
   (hook) => {
-    const lines: string[] = [];
-    const writer = createLogWriter({ destination: { write: (line: string) => lines.push(line) } });
+    const { lines, writer } = keptLines();
     const rest = ['inner'];
     tracer[hook] = () => {
       const name = rest.pop();

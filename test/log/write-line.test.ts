@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/contract/index.ts';
-import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
+import { RecordWriter } from '../../src/log/writer.ts';
 import { readWriterOptions } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { smallRecord } from '../helpers/log-records.ts';
+import { keptLines, smallRecord } from '../helpers/log-records.ts';
 
 const SPAN = {
   traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -13,7 +13,6 @@ const SPAN = {
 
 describe('a record with a getter', () => {
   test.each(['ecs', false] as const)('is read once, with %s', (platform) => {
-    const lines: string[] = [];
     let reads = 0;
     const { payload, ...rest } = smallRecord();
     const record = Object.defineProperty({ ...rest, payload }, 'payload', {
@@ -23,8 +22,8 @@ describe('a record with a getter', () => {
         return payload;
       },
     });
-    const destination = { write: (line: string) => void lines.push(line) };
-    createLogWriter({ destination, platform }).write(record as ReturnType<typeof smallRecord>);
+    const { lines, writer } = keptLines({ platform });
+    writer.write(record as ReturnType<typeof smallRecord>);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([smallRecord()]);
     expect(reads).toBe(1);
   });

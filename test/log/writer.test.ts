@@ -4,26 +4,14 @@ import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
 import { type LogWriterOptions, readWriterOptions } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { customRecord, smallRecord } from '../helpers/log-records.ts';
+import { customRecord, keptLines, smallRecord } from '../helpers/log-records.ts';
 import { thrownBy } from '../helpers/thrown-by.ts';
-
-/** A destination that keeps its lines. */
-function memory() {
-  const lines: string[] = [];
-  return { lines, write: (line: string): number => lines.push(line) };
-}
-
-/** A writer to memory. */
-function writerTo(options: LogWriterOptions<'strict' | 'open'> = {}) {
-  const { lines, write } = memory();
-  return { lines, writer: createLogWriter({ destination: { write }, ...options }) };
-}
 
 const unchecked = (value: unknown): ReturnType<typeof smallRecord> => value as never;
 
 describe('a line', () => {
   test('is only the record, in the contract’s order, with one line feed', () => {
-    const { lines, writer } = writerTo();
+    const { lines, writer } = keptLines();
     writer.write(smallRecord());
     expect(lines).toEqual([
       '{"context":{"service":{"env":"production","name":"shop","svc_id":"svc-1"}},' +
@@ -33,7 +21,7 @@ describe('a line', () => {
   });
 
   test('holds the canonical form of tolerated variants', () => {
-    const { lines, writer } = writerTo();
+    const { lines, writer } = keptLines();
     writer.write({
       ...customRecord({ plan: 'gold' }),
       payload: { sdk_event_name: 'checkout', options: {} },
@@ -44,7 +32,7 @@ describe('a line', () => {
   });
 
   test('holds any options on one line', () => {
-    const { lines, writer } = writerTo();
+    const { lines, writer } = keptLines();
     // Any code unit, lone surrogates included.
     const unit = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
     const key = fc.string({ unit, maxLength: 20 });
@@ -62,7 +50,7 @@ describe('a line', () => {
   });
 
   test('is written from a frozen record, which it does not change', () => {
-    const { lines, writer } = writerTo({ platform: () => ({ trace_id: 'abc' }) });
+    const { lines, writer } = keptLines({ platform: () => ({ trace_id: 'abc' }) });
     const record = Object.freeze(customRecord(Object.freeze({ list: Object.freeze([1, 2]) })));
     const before = structuredClone(record);
     writer.write(record);
@@ -78,7 +66,7 @@ describe('keys that pino treats specially', () => {
     { req: { method: 'GET' }, res: {} },
     { method: 'GET', headers: { a: 1 }, socket: {} },
   ])('are written unchanged: %o', async (attributes) => {
-    const { lines, writer } = writerTo({ platform: () => attributes });
+    const { lines, writer } = keptLines({ platform: () => attributes });
     writer.write(smallRecord());
     expect(JSON.parse(lines[0] ?? '')).toEqual({ ...smallRecord(), ...attributes });
     expect(lines[0]?.match(/"msg":/g)?.length ?? 0).toBe('msg' in attributes ? 1 : 0);
@@ -88,7 +76,7 @@ describe('keys that pino treats specially', () => {
 
 describe('a record that breaks the contract', () => {
   test('is rejected with its path and input, and not written', async () => {
-    const { lines, writer } = writerTo();
+    const { lines, writer } = keptLines();
     const record = unchecked({
       ...smallRecord('hunter2'),
       payload: { ruleset: 'hunter2 hunter2' },
@@ -107,7 +95,7 @@ describe('a record that breaks the contract', () => {
   });
 
   test.each([null, undefined, 'text', []])('is rejected if it is %s', (record) => {
-    const { writer } = writerTo();
+    const { writer } = keptLines();
     expect(thrownBy(() => writer.write(unchecked(record)))).toMatchObject({
       code: 'ERR_INVALID_RECORD',
       path: [],
@@ -115,14 +103,14 @@ describe('a record that breaks the contract', () => {
   });
 
   test('is written in the open dialect if only a word is unknown', () => {
-    const { lines, writer } = writerTo({ dialect: 'open' });
+    const { lines, writer } = keptLines({ dialect: 'open' });
     writer.write({ ...smallRecord(), payload: { ruleset: 'brand_new' } } as never);
     expect(lines[0]).toContain('"ruleset":"brand_new"');
   });
 });
 
 test('a value whose getter throws is rejected with its cause, and not written', async () => {
-  const { lines, writer } = writerTo();
+  const { lines, writer } = keptLines();
   const value = {
     get inner() {
       throw new Error('from the getter');
@@ -177,7 +165,7 @@ describe('options', () => {
     expectTypeOf(createLogWriter<'open'>)
       .parameter(0)
       .toEqualTypeOf<LogWriterOptions<'open'> | undefined>();
-    const { writer } = writerTo();
+    const { writer } = keptLines();
     // @ts-expect-error: a record without its payload is no record
     expect(() => writer.write({ ...smallRecord(), payload: undefined })).toThrow(
       SecurityEventError,
@@ -187,7 +175,7 @@ describe('options', () => {
 
 describe('a writer', () => {
   test('rejects records after close, with the record as input', async () => {
-    const { lines, writer } = writerTo();
+    const { lines, writer } = keptLines();
     await writer.close();
     const record = smallRecord();
     const error = thrownBy(() => writer.write(record));
@@ -198,7 +186,7 @@ describe('a writer', () => {
   });
 
   test('returns one promise to all callers of flush, and of close', async () => {
-    const { writer } = writerTo();
+    const { writer } = keptLines();
     const flush = writer.flush();
     expect(writer.flush()).toBe(flush);
     writer.write(smallRecord());
@@ -211,7 +199,7 @@ describe('a writer', () => {
   });
 
   test('returns a copy of its counters', async () => {
-    const { writer } = writerTo();
+    const { writer } = keptLines();
     const before = await writer.stats();
     writer.write(smallRecord());
     expect(before.written).toBe(0);
