@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 import http from 'node:http';
-import net from 'node:net';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
 import { sendWebhook } from '../../src/delivery/send-webhook.ts';
@@ -14,7 +13,7 @@ import {
 } from '../../src/receiver/index.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { express4, expressApp, HOSTS, HOSTS_BEHIND_PARSERS, listening } from '../helpers/hosts.ts';
-import { headOf, receiverOf, SECRET, signedHeaders, signedInit } from './receivers.ts';
+import { bareSender, receiverOf, SECRET, signedHeaders, signedInit } from './receivers.ts';
 
 const MAX_BODY_BYTES = 10_000;
 
@@ -61,11 +60,8 @@ describe.each(Object.entries({ ...HOSTS, ...HOSTS_BEHIND_PARSERS }))('%s', (_hos
   test('survives a sender that goes away during its body', async () => {
     const { receiver, reasons, errors } = receiverOf();
     const url = await start(receiver);
-    const { port, pathname } = new URL(url);
-    const socket = net.connect(Number(port), '127.0.0.1');
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    socket.write(`${headOf(pathname, { ...signedHeaders(''), 'content-length': 100 })}[{`);
+    const { socket, begin } = await bareSender(url);
+    begin({ ...signedHeaders(''), 'content-length': 100 }, '[{');
     // The bytes have arrived when the next request is answered.
     expect((await send(url)).ok).toBe(true);
     socket.resetAndDestroy();

@@ -1,4 +1,6 @@
 /** A receiver that records what it gets, and signed requests for it. */
+import { once } from 'node:events';
+import net from 'node:net';
 import {
   createWebhookReceiver,
   type ReceiverOptions,
@@ -56,3 +58,19 @@ export const headOf = (path: string, headers: Readonly<Record<string, string | n
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     '\r\n',
   ].join('\r\n');
+
+/** A sender on a bare socket. `answer` returns what it has received so far. */
+export async function bareSender(url: string) {
+  const { port, pathname } = new URL(url);
+  const socket = net.connect(Number(port), '127.0.0.1');
+  // A sender that is cut off may get an error before the response.
+  socket.on('error', () => {});
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  await once(socket, 'connect');
+  const begin = (headers: Readonly<Record<string, string | number>>, body = '') =>
+    socket.write(headOf(pathname, headers) + body);
+  return { socket, begin, answer: () => text };
+}

@@ -1,10 +1,9 @@
 /** Requests that are refused before their body is read. The sender gets the reason. */
 import { once } from 'node:events';
-import net from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { sign } from '../../src/webhook/signature.ts';
 import { HOSTS } from '../helpers/hosts.ts';
-import { BODY, headOf, receiverOf, requestOf, SECRET, signedHeaders } from './receivers.ts';
+import { BODY, bareSender, receiverOf, requestOf, SECRET, signedHeaders } from './receivers.ts';
 
 const GENUINE = sign(BODY, SECRET);
 
@@ -47,27 +46,11 @@ describe('a body', () => {
   });
 });
 
-/** A client on a bare socket. */
-async function connectedTo(port: number) {
-  const socket = net.connect(port, '127.0.0.1');
-  await once(socket, 'connect');
-  socket.setEncoding('latin1');
-  let text = '';
-  const answer = async (pattern: RegExp): Promise<void> => {
-    while (!pattern.test(text)) {
-      const [chunk] = (await once(socket, 'data')) as [string];
-      text += chunk;
-    }
-    text = '';
-  };
-  return { socket, answer };
-}
-
 const JSON_TYPE = { 'content-type': 'application/json' };
 const LARGE = 'x'.repeat(2 ** 20);
 
-/** More than the limit of a body, and the end of a test whose server reads on. */
-const MAX_SENT = 2 ** 24;
+/** More than the limit of a body. */
+const TOO_LARGE = 2 ** 24;
 
 /** Hosts that drop the rest of a body; the route handler of the tests cannot. */
 const REAL_HOSTS = Object.entries(HOSTS).filter(([name]) => !name.startsWith('a route'));
@@ -75,41 +58,30 @@ const REAL_HOSTS = Object.entries(HOSTS).filter(([name]) => !name.startsWith('a 
 describe.each(REAL_HOSTS)('on %s, a sender whose body is not read', (_host, start) => {
   test('gets the reason before it has sent its body, and can send the next request', async () => {
     const { receiver, handled } = receiverOf();
-    const { port, pathname } = new URL(await start(receiver));
-    const { socket, answer } = await connectedTo(Number(port));
-    socket.write(headOf(pathname, { ...JSON_TYPE, 'content-length': LARGE.length }));
-    await answer(/^HTTP\/1\.1 401 .*signature-missing/s);
+    const { socket, begin, answer } = await bareSender(await start(receiver));
+    begin({ ...JSON_TYPE, 'content-length': LARGE.length });
+    await expect.poll(answer).toMatch(/^HTTP\/1\.1 401 .*signature-missing/s);
     socket.write(LARGE);
-    const headers = { ...signedHeaders(), 'content-length': Buffer.byteLength(BODY) };
-    socket.write(headOf(pathname, headers) + BODY);
-    await answer(/^HTTP\/1\.1 204 /);
+    begin({ ...signedHeaders(), 'content-length': Buffer.byteLength(BODY) }, BODY);
+    await expect.poll(answer).toContain('HTTP/1.1 204 ');
     socket.destroy();
     await receiver.idle();
     expect(handled).toEqual(['a']);
   });
 
   test('that is too large gets a response that closes the connection', async () => {
-    const { port, pathname } = new URL(await start(receiverOf().receiver));
-    const { socket, answer } = await connectedTo(Number(port));
-    socket.on('error', () => {});
-    socket.write(headOf(pathname, { ...signedHeaders(), 'content-length': MAX_SENT }));
-    await answer(/^HTTP\/1\.1 413 .*connection: close.*body-too-large/is);
-    await once(socket, 'close');
-    expect(socket.destroyed).toBe(true);
+    const { socket, begin, answer } = await bareSender(await start(receiverOf().receiver));
+    const closed = once(socket, 'close');
+    begin({ ...signedHeaders(), 'content-length': TOO_LARGE });
+    await closed;
+    expect(answer()).toMatch(/^HTTP\/1\.1 413 .*connection: close.*body-too-large/is);
   });
 
   test('that sends chunks is answered, and its connection closed', async () => {
-    const { port, pathname } = new URL(await start(receiverOf().receiver));
-    const { socket, answer } = await connectedTo(Number(port));
-    // A sender that is cut off may get an error before the response.
-    socket.on('error', () => {});
-    const closed = new Promise((resolve) => {
-      socket.once('close', resolve);
-    });
-    socket.write(
-      `${headOf(pathname, { ...JSON_TYPE, 'transfer-encoding': 'chunked' })}5\r\n12345\r\n`,
-    );
-    await answer(/^HTTP\/1\.1 401 .*connection: close.*signature-missing/is);
+    const { socket, begin, answer } = await bareSender(await start(receiverOf().receiver));
+    const closed = new Promise((resolve) => void socket.once('close', resolve));
+    begin({ ...JSON_TYPE, 'transfer-encoding': 'chunked' }, '5\r\n12345\r\n');
+    await expect.poll(answer).toMatch(/^HTTP\/1\.1 401 .*connection: close.*signature-missing/is);
     const sending = setInterval(() => socket.write(`1000\r\n${'x'.repeat(0x1000)}\r\n`), 1);
     await closed;
     clearInterval(sending);

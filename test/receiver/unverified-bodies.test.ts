@@ -1,26 +1,18 @@
 /** Unverified bodies are limited: in bytes over all connections, and in time. */
 import { once } from 'node:events';
-import net from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { WebhookRequest } from '../../src/receiver/index.ts';
 import { HOSTS } from '../helpers/hosts.ts';
-import { BODY, headOf, receiverOf, requestOf, signedHeaders, signedInit } from './receivers.ts';
+import { BODY, bareSender, receiverOf, requestOf, signedHeaders, signedInit } from './receivers.ts';
 
 const LENGTH = Buffer.byteLength(BODY);
 const LIMITS = { maxBodyBytes: 2 * LENGTH, maxUnverifiedBytes: 2 * LENGTH };
 
 /** Announces a body of `length` bytes, and sends only `sent`. */
 async function begin(url: string, sent: string, length = LENGTH) {
-  const { port, pathname } = new URL(url);
-  const socket = net.connect(Number(port), '127.0.0.1');
-  socket.on('error', () => {});
-  let answer = '';
-  socket.setEncoding('latin1').on('data', (chunk: string) => {
-    answer += chunk;
-  });
-  await once(socket, 'connect');
-  socket.write(headOf(pathname, { ...signedHeaders(), 'content-length': length }) + sent);
-  return { socket, answer: () => answer };
+  const sender = await bareSender(url);
+  sender.begin({ ...signedHeaders(), 'content-length': length }, sent);
+  return sender;
 }
 
 const post = async (url: string): Promise<number> => (await fetch(url, signedInit())).status;
