@@ -41,8 +41,7 @@ export type SendEnd =
 export interface Cause {
   count: number;
   readonly first: Place & { readonly message_id?: string };
-  /** `invalid`: it could not be sent at all. */
-  readonly reason: UndeliveredMessage['reason'] | 'invalid';
+  readonly reason: UndeliveredMessage['reason'];
   readonly status?: number | undefined;
   readonly failure?: string | undefined;
   readonly detail?: string | undefined;
@@ -77,12 +76,6 @@ async function* batchesOf(input: AsyncIterable<InputMessage>): AsyncGenerator<Ba
 
 /** Statuses that may be due to the content, so that the next batch may succeed. */
 const CONTENT_STATUSES: ReadonlySet<number | undefined> = new Set([400, 413, 422, 500]);
-
-/** Reasons of messages that cannot be sent, by error code. */
-const UNSENDABLE_REASONS: Readonly<Partial<Record<string, 'too-large' | 'invalid'>>> = {
-  ERR_MESSAGE_TOO_LARGE: 'too-large',
-  ERR_INVALID_MESSAGE: 'invalid',
-};
 
 /** One run of `send`, and its counts so far. */
 export class SendRun {
@@ -181,7 +174,7 @@ export class SendRun {
     this.causes.set(key, known);
   }
 
-  /** Leaves out messages that cannot be sent, so that they do not block the others. */
+  /** Leaves out messages that are too large, so that they do not block the others. */
   async #sendUsable(
     batch: readonly InputMessage[],
   ): Promise<{ readonly sent: readonly InputMessage[]; readonly report: SendReport }> {
@@ -193,11 +186,12 @@ export class SendRun {
         const messages = sent.map(({ message }) => message) as never[];
         return { sent, report: await sendWebhook(destination, messages, { ...options, signal }) };
       } catch (error) {
-        if (!(error instanceof SecurityEventError)) throw error;
-        const reason = UNSENDABLE_REASONS[error.code];
+        if (!(error instanceof SecurityEventError) || error.code !== 'ERR_MESSAGE_TOO_LARGE')
+          throw error;
         const found = sent[Number(error.path[0])];
-        if (reason === undefined || found === undefined) throw error;
-        this.#addUndelivered(found.place, { reason, detail: describeError(error).message });
+        if (found === undefined) throw error;
+        const detail = describeError(error).message;
+        this.#addUndelivered(found.place, { reason: 'too-large', detail });
         await this.savedTo?.add([found.message]);
         sent = sent.filter((one) => one !== found);
       }

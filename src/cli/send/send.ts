@@ -54,7 +54,6 @@ const REASONS: Readonly<Record<Cause['reason'], string>> = {
   'wait-too-long': 'the next wait would be too long',
   'too-large': 'too large for a request',
   aborted: 'interrupted',
-  invalid: 'not valid',
 };
 
 const WHY_NOT_SENT: Readonly<Record<SendEnd, string>> = {
