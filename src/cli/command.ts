@@ -76,7 +76,6 @@ function describeParseError(error: unknown, options: OptionTable): CommandError 
   const { message, code } = error as NodeJS.ErrnoException;
   const [, dashes = '--', name = ''] = /'(?:-\w, )?(-+)([^' ]*)/.exec(message) ?? [];
   if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') return invalidValue(name, options);
-  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return usageError(message.split('\n')[0] ?? '');
   if (name.startsWith('secret=') || name === 'secret') {
     return usageError('a secret cannot be an argument', NO_SECRET_ARGUMENTS);
   }

@@ -162,9 +162,7 @@ export class Inspector {
     this.#kept.push(kept);
     this.#keptBytes += bytesOf(kept);
     while (this.#kept.length > MAX_ENTRIES || this.#keptBytes > MAX_BYTES) {
-      const dropped = this.#kept.shift();
-      if (dropped === undefined) break;
-      this.#keptBytes -= bytesOf(dropped);
+      this.#keptBytes -= bytesOf(this.#kept.shift() as KeptEntry);
     }
     for (const page of this.#pages) page.pump();
   }

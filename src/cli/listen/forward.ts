@@ -18,7 +18,6 @@ export interface Answer {
 const FORWARDED_HEADERS = ['content-type', 'user-agent', 'x-svc-integrity'];
 /** The headers of an answer that senders read. */
 const ANSWER_HEADERS = ['location', 'retry-after'];
-const MAX_ANSWER_BYTES = 65_536;
 /** Less than the 15 s for which senders wait, so that they get the answer. */
 const DEADLINE_MS = 14_000;
 
@@ -62,16 +61,6 @@ const post = (to: URL, options: RequestOptions, body: Buffer): Promise<IncomingM
     sent.on('error', reject).end(body);
   });
 
-/** Reads and discards an answer, at most 64 KiB of it. Never rejects. */
-async function drain(response: IncomingMessage): Promise<void> {
-  let bytes = 0;
-  response.on('data', (chunk: Uint8Array) => {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) response.destroy();
-  });
-  await once(response, 'close').catch(() => undefined);
-}
-
 /** Does not follow redirects. Never rejects: 502 if the target does not answer. */
 export async function forward(
   { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
@@ -92,7 +81,8 @@ export async function forward(
     const anySignal = AbortSignal.any([signal, deadline.signal]);
     const response = await post(to, { headers: sent, signal: anySignal }, body);
     const { statusCode: status = 0 } = response;
-    await drain(response);
+    response.resume();
+    await once(response, 'close').catch(() => undefined);
     // Node accepts such a status in a response, but refuses to send one.
     if (status < 200) return failed(`status ${status}`);
     return { answer: { status, headers: pick(response.headers, ANSWER_HEADERS), text: '' } };
