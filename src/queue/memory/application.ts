@@ -167,8 +167,8 @@ export function statsOf(
   for (const application of applications) {
     const ledger = application.ledger();
     ledgers.set(application.id, { ...ledger, health: application.state.health });
-    if (application.claim !== undefined) continue;
-    // Counts from when it could be claimed: the time before that, in a pause, is no delay of the queue.
+    // Counts from when it could be claimed: the time before that, in a pause, is no delay of the queue. Nor is the lease
+    // of a claim, which has not expired.
     oldestDueMs = Math.max(oldestDueMs, nowMs - (application.claimableAtMs() ?? nowMs));
   }
   return { ...sumLedgers(ledgers.values()), oldestDueMs, applications: ledgers };

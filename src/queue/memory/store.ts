@@ -111,7 +111,7 @@ export class MemoryStore {
       }
     }
     const bound = this.#passedBound(messages, bytes);
-    if (bound !== undefined && messages > 0) {
+    if (bound !== undefined) {
       const detail = `${messages} messages of ${bytes} bytes would pass ${bound} (${this.#bounds[bound]})`;
       throw new SecurityEventError('ERR_QUEUE_FULL', { detail, path: [bound] });
     }

@@ -25,7 +25,7 @@ export class Sequences {
     this.#last = Math.max(this.#last, sequence);
   }
 
-  /** Gives ranges, and how many of the pending messages are in them. */
+  /** Returns ranges, the second time with a gap, and how many of the pending messages are in them. */
   rangesOf(
     pending: readonly ModelMessage[],
   ): { readonly ranges: readonly SequenceRange[]; readonly count: number }[] {
@@ -33,11 +33,17 @@ export class Sequences {
     const sequences = pending.map((message) => this.#known.get(message) ?? Number.NaN);
     if (sequences.length === 0 || sequences.some(Number.isNaN)) return [all];
     const sorted = sequences.toSorted((one, other) => one - other);
-    const [first = 0, middle = 0] = [sorted[0], sorted[sorted.length >> 1]];
-    const ranges = [
-      { from: first, to: first },
-      { from: first + 1, to: middle },
+    const [first = 0, middle = 0, last = 0] = [
+      sorted[0],
+      sorted[sorted.length >> 1],
+      sorted.at(-1),
     ];
-    return [all, { ranges, count: sorted.filter((sequence) => sequence <= middle).length }];
+    const ranges = [
+      // So wide that SQLite counts it in another way.
+      { from: -10_000, to: first },
+      { from: middle + 1, to: last + 1 },
+    ];
+    const count = sorted.filter((sequence) => sequence === first || sequence > middle).length;
+    return [all, { ranges, count }];
   }
 }
