@@ -27,7 +27,7 @@ errors. Distinguish errors by \`code\`: unlike \`instanceof\`, it works with two
 |---|---|
 | \`code\` | one of the codes below |
 | \`kind\` | who can fix it: a heading below |
-| \`message\` | what happened and what to do (\`hint\`), without secrets, payloads and received text |
+| \`message\` | what happened, then \`hint\` or a suggestion, without secrets, payloads and received text |
 | \`path\` | the wrong field or option; may be empty |
 | \`issues\` | all that is wrong, with \`path\` and \`message\` |
 | \`input\` | your argument; not enumerable, so loggers do not print it |

@@ -3,7 +3,6 @@ import { FLUSH_RULES, type FlushOptions } from '../delivery/read-options.ts';
 import type { CloseResult, FlushResult } from '../delivery/sender.ts';
 import { check, integer, MAX_TIMER_MS, NON_EMPTY_TEXT } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { deferred } from '../runtime/deferred.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
 import { NO_CONTEXT, UNREAD_CONTEXT } from './build-record.ts';
 import type {
@@ -144,7 +143,7 @@ class EventMethods implements EventReporter {
     if (deadlineMs !== undefined) {
       void clock.sleep(deadlineMs, limit.signal).then(() => cancelWait(limit));
     }
-    const limitReached = whenAborted(limit.signal);
+    const limitReached = new Promise<void>((resolve) => void onAbort(limit.signal, resolve));
     try {
       await Promise.race([pipeline.waitForAnswers(), limitReached]);
       const [messages, records] = await Promise.all([
@@ -204,10 +203,3 @@ export class ReporterMethods extends EventMethods implements Reporter {
     await this.close();
   }
 }
-
-/** Resolves when the signal is aborted. */
-const whenAborted = (signal: AbortSignal): Promise<void> => {
-  const aborted = deferred();
-  onAbort(signal, aborted.resolve);
-  return aborted.promise;
-};
