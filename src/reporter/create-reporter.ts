@@ -17,7 +17,6 @@ import { EventPipeline } from './event-pipeline.ts';
 import { IncidentPipeline } from './incident-pipeline.ts';
 import { IncidentReports } from './incident-reports.ts';
 import { LogChannel, type LogOutput } from './log-channel.ts';
-import { type MessageSink, senderSink } from './message-sink.ts';
 import { settledReceipt } from './receipt.ts';
 import { Rejections } from './rejections.ts';
 import { type Reporter, ReporterMethods } from './reporter.ts';
@@ -33,7 +32,7 @@ import {
 } from './reporter-options.ts';
 import { ReporterCounters } from './reporter-stats.ts';
 import { SharedContextCache } from './shared-context.ts';
-import { WebhookChannel } from './webhook-channel.ts';
+import { type MessageOutput, WebhookChannel } from './webhook-channel.ts';
 
 /**
  * Creates the reporter of an application: see {@link Reporter}.
@@ -60,10 +59,12 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   const counters = new ReporterCounters();
   if (!checked.enabled) return new ReporterMethods({ ...DISABLED, counters, clock });
   const rejections = new Rejections(counters, checked.onRejected);
-  const { output, sink } = openChannels(checked, clock);
+  const outputs = openOutputs(checked, clock);
   const validator = new RecordValidator(checked.dialect);
-  const log = output && new LogChannel({ output, validator, counters, rejections });
-  const webhook = sink && new WebhookChannel({ sink, counters, rejections });
+  const log =
+    outputs.log && new LogChannel({ output: outputs.log, validator, counters, rejections });
+  const webhook =
+    outputs.webhook && new WebhookChannel({ output: outputs.webhook, counters, rejections });
   const rules = rulesOf(checked, system.newId);
   warmUp(validator, rules);
   const shared = { rules, log, webhook, counters, rejections, enrichment, clock };
@@ -150,23 +151,18 @@ function rulesOf(
   };
 }
 
-interface OpenedChannels {
-  readonly output: LogOutput | undefined;
-  readonly sink: MessageSink | undefined;
-}
-
-/** Opens both channels or none: no log file stays open if the reporter cannot be created. */
-function openChannels(options: CheckedOptions, clock: Clock): OpenedChannels {
-  const output = openWithin('log', () => openLog(options, clock));
+/** Opens both outputs or none: no log file stays open if the reporter cannot be created. */
+function openOutputs(options: CheckedOptions, clock: Clock) {
+  const log = openWithin('log', () => openLog(options, clock));
   try {
-    return { output, sink: openWithin('webhook', () => openSink(options)) };
+    return { log, webhook: openWithin('webhook', () => openWebhook(options)) };
   } catch (error) {
-    if (output?.isOwned === true) ignoreRejection(output.writer.close());
+    if (log?.isOwned === true) ignoreRejection(log.writer.close());
     throw error;
   }
 }
 
-/** Opens a channel. The `path` of an error begins with the name of the reporter's option. */
+/** Opens an output. The `path` of an error begins with the name of the reporter's option. */
 function openWithin<T>(name: 'log' | 'webhook', open: () => T): T {
   try {
     return open();
@@ -192,12 +188,13 @@ function openLog(
   return { isOwned: true, writer: new RecordWriter<'open'>(settings, clock) };
 }
 
-function openSink({ webhook, service }: CheckedOptions): MessageSink | undefined {
+function openWebhook({ webhook, service }: CheckedOptions): MessageOutput | undefined {
   if (webhook === undefined) return undefined;
-  if (isSender(webhook)) return senderSink(webhook, false);
+  if (isSender(webhook)) return { isOwned: false, sender: webhook };
   const { svc_id: id, name, env: environment } = service;
   const application = { id, name, environment };
   const hasOneDestination = !Object.hasOwn(webhook, 'settings');
   const options = hasOneDestination ? { application, ...webhook } : webhook;
-  return senderSink(createWebhookSender<'open'>({ dialect: 'open', ...options }), true);
+  const sender = createWebhookSender<'open'>({ dialect: 'open', ...options });
+  return { isOwned: true, sender };
 }

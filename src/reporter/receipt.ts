@@ -1,11 +1,10 @@
 /** The receipt of an event, and the result of its message. */
 import type { JsonObject } from '../contract/index.ts';
-import type { SkipReason } from '../delivery/sender.ts';
+import type { SingleSendResult, SkipReason } from '../delivery/sender.ts';
 import type { SecurityEventErrorCode } from '../errors.ts';
 import type { WrittenRecord } from '../log/validate-record.ts';
 import type { DeadReason, DiscardReason } from '../queue/queue.ts';
 import type { NoMessageReason } from './build-message.ts';
-import type { SentMessage } from './message-sink.ts';
 
 /** Why an event is not sent on channel B. */
 export type EventSkipReason =
@@ -56,7 +55,7 @@ export interface ReportResult {
   readonly error: Error | undefined;
 }
 
-type Accepted = Extract<SentMessage, { readonly isAccepted: true }>;
+type Accepted = Extract<SingleSendResult, { readonly isAccepted: true }>;
 
 /** Its promises are created on first use, since few hosts need them. */
 export class EventReceipt implements Receipt {

@@ -17,10 +17,9 @@ import type {
 } from './event-input.ts';
 import type { EventPipeline } from './event-pipeline.ts';
 import type { LogChannel, LogResult } from './log-channel.ts';
-import { NO_RESULTS, NOTHING_FLUSHED } from './message-sink.ts';
 import type { Receipt } from './receipt.ts';
 import type { ReporterCounters, ReporterStats } from './reporter-stats.ts';
-import type { WebhookChannel } from './webhook-channel.ts';
+import { NOTHING_FLUSHED, nothingClosed, type WebhookChannel } from './webhook-channel.ts';
 
 export interface ReporterFlushResult extends FlushResult, LogResult {}
 export interface ReporterCloseResult extends CloseResult, LogResult {
@@ -192,7 +191,7 @@ export class ReporterMethods extends EventMethods implements Reporter {
     await Promise.race([pipeline.waitForAnswers(), clock.sleep(deadlineMs, closed.signal)]);
     const leftMs = Math.max(0, Math.floor(untilMs - clock.monotonicMs()));
     const [messages, records] = await Promise.all([
-      webhook?.close(leftMs) ?? { ...NO_RESULTS, returned: [], remaining: 0 },
+      webhook?.close(leftMs) ?? nothingClosed(),
       log?.close(clock.sleep(leftMs, closed.signal)),
     ]);
     closed.abort();

@@ -8,10 +8,49 @@
  */
 
 import { refusals } from '../delivery/send-each.ts';
-import type { SendSelection } from '../delivery/sender.ts';
+import {
+  type InternalSender,
+  SEND_EACH,
+  type SendSelection,
+  type SingleSendResult,
+  type WebhookSender,
+} from '../delivery/sender.ts';
 import { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import type { DraftMessage } from './build-message.ts';
-import type { MessageSink, SendBatch, SentMessage } from './message-sink.ts';
+
+/**
+ * Sends each message as if it were alone, and resolves to the results in the same order. `messages` is a
+ * promise: the call begins before all of them are reported. Never rejects because of one message.
+ */
+export type SendBatch = (
+  messages: Promise<readonly DraftMessage[]>,
+  selection: SendSelection,
+) => Promise<readonly PromiseSettledResult<SingleSendResult>[]>;
+
+type Sender = Pick<WebhookSender<'open'>, 'send'>;
+
+/** Returns the function that sends a batch by a sender: the library's, a wrapper around it, or the host's own. */
+export const sendBatchBy = (sender: Sender): SendBatch =>
+  // Calls the method on the sender itself, which may be a subclass or proxy of our class.
+  isInternal(sender)
+    ? (messages, selection) => sender[SEND_EACH](messages, selection)
+    : sendSingly(sender);
+
+const isInternal = (sender: Sender): sender is Sender & InternalSender => SEND_EACH in sender;
+
+/** For the host's own sender, which reports no results. It gets its own array and selection, and may change them. */
+const sendSingly =
+  (sender: Sender): SendBatch =>
+  async (messages, selection) => {
+    const sendOne = async (message: DraftMessage): Promise<SingleSendResult> => {
+      const { skipped } = await sender.send([message] as never, { ...selection });
+      const [skip] = skipped;
+      return skip === undefined
+        ? { isAccepted: true, followed: undefined }
+        : { isAccepted: false, reason: skip.reason };
+    };
+    return await Promise.allSettled((await messages).map(sendOne));
+  };
 
 /** One bad message makes the whole batch go out singly, so batches are capped. */
 export const MAX_BATCH_MESSAGES = 100;
@@ -19,42 +58,42 @@ export const MAX_BATCH_MESSAGES = 100;
 /** Receives the result of one message. */
 export interface SendListener {
   /** Called when the message is accepted or skipped. */
-  sent(sent: SentMessage): void;
+  sent(sent: SingleSendResult): void;
   /** Called with the error that `send` rejected with. */
   failed(error: unknown): void;
 }
 
 export class SendBatcher {
-  readonly #sink: Pick<MessageSink, 'send'>;
-  /** Calls of the sink in progress. */
+  readonly #sendBatch: SendBatch;
+  /** Calls of the sender in progress. */
   readonly #calls = new CallsInProgress();
   /** The batch that still accepts messages. */
   #openBatch: Batch | undefined;
 
-  constructor(sink: Pick<MessageSink, 'send'>) {
-    this.#sink = sink;
+  constructor(sendBatch: SendBatch) {
+    this.#sendBatch = sendBatch;
   }
 
   /** Sends a message. `listener` is called once, and must not throw. */
   send(message: DraftMessage, selection: SendSelection, listener: SendListener): void {
     if (this.#openBatch?.hasRoomFor(selection) !== true) {
       this.#openBatch = new Batch(selection);
-      void this.#sendBatch(this.#openBatch);
+      void this.#begin(this.#openBatch);
     }
     this.#openBatch.add(message, listener);
   }
 
-  /** Resolves when the sink has answered for every message so far. */
+  /** Resolves when the sender has answered for every message so far. */
   waitForAnswers(): Promise<void> {
     return this.#calls.waitForAll();
   }
 
   /** Begins the call at once. Never rejects. */
-  async #sendBatch(batch: Batch): Promise<void> {
+  async #begin(batch: Batch): Promise<void> {
     const call = this.#calls.begin();
     let results: Awaited<ReturnType<SendBatch>> | undefined;
     try {
-      results = await this.#sink.send(this.#closeBatch(batch), batch.selection);
+      results = await this.#sendBatch(this.#closeBatch(batch), batch.selection);
     } catch (error) {
       // If `send` threw synchronously, the host can still add messages until its code ends.
       await endOfRun();
@@ -99,9 +138,9 @@ class Batch {
     this.#listeners.push(listener);
   }
 
-  settle(results: readonly PromiseSettledResult<SentMessage>[]): void {
+  settle(results: readonly PromiseSettledResult<SingleSendResult>[]): void {
     for (const [index, listener] of this.#listeners.entries()) {
-      const result = results[index] as PromiseSettledResult<SentMessage>;
+      const result = results[index] as PromiseSettledResult<SingleSendResult>;
       if (result.status === 'fulfilled') listener.sent(result.value);
       else listener.failed(result.reason);
     }

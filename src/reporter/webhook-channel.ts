@@ -1,20 +1,34 @@
 /** Channel B of a reporter: passes messages to the sender, and its answers to receipts. */
-import type { CloseResult, FlushResult, SendSelection } from '../delivery/sender.ts';
+import type {
+  CloseResult,
+  FlushResult,
+  SendSelection,
+  SingleSendResult,
+  WebhookSender,
+} from '../delivery/sender.ts';
 import type { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import { captureAsyncContext } from '../runtime/async-context.ts';
 import type { DraftMessage } from './build-message.ts';
 import type { EventCall, ReportedEvent } from './build-record.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
-import type { MessageSink, SentMessage } from './message-sink.ts';
 import type { EventReceipt, Settlement } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
-import { SendBatcher, type SendListener } from './send-batcher.ts';
+import { SendBatcher, type SendListener, sendBatchBy } from './send-batcher.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
+/** The part of a webhook sender that a reporter uses. */
+export type Sender = Pick<WebhookSender<'open'>, 'send' | 'flush' | 'close'>;
+
+export interface MessageOutput {
+  readonly sender: Sender;
+  /** Whether the reporter created the sender, and closes it. */
+  readonly isOwned: boolean;
+}
+
 export interface WebhookParts {
-  readonly sink: MessageSink;
+  readonly output: MessageOutput;
   readonly counters: ReporterCounters;
   readonly rejections: Rejections;
 }
@@ -26,7 +40,7 @@ export class WebhookChannel {
 
   constructor(parts: WebhookParts) {
     this.#parts = parts;
-    this.#batcher = new SendBatcher(parts.sink);
+    this.#batcher = new SendBatcher(sendBatchBy(parts.output.sender));
   }
 
   /** Sends the message of an event, and settles its receipt. Never throws. */
@@ -55,7 +69,7 @@ export class WebhookChannel {
     };
   }
 
-  #countAnswer(answer: SentMessage): Parameters<EventReceipt['settle']>[0] {
+  #countAnswer(answer: SingleSendResult): Parameters<EventReceipt['settle']>[0] {
     const { counters } = this.#parts;
     if (!answer.isAccepted) return counters.skipped(answer.reason);
     counters.count('accepted');
@@ -75,13 +89,22 @@ export class WebhookChannel {
   }
 
   flush(signal: AbortSignal): Promise<FlushResult> {
-    return this.#parts.sink.flush(signal);
+    return this.#parts.output.sender.flush({ signal });
   }
 
-  close(deadlineMs: number): Promise<CloseResult> {
-    return this.#parts.sink.close(deadlineMs);
+  async close(deadlineMs: number): Promise<CloseResult> {
+    const { sender, isOwned } = this.#parts.output;
+    return isOwned ? sender.close({ deadlineMs }) : nothingClosed();
   }
 }
+
+const NO_RESULTS = { delivered: 0, dead: 0, discarded: 0 } as const;
+
+/** The result of `flush` without a sender. */
+export const NOTHING_FLUSHED = { ...NO_RESULTS, settledElsewhere: 0, pending: 0 } as const;
+
+/** Returns the result of `close` without a sender of the reporter's own. */
+export const nothingClosed = (): CloseResult => ({ ...NO_RESULTS, returned: [], remaining: 0 });
 
 /** The sender got a list of one message. Lets paths begin at the argument of the call: `webhook`, not `0`. */
 function withCallPaths(error: SecurityEventError): SecurityEventError {

@@ -4,10 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
-import type { SendBatch } from '../../src/reporter/message-sink.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
-import { MAX_BATCH_MESSAGES, SendBatcher } from '../../src/reporter/send-batcher.ts';
+import {
+  MAX_BATCH_MESSAGES,
+  type SendBatch,
+  SendBatcher,
+} from '../../src/reporter/send-batcher.ts';
 import { withSlowPromise } from '../helpers/promises.ts';
 import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
@@ -81,12 +84,12 @@ describe('messages reported in one synchronous run', () => {
   });
 });
 
-describe('a call of the sink', () => {
+describe('a call of the sender', () => {
   const message = { message_id: 'a', message_type: 'test', message: {} };
 
   /** The result of each of so many messages, in their order. */
   function toldBy(sendBatch: SendBatch, count: number) {
-    const batcher = new SendBatcher({ send: sendBatch });
+    const batcher = new SendBatcher(sendBatch);
     const reported: unknown[] = [];
     const end = {
       sent: () => void reported.push('sent'),
