@@ -3,9 +3,6 @@ import { Heap } from '../../runtime/heap.ts';
 import type { ApplicationState } from '../queue.ts';
 import type { WaitingMessage } from './message.ts';
 
-/** The list is shortened after at least this many messages were taken from its front, since that copies the rest. */
-const MIN_GAP = 32;
-
 /** Bounds of one claim. */
 export type ClaimLimits = Pick<ApplicationState, 'maxMessages' | 'maxBytes'>;
 
@@ -53,8 +50,8 @@ export class WaitingMessages {
     this.#fifo[this.#head] = undefined;
     this.#head += 1;
     const left = this.#fifo.length - this.#head;
-    // A new array, so that the memory of a burst is released.
-    if (left === 0 || (this.#head >= MIN_GAP && this.#head >= left)) {
+    // A new array, so that the memory of a burst is released. It copies no more messages than were taken.
+    if (this.#head >= left) {
       this.#fifo = this.#fifo.slice(this.#head);
       this.#head = 0;
     }
