@@ -243,6 +243,16 @@ describe('the memory queue', () => {
     });
   });
 
+  test('claims a message again after a lease of 0 ms', async () => {
+    const { queue } = await opened();
+    await queue.enqueue([sized(1)]);
+    for (const retryCount of [0, 1]) {
+      expect(await queue.claim({ ...REQUEST, leaseMs: 0 })).toMatchObject({
+        messages: [{ retryCount }],
+      });
+    }
+  });
+
   test('does not settle a claim by missing results', async () => {
     const { queue, claim } = await opened();
     await queue.enqueue(Array.from({ length: 5 }, () => entryOf('one')));
