@@ -7,11 +7,10 @@ import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, SECRET } from '../helpers/sender.ts';
-import { countedIds } from './open-reporter.ts';
+import { countedIds, SERVICE } from './open-reporter.ts';
 
 const AT = '2026-08-01T12:00:00.000Z';
 const AT_B = '2026-08-01T12:00:00.000+00:00';
-const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 const IP = describeAddress('203.0.113.9') as LogActor['ip'];
 const CONTEXT = { actor: { ip: '203.0.113.9', identifiers: { uid: 7 } }, module: 'waf' };
 

@@ -6,6 +6,8 @@ import { openReceiver, openSender } from '../helpers/sender.ts';
 import {
   ATTACK,
   INCIDENT,
+  NO_RESULTS,
+  NOTHING_FLUSHED,
   openReporter,
   openSendingReporter,
   SERVICE,
@@ -14,10 +16,8 @@ import {
 
 const pending = (): Promise<never> => new Promise(() => {});
 
-const NONE = { delivered: 0, dead: 0, discarded: 0 };
-const NOTHING_FLUSHED = { ...NONE, settledElsewhere: 0, pending: 0 };
 const NOTHING_CLOSED = {
-  ...NONE,
+  ...NO_RESULTS,
   returned: [],
   remaining: 0,
   rejected: { log: 0, webhook: 0 },

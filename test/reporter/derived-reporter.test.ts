@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openReceiver, SECRET } from '../helpers/sender.ts';
-import { ATTACK, INCIDENT, openReporter } from './open-reporter.ts';
+import { ATTACK, INCIDENT, NOTHING_FLUSHED, openReporter } from './open-reporter.ts';
 
-const NONE = { delivered: 0, dead: 0, discarded: 0 };
-const NOTHING_FLUSHED = { ...NONE, settledElsewhere: 0, pending: 0 };
 /** Whose application is sent what `waf` has detected, and nothing else. */
 async function selecting() {
   const receiver = await openReceiver();

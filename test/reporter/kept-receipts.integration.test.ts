@@ -7,8 +7,7 @@ import { createRequestCapture } from '../../src/capture/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import { openSender, SECRET } from '../helpers/sender.ts';
-
-const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+import { SERVICE } from './open-reporter.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

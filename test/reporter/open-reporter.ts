@@ -7,6 +7,8 @@ import { createLineSink, type Receiver, type ReceiverOptions } from '../../src/t
 import { openReceiver, SECRET } from '../helpers/sender.ts';
 
 export const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
+export const NO_RESULTS = { delivered: 0, dead: 0, discarded: 0 };
+export const NOTHING_FLUSHED = { ...NO_RESULTS, settledElsewhere: 0, pending: 0 };
 export const ATTACK = { ruleset: 'sql_injection' } as const;
 export const INCIDENT = {
   incident_id: 'i-1',

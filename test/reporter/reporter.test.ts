@@ -3,10 +3,15 @@ import { createLogWriter } from '../../src/log/writer.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import { createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, SECRET } from '../helpers/sender.ts';
-import { ATTACK, INCIDENT, openReporter, openSendingReporter, SERVICE } from './open-reporter.ts';
+import {
+  ATTACK,
+  INCIDENT,
+  NOTHING_FLUSHED,
+  openReporter,
+  openSendingReporter,
+  SERVICE,
+} from './open-reporter.ts';
 
-const NONE = { delivered: 0, dead: 0, discarded: 0 };
-const NOTHING_FLUSHED = { ...NONE, settledElsewhere: 0, pending: 0 };
 describe('beforeSend', () => {
   test('changes what both channels report', async () => {
     const { reporter, records, messages } = await openSendingReporter({

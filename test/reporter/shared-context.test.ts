@@ -20,10 +20,9 @@ import { createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { whilePolluted } from '../hostile-objects/pollution.ts';
-import { countedIds } from './open-reporter.ts';
+import { countedIds, SERVICE } from './open-reporter.ts';
 
 const AT = Date.parse('2026-08-01T12:00:00.000Z');
-const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 /** With it no context is shared, and no record is changed. */
 const UNSHARED: Partial<ReporterOptions> = { beforeSend: () => {} };
 
