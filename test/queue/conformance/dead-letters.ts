@@ -20,9 +20,9 @@ const namesIn = async (trial: Trial, filter: DeadLetterFilter = {}): Promise<str
 
 /** Filters name messages, since each queue makes its own ids. */
 const FILTERS = [
-  { title: 'of an application', names: undefined, applicationId: 'two', meant: ['d', 'e'] },
-  { title: 'by id, of an application', names: ['e', 'b'], applicationId: 'one', meant: ['b'] },
-  { title: 'by no id', names: [], applicationId: undefined, meant: [] },
+  { title: 'of an application', names: undefined, applicationId: 'two', wanted: ['d', 'e'] },
+  { title: 'by id, of an application', names: ['e', 'b'], applicationId: 'one', wanted: ['b'] },
+  { title: 'by no id', names: [], applicationId: undefined, wanted: [] },
 ] as const;
 
 async function filterOf(
@@ -94,12 +94,12 @@ export function describeDeadLetters(harness: QueueHarness): void {
       expect(rest).not.toHaveProperty('next');
     });
 
-    test.each(FILTERS)('are listed, replayed and purged $title', async ({ meant, ...filter }) => {
+    test.each(FILTERS)('are listed, replayed and purged $title', async ({ wanted, ...filter }) => {
       const trial = await fiveDead(harness);
-      const count = meant.length;
-      expect(await namesIn(trial, await filterOf(trial, filter))).toEqual([...meant]);
+      const count = wanted.length;
+      expect(await namesIn(trial, await filterOf(trial, filter))).toEqual([...wanted]);
       expect(await trial.queue.replayDeadLetters(await filterOf(trial, filter))).toBe(count);
-      const left = ['a', 'b', 'c', 'd', 'e'].filter((name) => !meant.some((one) => one === name));
+      const left = ['a', 'b', 'c', 'd', 'e'].filter((name) => !wanted.some((one) => one === name));
       expect(await namesIn(trial)).toEqual(left);
       expect(await trial.counts()).toEqual([5, 0, count, 5 - count]);
       await trial.deadLetterDue();

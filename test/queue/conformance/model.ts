@@ -1,4 +1,4 @@
-/** The laws as naive code: what a queue should hold, in plain arrays. */
+/** A simple model of a queue: the laws in naive code, on plain arrays. */
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -64,14 +64,14 @@ export class Model {
   ): { readonly messages: ModelMessage[]; readonly closed: string[] } {
     const isClosed = ({ applicationId }: QueueEntry): boolean => this.isClosed(applicationId);
     const open = entries.filter((one) => !isClosed(one));
-    const messages = open.map((entry) => this.#fresh({ entry, sends: 0, delayMs }));
+    const messages = open.map((entry) => this.#newMessage({ entry, sends: 0, delayMs }));
     for (const { applicationId } of open) this.application(applicationId).counts.accepted += 1;
-    this.comeBack(messages);
+    this.putBack(messages);
     const closed = entries.filter(isClosed).map(({ applicationId }) => applicationId);
     return { messages, closed: [...new Set(closed)] };
   }
 
-  #fresh({
+  #newMessage({
     delayMs,
     ...message
   }: Pick<ModelMessage, 'entry' | 'sends'> & { readonly delayMs: number }): ModelMessage {
@@ -87,7 +87,7 @@ export class Model {
     };
   }
 
-  /** Makes delayed messages due where as many messages wait as one claim may have. */
+  /** Makes delayed messages due if the waiting messages fill a claim. */
   #endDelays(atMs: number): void {
     for (const [id, { state }] of this.applications) {
       const waiting = this.waitingOf(id);
@@ -99,14 +99,14 @@ export class Model {
     }
   }
 
-  /** In the order of law 4. */
+  /** Returns the waiting messages in the order of law 4. */
   waitingOf(id: string): ModelMessage[] {
     return this.waiting
       .filter((message) => appOf(message) === id)
       .toSorted((one, other) => one.dueMs - other.dueMs || one.sequence - other.sequence);
   }
 
-  /** When something of it can be claimed; `undefined`: only another call can change that. */
+  /** Returns when a message of the application can be claimed; `undefined` if none can before another call. */
   claimableMs(id: string): number | undefined {
     const claim = this.live.find(({ applicationId }) => applicationId === id);
     const [first] = this.waitingOf(id);
@@ -115,7 +115,7 @@ export class Model {
     return first && Math.max(first.dueMs, this.application(id).notBeforeMs);
   }
 
-  /** Of each application of this health of which something waits. */
+  /** Returns when each application of this health can be claimed from. */
   times(ofHealth: ClaimRequest['ofHealth']): Map<string, number> {
     const times = new Map<string, number>();
     for (const [id, { state }] of this.applications) {
@@ -180,7 +180,7 @@ export class Model {
     this.end(claim, update);
   }
 
-  comeBack(messages: readonly ModelMessage[], atMs = this.nowMs): void {
+  putBack(messages: readonly ModelMessage[], atMs = this.nowMs): void {
     this.waiting.push(...messages);
     this.#endDelays(atMs);
   }
@@ -188,17 +188,17 @@ export class Model {
   advance(ms: number): void {
     this.nowMs += ms;
     for (const claim of this.live.filter(({ endsMs }) => endsMs <= this.nowMs)) {
-      this.comeBack(claim.messages, claim.endsMs);
+      this.putBack(claim.messages, claim.endsMs);
       this.live = without(this.live, [claim]);
     }
   }
 
-  bury(messages: readonly ModelMessage[], reason: DeadReason): void {
+  deadLetter(messages: readonly ModelMessage[], reason: DeadReason): void {
     this.waiting = without(this.waiting, messages);
     this.dead.push(...messages.map((message) => ({ message, reason })));
   }
 
-  /** As they are named; those that are not come last, as they were. */
+  /** Sorts the dead letters in the order of these ids. Others come last. */
   orderDead(messageIds: readonly string[]): void {
     const placeOf = ({ message }: ModelDeath): number => {
       const place = messageIds.indexOf(message.entry.stored.messageId);
@@ -215,30 +215,30 @@ export class Model {
     this.#endDelays(this.nowMs);
   }
 
-  replay(isMeant: (death: ModelDeath) => boolean): number {
-    const meant = this.dead.filter(
-      (death) => isMeant(death) && !this.isClosed(appOf(death.message)),
+  replay(isWanted: (death: ModelDeath) => boolean): number {
+    const found = this.dead.filter(
+      (death) => isWanted(death) && !this.isClosed(appOf(death.message)),
     );
-    this.dead = without(this.dead, meant);
-    const replayed = meant.map(({ message: { entry, sends } }) =>
-      this.#fresh({ entry, sends, delayMs: 0 }),
+    this.dead = without(this.dead, found);
+    const replayed = found.map(({ message: { entry, sends } }) =>
+      this.#newMessage({ entry, sends, delayMs: 0 }),
     );
-    this.comeBack(replayed);
-    return meant.length;
+    this.putBack(replayed);
+    return found.length;
   }
 
-  purge(isMeant: (death: ModelDeath) => boolean): number {
-    const meant = this.dead.filter(isMeant);
-    this.dead = without(this.dead, meant);
-    for (const { message } of meant) this.application(appOf(message)).counts.purged += 1;
-    return meant.length;
+  purge(isWanted: (death: ModelDeath) => boolean): number {
+    const found = this.dead.filter(isWanted);
+    this.dead = without(this.dead, found);
+    for (const { message } of found) this.application(appOf(message)).counts.purged += 1;
+    return found.length;
   }
 
   pending(): ModelMessage[] {
     return [...this.waiting, ...this.live.flatMap(({ messages }) => messages)];
   }
 
-  /** What `stats` should tell, but for `discarded`, which may tell zeros. */
+  /** Returns the expected `stats`, without reasons whose count is 0. */
   stats(): object {
     const pending = this.pending();
     const ledgerOf = (isOf: (id: string) => boolean) => {

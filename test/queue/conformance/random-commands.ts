@@ -30,12 +30,12 @@ const anyState = fc.record({
   units: fc.constantFrom(0, 0, 0, 2),
 });
 
-/** Which claim: the newest, mostly; the others are stale, mostly. */
+/** Index of a claim: mostly the newest. Most others have ended. */
 const anyClaim = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat({ max: 5 }));
 
 const anyFilter = fc.record({
   applicationId: fc.option(anyApplication, { nil: undefined }),
-  /** The first of all, by their ids. */
+  /** Number of dead letters to name by id, from the first. */
   first: fc.option(fc.nat({ max: 3 }), { nil: undefined }),
 });
 
@@ -45,7 +45,7 @@ const anyEntry = fc.record({
   sizeBytes: fc.constantFrom(20, 80, 150),
 });
 
-/** What a queue may keep as one. */
+/** Messages that a queue may store together. */
 const manyAlike = fc
   .tuple(anyEntry, fc.integer({ min: 4, max: 9 }))
   .map(([entry, count]) => Array.from({ length: count }, () => entry));

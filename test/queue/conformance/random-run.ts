@@ -1,4 +1,4 @@
-/** Any sequence of calls leaves the queue as the model says, and its ledger balanced. */
+/** Compares a queue with the model after each of many random calls. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -24,9 +24,9 @@ class Comparison {
   readonly #trial: Trial;
   readonly #model = new Model();
   readonly #sequences = new Sequences();
-  /** Newest first, the ended ones too. */
+  /** Newest first, also those that have ended. */
   readonly #claims: { readonly real: Claim; readonly model: ModelClaim }[] = [];
-  /** The queue's time where the model's is 0. */
+  /** The queue's time when the model's is 0. */
   #startedMs: number | undefined;
   #steps = 0;
 
@@ -61,7 +61,7 @@ class Comparison {
       case 'reopen':
         return this.#reopen(command);
       default:
-        return this.#rummage(command);
+        return this.#replayOrPurge(command);
     }
   }
 
@@ -83,18 +83,18 @@ class Comparison {
     if (!isClaim(real)) {
       const firstMs = Math.min(...times.values());
       assert.equal('dueInMs' in real, times.size > 0);
-      assert.ok(firstMs > nowMs, 'nothing was claimed, but something is due');
+      assert.ok(firstMs > nowMs, 'nothing was claimed, but a message is due');
       assert.equal(real.dueInMs ?? Number.POSITIVE_INFINITY, firstMs - nowMs);
       return;
     }
-    // Whose turn it is the queue decides, among those that can be claimed.
+    // The queue decides whose turn it is.
     assert.ok((times.get(real.applicationId) ?? Number.NaN) <= nowMs, 'it cannot be claimed');
     this.#startedMs ??= real.nowMs - nowMs;
     assert.equal(real.nowMs, this.#startedMs + nowMs);
     const model = this.#model.claim(real.applicationId, request);
     assert.deepEqual(real.state, this.#model.application(real.applicationId).state);
     assert.deepEqual(
-      // Of whatever class a queue's objects are.
+      // Copied, since the objects of each queue have another class.
       real.messages.map(({ stored, retryCount, retryState }) => ({
         retryCount,
         retryState,
@@ -113,7 +113,7 @@ class Comparison {
       assert.equal(ageMs, nowMs - message.acceptedMs);
       this.#sequences.check(message, sequence);
     }
-    assert.ok(!this.#claims.some((claim) => claim.real.id === real.id), 'an id came twice');
+    assert.ok(!this.#claims.some((claim) => claim.real.id === real.id), 'two claims have one id');
     this.#claims.unshift({ real, model });
   }
 
@@ -137,7 +137,7 @@ class Comparison {
     if (isLive) this.#model.settle(claim.model, given, this.#updateOf(state));
   }
 
-  /** Gives each step a time of its own, or the order of what is due at once would hang on a tie. */
+  /** Gives each step another time, so that the order of messages that are due never depends on a tie. */
   #laterMs(units: number): number {
     return units === 0 ? 0 : (units - 1) * UNIT_MS + this.#steps;
   }
@@ -184,30 +184,30 @@ class Comparison {
       ({ acceptedMs }) => this.#model.nowMs - acceptedMs > olderThanMs,
     );
     const expired = await this.#trial.queue.deadLetterOlderThan(olderThanMs, max);
-    this.#buryChosen(expired, { old, max, reason: 'horizon-passed' });
+    this.#deadLetterChosen(expired, { old, max, reason: 'horizon-passed' });
   }
 
   async #deadLetterClosed({ applicationId, max }: Run<'dead-letter-closed'>): Promise<void> {
     const isClosed = this.#model.isClosed(applicationId);
     const old = isClosed ? this.#model.waitingOf(applicationId) : [];
     const closed = await this.#trial.queue.deadLetterClosed(applicationId, max);
-    this.#buryChosen(closed, { old, max, reason: 'destination-closed' });
+    this.#deadLetterChosen(closed, { old, max, reason: 'destination-closed' });
   }
 
-  /** Which ones fit into the page the queue decides. */
-  #buryChosen(
+  /** The queue decides which messages are in the page. */
+  #deadLetterChosen(
     chosen: readonly DeadLetteredMessage[],
     { old, max, reason }: { old: ModelMessage[]; max: number; reason: ModelDeath['reason'] },
   ): void {
     const names = new Set(chosen.map(({ messageId }) => messageId));
-    const buried = old.filter((message) => names.has(idOf(message)));
+    const found = old.filter((message) => names.has(idOf(message)));
     for (const { messageId, sequence } of chosen) {
-      const message = buried.find((one) => idOf(one) === messageId);
+      const message = found.find((one) => idOf(one) === messageId);
       if (message !== undefined) this.#sequences.check(message, sequence);
     }
     const count = Math.min(max, old.length);
-    assert.deepEqual([chosen.length, buried.length], [count, count]);
-    this.#model.bury(buried, reason);
+    assert.deepEqual([chosen.length, found.length], [count, count]);
+    this.#model.deadLetter(found, reason);
   }
 
   async #reopen({ applicationId }: Run<'reopen'>): Promise<void> {
@@ -215,24 +215,24 @@ class Comparison {
     this.#model.reopen(applicationId);
   }
 
-  async #rummage({ kind, filter }: Run<'replay'> | Run<'purge'>): Promise<void> {
+  async #replayOrPurge({ kind, filter }: Run<'replay'> | Run<'purge'>): Promise<void> {
     const { applicationId, first } = filter;
     const { items } = await this.#trial.queue.listDeadLetters({ limit: first ?? 1000 });
     const names = new Set(items.map(({ stored }) => stored.messageId));
-    // Of what died in one call the queue decides which death was first.
+    // The queue decides the order of messages that became dead letters in one call.
     this.#model.orderDead([...names]);
     const given: DeadLetterFilter = {
       ...(applicationId === undefined ? {} : { applicationId }),
       ...(first === undefined ? {} : { ids: items.map(({ id }) => id) }),
     };
-    const isMeant = ({ message }: ModelDeath): boolean =>
+    const isWanted = ({ message }: ModelDeath): boolean =>
       names.has(idOf(message)) &&
       (applicationId ?? message.entry.applicationId) === message.entry.applicationId;
     const { queue } = this.#trial;
     const count = await (kind === 'replay'
       ? queue.replayDeadLetters(given)
       : queue.purgeDeadLetters(given));
-    assert.equal(count, this.#model[kind](isMeant));
+    assert.equal(count, this.#model[kind](isWanted));
   }
 
   async #compare(): Promise<void> {
@@ -253,7 +253,7 @@ class Comparison {
     }
   }
 
-  /** At the end all dead letters are looked at. */
+  /** Compares dead letters and states of applications, at the end. */
   async finish(): Promise<void> {
     const letters = await this.#trial.deadLetters();
     assert.deepEqual(

@@ -1,10 +1,10 @@
-/** What the random run knows of the sequences of its messages. */
+/** The sequences of the messages of a random run, as far as it has seen them. */
 import assert from 'node:assert/strict';
 import type { SequenceRange } from '../../../src/queue/queue.ts';
 import type { ModelMessage } from './model.ts';
 
 export class Sequences {
-  /** Those of replayed messages are not known before they are claimed. */
+  /** The sequence of a replayed message is unknown until it is claimed. */
   readonly #known = new Map<ModelMessage, number>();
   #last = 0;
 
@@ -12,7 +12,7 @@ export class Sequences {
   accept(messages: readonly ModelMessage[], sequences: readonly number[]): void {
     assert.equal(sequences.length, messages.length);
     for (const [index, sequence] of sequences.entries()) {
-      assert.ok(sequence > this.#last, `${sequence} comes after ${this.#last}`);
+      assert.ok(sequence > this.#last, `${sequence} is not above ${this.#last}`);
       this.#last = sequence;
       this.#known.set(messages[index] as ModelMessage, sequence);
     }
