@@ -675,7 +675,6 @@ function moveToDeadLetters({ database, store, nowMs }, application, dying) {
   store.addPending(application, -1, -size_bytes);
   store.state.dead_bytes += size_bytes;
   application.dead += 1;
-  store.updateReadyAt(application);
 }
 
 // src/queue/sqlite/worker/dead-letters.ts
@@ -867,7 +866,6 @@ function endExpiredClaims(context) {
     endClaim(context, application, leaseEnd);
     endDelaysIfClaimFull(context, application, leaseEnd);
     reschedule(context, application);
-    store.announceDue();
   }
 }
 function settle(context, id, { results, count, update }) {

@@ -111,7 +111,6 @@ export function endExpiredClaims(context: Context): void {
     endClaim(context, application, leaseEnd);
     endDelaysIfClaimFull(context, application, leaseEnd);
     reschedule(context, application);
-    store.announceDue();
   }
 }
 

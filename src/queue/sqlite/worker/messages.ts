@@ -194,7 +194,7 @@ export interface Death {
   readonly diedAt?: number;
 }
 
-/** Makes a dead letter of a message. Must be followed by `evict`. */
+/** Makes a dead letter of a message. Must be followed by `evict` and `reschedule`. */
 export function moveToDeadLetters(
   { database, store, nowMs }: Context,
   application: Application,
@@ -218,5 +218,4 @@ export function moveToDeadLetters(
   store.addPending(application, -1, -size_bytes);
   store.state.dead_bytes += size_bytes;
   application.dead += 1;
-  store.updateReadyAt(application);
 }
