@@ -25,6 +25,7 @@ import {
   nodeHandler,
   type WebhookReceiver,
 } from '../../src/receiver/index.ts';
+import { listenOn } from './servers.ts';
 
 // `@hono/node-server` is loaded untyped: its types need browser types, which this project does not include.
 
@@ -105,17 +106,8 @@ async function askHttp2(origin: string, path: string, asked: Asked): Promise<Ans
 // The hosts that a webhook receiver has an adapter for. Each listens on its own port until the test ends.
 
 /** Starts a server and returns the receiver's URL. */
-export async function listening(server: http.Server): Promise<string> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/security`;
-}
+export const listening = async (server: http.Server): Promise<string> =>
+  `http://127.0.0.1:${await listenOn(server)}/hooks/security`;
 
 const require = createRequire(import.meta.url);
 

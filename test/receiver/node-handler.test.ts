@@ -1,8 +1,7 @@
 /** Senders that leave before the response, and requests that the host has answered, on Node's servers. */
-import { once } from 'node:events';
 import http from 'node:http';
 import http2 from 'node:http2';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type BodyReading, nodeHandler } from '../../src/receiver/index.ts';
 import {
@@ -12,6 +11,7 @@ import {
   writeAnswer,
 } from '../../src/receiver/node-handler.ts';
 import { deferred } from '../helpers/promises.ts';
+import { listenOn } from '../helpers/servers.ts';
 import {
   BODY,
   headOf,
@@ -27,16 +27,6 @@ type Closing = NodeResponseLike & { once(event: 'close', listener: () => void): 
 
 /** Sends a whole body, and returns a function that makes the sender leave. */
 type Leaving = (port: number) => () => void;
-
-async function portOf(server: http.Server | http2.Http2Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    if ('closeAllConnections' in server) server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 const leaveHttp: Leaving = (port) => {
   const socket = net.connect(port, '127.0.0.1');
@@ -94,7 +84,7 @@ test.each(HOSTS)(
       },
     });
     const written: unknown[] = [];
-    const port = await portOf(
+    const port = await listenOn(
       serve((request, response) => {
         (response as Closing).once('close', closed.resolve);
         handle(request, watched(response, written));
@@ -123,7 +113,7 @@ test.each(HOSTS)(
       },
     });
     const handle = nodeHandler(receiver);
-    const port = await portOf(
+    const port = await listenOn(
       serve((request, response) => {
         (response as Closing).once('close', closed.resolve);
         handle(request, watched(response, written));
@@ -148,7 +138,7 @@ test('does not answer a request twice', async () => {
     response.writeHead(503).end('too slow');
     outcomes.push(writeAnswer(response, REFUSED, request));
   });
-  const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`);
+  const answer = await fetch(`http://127.0.0.1:${await listenOn(server)}/`);
   expect([answer.status, await answer.text()]).toEqual([503, 'too slow']);
   expect(outcomes).toEqual([undefined]);
 });
@@ -160,7 +150,7 @@ test('shares the body with other listeners', async () => {
     nodeHandler(receiver)(request, response);
     request.on('data', (chunk: Buffer) => heard.push(chunk));
   });
-  const answer = await fetch(`http://127.0.0.1:${await portOf(server)}/`, signedInit());
+  const answer = await fetch(`http://127.0.0.1:${await listenOn(server)}/`, signedInit());
   expect([answer.status, Buffer.concat(heard).toString()]).toEqual([204, BODY]);
 });
 
@@ -175,7 +165,7 @@ test('rejects if the sender left before the body was read', async () => {
       nodeRequest(request, request).readBody(1000, reading).then(outcome.resolve, outcome.reject);
     });
   });
-  const socket = net.connect(await portOf(server), '127.0.0.1');
+  const socket = net.connect(await listenOn(server), '127.0.0.1');
   socket.on('error', () => {});
   socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n[{');
   await came.promise;
