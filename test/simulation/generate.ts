@@ -2,6 +2,7 @@
 import { createSeededRandom, type SeededRandom } from '../helpers/seeded-random.ts';
 import { planActions } from './planned-actions.ts';
 import { type Profile, pickPolicy, pickProfile } from './profiles.ts';
+import type { QueueKind } from './queue-backend.ts';
 import { chance, times } from './random-choices.ts';
 import type {
   ApplicationScenario,
@@ -13,7 +14,23 @@ import type {
 } from './scenario.ts';
 import { pickTheme, type Theme } from './themes.ts';
 
-export function generate(seed: number): Scenario {
+/** Each step on a real queue costs real time. */
+const MAX_SPAN_MS = 20 * 60_000;
+/** Distance to the next seed to try. More than a million, so that the first million seeds stay distinct. */
+const STRIDE = 1_000_003;
+
+const isSuitable = ({ isDurable, healedMs }: Scenario): boolean =>
+  isDurable && healedMs <= MAX_SPAN_MS;
+
+/** Returns the scenario of a seed. Skips scenarios that the kind of queue cannot run. */
+export function scenarioOf(seed: number, kind: QueueKind): Scenario {
+  if (kind === 'memory') return generate(seed);
+  let scenario = generate(seed);
+  for (let next = seed + STRIDE; !isSuitable(scenario); next += STRIDE) scenario = generate(next);
+  return scenario;
+}
+
+function generate(seed: number): Scenario {
   const random = createSeededRandom(seed);
   const profile = pickProfile(random);
   const spanMs = Math.ceil(profile.spanMs * (0.3 + 0.7 * random()));

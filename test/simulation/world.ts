@@ -4,10 +4,10 @@ import type { DeliveryEvents } from '../../src/delivery/events.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import { createSeededRandom } from '../helpers/seeded-random.ts';
 import type { Attempt } from './attempt.ts';
-import { chooseScenario } from './choose-scenario.ts';
 import { Destination } from './destination.ts';
 import { EventCounter } from './event-counter.ts';
 import { ExpectedState } from './expected-state.ts';
+import { scenarioOf } from './generate.ts';
 import type { InvariantName } from './invariants.ts';
 import { type MakeBackend, memoryBackend, type QueueBackend } from './queue-backend.ts';
 import type { ApplicationScenario, QueueFault, Scenario, SettingsFault } from './scenario.ts';
@@ -95,7 +95,7 @@ export class World {
   #ids = 0;
 
   constructor(seed: number, { trace, only, makeBackend = memoryBackend }: SimulationOptions = {}) {
-    this.scenario = chooseScenario(seed, makeBackend.kind);
+    this.scenario = scenarioOf(seed, makeBackend.kind);
     this.#trace = trace;
     this.#only = only;
     // Far from the seeds of scenarios, so that no two random sequences are equal.

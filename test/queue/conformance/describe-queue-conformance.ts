@@ -9,13 +9,11 @@ import type { QueueHarness } from './harness.ts';
 import { describeMoving } from './moving.ts';
 import { describeRandomRun } from './random-run.ts';
 import { describeSequences } from './sequences.ts';
-import { describeSettling } from './settling.ts';
 import { describeStorage } from './storage.ts';
 
 export function describeQueueConformance(name: string, harness: QueueHarness): void {
   describe(`${name} keeps the laws of queues:`, () => {
     describeClaiming(harness);
-    describeSettling(harness);
     describeDelays(harness);
     describeSequences(harness);
     describeDeadLetters(harness);
