@@ -44,7 +44,7 @@ export class Schedule {
     const heap = ready ?? (atMs === undefined ? undefined : this.#later[health]);
     place.heap?.removeAt(place.index);
     place.heap = heap;
-    if (ready !== undefined) this.#lastTurn += 1;
+    this.#lastTurn += 1;
     place.key = ready === undefined ? (atMs ?? 0) : this.#lastTurn;
     heap?.push(application);
   }
