@@ -285,6 +285,7 @@ describe('the update of a state', () => {
     ['untried', {}, 100],
     ['healthy', { health: 'healthy' }, 1000],
     ['open', OPEN, 1],
+    ['failing and gets smaller requests', { messages: { max: 7, passed: 0, successes: 0 } }, 7],
   ])('of a destination that is %s', (_title, own, maxMessages) => {
     const breaker = { ...BREAKER, ...own, bytes: { max: 77, passed: 1, successes: 2 } };
     expect(updateOf({ breaker, pauseMs: 9 }, POLICY)).toEqual({

@@ -93,6 +93,12 @@ const lost = (index: number, reason: string, more: object = {}): object => ({
   ...more,
 });
 
+test('messages that were too many for one request go before those that follow them', async () => {
+  const options = { maxMessages: 2 };
+  const played = await play({ messages: batch(4), options, steps: atMost(1), postMs: 10 });
+  expect(posts(played)).toBe('0: m0 m1 (0); 10: m0 (1); 20: m1 (1); 30: m2 (0); 40: m3 (0)');
+});
+
 describe('messages that are delivered at once', () => {
   test('are one request, reported', async () => {
     const played = await play({ messages: batch(3), postMs: 40 });

@@ -215,6 +215,18 @@ describe('a rate limit', () => {
     expect(limits.waitMs('shop-2', next)).toBe(0);
   });
 
+  test('is not forgotten after requests to a thousand destinations without one', () => {
+    const limits = new RateLimits();
+    const limit = { maxRequestsPerSecond: 2 };
+    const begun = { messageCount: 1, beganAt: 1100, sentAt: 100 };
+    limits.recordRequest({ applicationId: 'limited', limit, ...begun });
+    for (let index = 0; index < 1000; index += 1) {
+      limits.recordRequest({ applicationId: `shop-${index}`, limit: {}, ...begun });
+    }
+    const next = { limit, nextRequestAt: null, queueMs: 1100, monotonicMs: 100 };
+    expect(limits.waitMs('limited', next)).toBe(500);
+  });
+
   test('ignores a time that is later than the limit allows', () => {
     expect([waitMs(1, 60_000), waitMs(1, 60_001)]).toEqual([60_000, 0]);
     expect([waitMs(0.01, 200_000), waitMs(0.01, 200_001)]).toEqual([200_000, 0]);

@@ -1,37 +1,55 @@
 import { expect, test } from 'vitest';
 import { LastFailures } from '../../src/delivery/report.ts';
-import { reportAttempt } from '../../src/delivery/report-attempt.ts';
+import { type AttemptReport, reportAttempt } from '../../src/delivery/report-attempt.ts';
 import { settlementOf } from '../../src/delivery/settlement.ts';
 import { Tracker } from '../../src/delivery/tracker.ts';
+import type { Claim } from '../../src/queue/queue.ts';
 import { BREAKER, claimOf, POLICY } from '../helpers/queues.ts';
 
-test('a message whose event cannot be made still counts as settled, and closes its destination', () => {
+const started = { applicationId: 'shop-1' } as AttemptReport['started'];
+
+/** Reports one request with these messages, and returns what was reported. */
+function report(messages: Claim['messages'], status: number) {
   const tracker = new Tracker(true);
   tracker.beginEnqueue(2)([1, 2]);
-  const closed: string[] = [];
-  const [one] = claimOf([null]).messages;
-  if (one === undefined) throw new Error('no message');
-  const damaged = { ...one.stored, bytes: Buffer.from('{') };
-  const messages = [1, 2].map((sequence) => ({ ...one, sequence, ageMs: 1e9, stored: damaged }));
   const claim = { ...claimOf([]), messages };
   const timings = { totalMs: 1 };
   const attempted = {
     messages,
     claimedAtMs: 1000,
     breaker: BREAKER,
-    result: { kind: 'response', status: 410, retryAfter: undefined, timings } as const,
+    result: { kind: 'response', status, retryAfter: undefined, timings } as const,
     bodyBytes: 100,
     retryAfterMs: undefined,
     now: 1000,
   };
   const settlement = settlementOf(attempted, { ...POLICY, goneConfirmMs: 0 }, () => 0);
-  const report = { claim, attempted, settlement, started: {} as never, isLost: false };
+  const closed: string[] = [];
+  const events: unknown[] = [];
   const parts = {
     tracker,
     lastFailures: new LastFailures(),
-    observe: (_: string, event: () => unknown) => void event(),
+    observe: (_: string, event: () => unknown) => void events.push(event()),
     onClosed: (id: string) => void closed.push(id),
   };
-  expect(() => reportAttempt(report, parts)).toThrow('out of bounds');
+  const end = () => reportAttempt({ claim, attempted, settlement, started, isLost: false }, parts);
+  return { end, tracker, closed, events };
+}
+
+test('a message whose event cannot be made still counts as settled, and closes its destination', () => {
+  const [one] = claimOf([null]).messages;
+  if (one === undefined) throw new Error('no message');
+  const damaged = { ...one.stored, bytes: Buffer.from('{') };
+  const messages = [1, 2].map((sequence) => ({ ...one, sequence, ageMs: 1e9, stored: damaged }));
+  const { end, tracker, closed } = report(messages, 410);
+  expect(end).toThrow('out of bounds');
   expect([tracker.pending, closed]).toEqual([0, ['shop-1']]);
+});
+
+test('an event has no fields for what is unknown of its request', () => {
+  const { end, events } = report(claimOf([null]).messages, 200);
+  end();
+  expect(events).toStrictEqual([
+    { ...started, outcome: 'delivered', status: 200, timings: { totalMs: 1 } },
+  ]);
 });
