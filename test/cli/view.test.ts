@@ -134,6 +134,10 @@ describe('view', () => {
       ['line 4', 'invalid'],
       ['line 5', 'valid'],
     ]);
+    appendFileSync(file, `\n${line}\n`);
+    await poll();
+    const more = (await events.entries(6)).slice(5);
+    expect(more.map(({ label, verdict }) => [label, verdict])).toEqual([['line 6', 'valid']]);
   });
 
   it('shows a truncated value, and a document over several lines', async () => {
