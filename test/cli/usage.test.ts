@@ -35,6 +35,7 @@ const WRONG: readonly Row[] = [
   ['sign --secret=hunter2', 'a secret cannot be an argument'],
   ['sign --secret hunter2', 'a secret cannot be an argument'],
   ['sign', 'no secret given', {}],
+  ['sign', 'no secret given', { SECURITY_EVENTS_SECRET: '' }],
   ['sign --secret-env GONE', 'the environment variable GONE is empty or not set'],
   [
     `sign --secret-env ${'a'.repeat(64)}`,
