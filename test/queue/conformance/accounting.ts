@@ -1,5 +1,7 @@
 /** Laws 1, 6 and 7: all or nothing, limits and the ledger; listeners; and `close`. */
 import { describe, expect, test } from 'vitest';
+import type { Claim } from '../../../src/queue/queue.ts';
+import { deferred } from '../../../src/runtime/deferred.ts';
 import type { QueueHarness } from './harness.ts';
 import {
   closeApplication,
@@ -7,6 +9,8 @@ import {
   DELIVERED,
   entryOf,
   INITIAL,
+  idsOf,
+  isClaim,
   LAST,
   REQUEST,
   retry,
@@ -78,6 +82,24 @@ export function describeAccounting(harness: QueueHarness): void {
       unsubscribeSecond();
       await trial.enqueue('one', 'd');
       expect(calls).toBe(before);
+    });
+
+    test('is called when a claim finds the message, if a call before found none', async () => {
+      const trial = await Trial.start(harness);
+      const { promise: claimed, resolve } = deferred<Claim>();
+      let claiming = Promise.resolve();
+      // One after the other: of two concurrent claims, each may pass over what the other looks at.
+      const claimNext = async (): Promise<void> => {
+        const answer = await trial.queue.claim(REQUEST);
+        if (isClaim(answer)) resolve(answer);
+      };
+      const unsubscribe = trial.queue.onDue(() => {
+        claiming = claiming.then(claimNext);
+      });
+      await trial.enqueue('one', 'a');
+      expect(idsOf(await claimed)).toEqual(['a']);
+      unsubscribe();
+      await claiming;
     });
   });
 
