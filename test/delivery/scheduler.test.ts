@@ -112,3 +112,14 @@ test('a drain waits for a claim that is under way', async () => {
   answer.resolve();
   expect(await clock.runUntilSettled(closing)).toMatchObject({ delivered: 1, returned: [] });
 });
+
+test('the scheduler waits longer after each failed claim in a row', async () => {
+  const clock = createFakeClock();
+  const queue = wrapQueue(createMemoryQueue({}, clock), {
+    claim: () => Promise.reject(new Error('no disk')),
+  });
+  const { published } = startEngine({ clock, options: { queue } });
+  await clock.advance(2600);
+  const waits = published.map(([, { retryInMs }]) => retryInMs);
+  expect(waits).toEqual([100, 500, 2000, 10_000]);
+});
