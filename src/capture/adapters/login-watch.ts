@@ -11,6 +11,7 @@ import {
   required,
 } from '../../option-rules.ts';
 import { readProperty } from '../../own-properties.ts';
+import { debugError } from '../../runtime/diagnostics.ts';
 import { ignoreRejection, tryCall } from '../../runtime/host-calls.ts';
 import { createRedactor } from '../redaction/redactor.ts';
 import type { Identifiers } from '../request/identifiers.ts';
@@ -83,7 +84,7 @@ interface Chain {
   identifiers: Identifiers;
 }
 
-/** Guards all calls: an error here may lose an event, but never breaks a login. */
+/** Guards all calls: an error here never breaks a login, and one of an option's function loses no event. */
 export class LoginWatch {
   readonly #options: OptionValues<typeof OPTIONS>;
   readonly #redactor = createRedactor();
@@ -155,13 +156,15 @@ export class LoginWatch {
     const { isLogin } = this.#options;
     if (isLogin === undefined) return byDefault;
     const attempt = { strategy: String(strategy.name), request, options, byDefault };
-    return tryCall(() => isLogin(attempt)) === true;
+    const chosen = tryHost<readonly unknown[]>('isLogin', () => [isLogin(attempt)]) ?? [byDefault];
+    return chosen[0] === true;
   }
 
   #authenticated(user: unknown, isLogin: boolean): void {
     const { identifiersOf, reporter } = this.#options;
-    const identifiers = user === undefined ? null : identifiersOf(user);
-    if (identifiers) identify(identifiers);
+    const identifiers =
+      user === undefined ? null : tryHost('identifiersOf', () => identifiersOf(user));
+    if (identifiers) tryCall(() => identify(identifiers));
     if (isLogin) ignoreRejection(reporter.userLogin({ success: true }, currentContext()));
   }
 
@@ -175,6 +178,16 @@ export class LoginWatch {
   #triedBy(strategy: Strategy, request: object): Identifiers {
     const sources = [readProperty(request, 'body'), readProperty(request, 'query')];
     return triedIdentifiers(sources, usernameField(strategy), this.#redactor);
+  }
+}
+
+/** Returns what an option's function returns, or `undefined` if it throws; NODE_DEBUG prints the error. */
+function tryHost<T>(name: keyof typeof OPTIONS, call: () => T): T | undefined {
+  try {
+    return call();
+  } catch (error) {
+    debugError(`passport ${name}`, error);
+    return undefined;
   }
 }
 

@@ -236,13 +236,25 @@ describe('a failure while a login is reported', () => {
   test.each<[string, Partial<LoginOptions>]>([
     ['a reporter that throws', { reporter: { userLogin: fail } }],
     ['a reporter that rejects', { reporter: rejecting }],
-    ['identifiersOf', { identifiersOf: fail }],
-    ['isLogin', { isLogin: fail }],
   ])('loses only its event: %s', async (_what, options) => {
     const { app, passport, post } = await started(options);
     app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
     expect(await post('/login', GOOD)).toBe(200);
     expect(await post('/login', BAD)).toBe(401);
+  });
+
+  test.each<[string, Partial<LoginOptions>, unknown]>([
+    ['identifiersOf', { identifiersOf: fail }, null],
+    ['isLogin', { isLogin: fail }, ADAS],
+  ])('loses no event if it is an error of %s', async (_what, options, identifiers) => {
+    const { app, passport, post, reported } = await started(options);
+    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
+    expect(await post('/login', GOOD)).toBe(200);
+    expect(await post('/login', BAD)).toBe(401);
+    expect(reported).toMatchObject([
+      { success: true, identifiers },
+      { success: false, identifiers: { username: 'ada' } },
+    ]);
   });
 
   test('does not concern identifiersOf, whose identifiers are used', async () => {
