@@ -98,12 +98,13 @@ export class LineFile {
     if (this.#path !== undefined && STALE_CODES.has(systemCode(cause))) this.#fd = undefined;
   }
 
-  /** Does nothing for pipes, sockets and terminals. */
+  /** Does nothing for pipes, sockets and terminals, and under Node's permission model, which forbids fsync. */
   async sync(): Promise<void> {
     if (!this.#isRegular || this.#fd === undefined) return;
     try {
       await sync(this.#fd);
     } catch (cause) {
+      if (systemCode(cause) === 'ERR_ACCESS_DENIED') return;
       this.failed(cause, 0);
       throw cause;
     }

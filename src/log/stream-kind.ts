@@ -95,8 +95,13 @@ export const sortsByLevel = (stream: HostStream): boolean =>
 const TRANSPORT_SORTS_BY_LEVEL = Symbol.for('pino.transport.usesMultistream');
 export const WANTS_METADATA = Symbol.for('pino.metadata');
 
-/** Codes of fsync for descriptors that cannot be synced. */
-const UNSYNCABLE_CODES: ReadonlySet<string | undefined> = new Set(['EINVAL', 'ENOTSUP', 'EROFS']);
+/** Codes of fsync for descriptors that cannot be synced. Node's permission model forbids every fsync. */
+const UNSYNCABLE_CODES: ReadonlySet<string | undefined> = new Set([
+  'EINVAL',
+  'ENOTSUP',
+  'EROFS',
+  'ERR_ACCESS_DENIED',
+]);
 
 /** Resolves when a stream has passed on its buffered lines, as far as this kind of stream reports it. */
 export function flushStream(stream: HostStream): Promise<void> {

@@ -38,6 +38,21 @@ async function meetTheLimit(mode: string) {
   return { ...end, text: readFileSync(path, 'utf8') };
 }
 
+/** The flag of Node's permission model, which forbids fsync. */
+const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
+  ? '--permission'
+  : '--experimental-permission';
+
+test("A file is written, flushed and closed under Node's permission model", async () => {
+  const path = join(temporaryFolder(), 'events.log');
+  const [node = '', ...program] = logFixtureCommand('append', [path, 'one', '1']);
+  const flags = [PERMISSION, '--allow-fs-read=*', '--allow-fs-write=*'];
+  const { code, stderr } = await waitForExit(startChild([node, ...flags, ...program]));
+  expect(stderr).not.toContain('ERR_WRITE_FAILED');
+  expect(code).toBe(0);
+  expect(readFileSync(path, 'utf8')).toBe(line('one-0'));
+});
+
 describe('a file by path', () => {
   test('is created, and each line is appended before write returns', async () => {
     const path = join(temporaryFolder(), 'events.log');
