@@ -191,17 +191,17 @@ export const DELIVERY_OPTIONS = {
     '5 s to 12 h in 10 steps, then every 12 h until 72 h, or 1 h with a queue in memory',
   ),
   /**
-   * Time for which an idle destination waits for more messages to go into the same request, in ms; 0 sends at once.
+   * Time for which an idle destination waits for more messages for the same request, in ms; 0 sends at once.
    * 0 to 2147483647; default 0.
    */
   lingerMs: option(WAIT_MS, 0),
   /**
-   * Maximum number of bytes that may wait in the queue in memory. Past it `send` rejects with `ERR_QUEUE_FULL`. 1 to
+   * Maximum number of bytes waiting in the queue in memory. Past it `send` rejects with `ERR_QUEUE_FULL`. 1 to
    * 9007199254740991; default 67108864.
    */
   maxPendingBytes: optional<number>(BYTES, '67108864'),
   /**
-   * Maximum number of messages that may wait in the queue in memory. Past it `send` rejects with `ERR_QUEUE_FULL`. 1 to
+   * Maximum number of messages waiting in the queue in memory. Past it `send` rejects with `ERR_QUEUE_FULL`. 1 to
    * 9007199254740991; default 100000.
    */
   maxPendingMessages: optional<number>(integer(1, Number.MAX_SAFE_INTEGER), '100000'),

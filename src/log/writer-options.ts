@@ -55,7 +55,7 @@ export const LOG_WRITER_OPTIONS = {
   sync: option<boolean>(oneOf(true, false), true),
   /**
    * Maximum size of pending lines with `sync: false`, in bytes of UTF-8. Lines beyond it are dropped and counted.
-   * Does not limit pino destinations and transports, which have their own buffers. 1 to 9007199254740991; default
+   * pino destinations and transports have their own buffers instead. 1 to 9007199254740991; default
    * 16777216.
    */
   maxBufferBytes: option<number>(integer(1, Number.MAX_SAFE_INTEGER), 16 * 1024 * 1024),

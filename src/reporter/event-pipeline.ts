@@ -11,6 +11,7 @@ import { copyJson, type JsonObject } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { debugError } from '../runtime/diagnostics.ts';
 import { ignoreRejection, isPromiseLike } from '../runtime/host-calls.ts';
 import { isOwnWork } from '../runtime/untraced.ts';
 import {
@@ -170,15 +171,17 @@ export class EventPipeline {
     return this.#time.iso;
   }
 
-  /** If the host's function throws, the event has no request. */
+  /** If the host's function throws or returns a promise, the event has no request; NODE_DEBUG prints why. */
   #request(scope: RequestScope | undefined): RequestContext {
     const { readRequest } = this.#parts;
     if (readRequest === undefined) return scope?.context() ?? NO_REQUEST;
     try {
       const known = readRequest();
       ignoreRejection(known);
+      if (isPromiseLike(known)) throw new TypeError('expected a context, found a promise');
       return known ?? NO_REQUEST;
-    } catch {
+    } catch (error) {
+      debugError('context', error);
       return NO_REQUEST;
     }
   }

@@ -40,8 +40,8 @@ export const REPORTER_OPTIONS = {
   /** The reporting service, in every record and message. Its texts must not be empty. */
   service: required<Service>(object('an object with svc_id, name and env', () => true)),
   /**
-   * Channel A: options of the log writer, your own writer (which `close` leaves open), or `false` for none. Default
-   * standard output, synchronously.
+   * Channel A: `{ destination, sync, maxBufferBytes }`, your own writer (with its own `dialect`; `close` leaves it
+   * open), or `false` for none. Default standard output, synchronously.
    */
   log: optional<LogOptions | Writer | false>(
     usable('an object, a writer or false', (value) => value === false || isObjectLike(value)),
@@ -67,7 +67,7 @@ export const REPORTER_OPTIONS = {
   onRejected: optional<(rejected: RejectedEvent) => void>(A_FUNCTION),
   /**
    * Called with each record before it goes to a channel. It may change the record or return another; `null` drops the
-   * event, and an error rejects it. Default none.
+   * event, an error rejects it. Default none.
    */
   beforeSend: optional<BeforeSend>(A_FUNCTION),
   /** With `false` no method does anything. Default `true`. */
@@ -77,7 +77,10 @@ export const REPORTER_OPTIONS = {
    * `false`.
    */
   strict: option<boolean>(ON_OR_OFF, false),
-  /** Returns the context of the current request. Default the context of the host adapter. */
+  /**
+   * Returns the current request's context, not a promise. If it fails, the event has none; `NODE_DEBUG`
+   * prints why. Default the context of the host adapter.
+   */
   context: optional<() => RequestContext | undefined>(
     A_FUNCTION,
     'the context of the host adapter',
@@ -95,7 +98,7 @@ export const REPORTER_OPTIONS = {
   eventVocabulary: optional<EventVocabulary>(checkedElsewhere('an object of rows')),
   /** Message type by incident type; `null`: no message. Overrides the built-in rows. Default none. */
   incidentVocabulary: optional<IncidentVocabulary>(checkedElsewhere('an object of rows')),
-  /** The URL of your page of an event or incident, with `{id}` in it. Default `urn:uuid:{id}`. */
+  /** URL of your page of an event or incident. Default `urn:uuid:{id}`. */
   eventUrl: optional<string>(
     usable('an absolute URL with {id} in it', isTemplate),
     '`urn:uuid:{id}`',

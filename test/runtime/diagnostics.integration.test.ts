@@ -23,7 +23,22 @@ describe('NODE_DEBUG=security-events', () => {
     ]);
   });
 
-  test('is needed for that', async () => {
-    expect((await runFixture('host-that-misspells.ts', [])).stderr).toBe('');
+  test('prints why functions among the options failed', async () => {
+    const env = { NODE_DEBUG: 'security-events' };
+    const { stderr } = await runFixture('host-with-failing-options.ts', [], env);
+    const errors = [...stderr.matchAll(/^SECURITY-EVENTS \d+: (.*Error: .*)$/gm)];
+    expect(errors.map(([, error]) => error)).toEqual([
+      'context Error: context failed',
+      'context TypeError: expected a context, found a promise',
+      'isLogin Error: isLogin failed',
+      'identifiersOf Error: identifiersOf failed',
+    ]);
   });
+
+  test.each(['host-that-misspells.ts', 'host-with-failing-options.ts'])(
+    'is needed for that: %s',
+    async (fixture) => {
+      expect((await runFixture(fixture, [])).stderr).toBe('');
+    },
+  );
 });

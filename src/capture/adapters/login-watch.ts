@@ -186,7 +186,7 @@ function tryHost<T>(name: keyof typeof OPTIONS, call: () => T): T | undefined {
   try {
     return call();
   } catch (error) {
-    debugError(`passport ${name}`, error);
+    debugError(name, error);
     return undefined;
   }
 }
