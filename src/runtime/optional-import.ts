@@ -7,6 +7,14 @@ export async function optionalImport<T>(name: string, load: () => Promise<T>): P
   });
 }
 
+/**
+ * Rejects again. After an `import()` of an optional package, because esbuild bundles a program without
+ * the package only if `.catch` directly follows.
+ */
+export const rethrow = (error: unknown): never => {
+  throw error;
+};
+
 export function missingPackage(name: string, cause: unknown): SecurityEventError {
   const detail = `${name} (\`npm install ${name}\`)`;
   return new SecurityEventError('ERR_PEER_MISSING', { detail, cause });

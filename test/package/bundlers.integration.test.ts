@@ -36,6 +36,19 @@ const PROGRAM = `
   void main();
 `;
 
+const PEERLESS_PROGRAM = `
+  import { createWebhookSender } from '${manifest.name}';
+  import { maxmindEnricher } from '${manifest.name}/capture';
+  import { createPostgresQueue } from '${manifest.name}/queue/postgres';
+  async function main() {
+    const maxmind = await maxmindEnricher({ databasePath: 'cities.mmdb' }).catch(({ code }) => code);
+    const queue = createPostgresQueue({ connection: { host: '127.0.0.1' } });
+    const pg = await queue.open({}).catch(({ code }) => code);
+    console.log(JSON.stringify({ maxmind, pg }));
+  }
+  void main();
+`;
+
 const DELIVERED = { requests: 1, delivered: 1, remaining: 0 };
 
 /** What makes `out/<name>/host.mjs` or `host.cjs` of host.mjs, run in the folder of the program. */
@@ -100,26 +113,30 @@ describe('a bundle with a queue in an SQLite file', () => {
     return JSON.parse(stdout);
   }
 
-  test.each([
-    ['esm', 'mjs', [`--banner:js=${BANNER}`]],
-    ['cjs', 'cjs', ['--log-override:empty-import-meta=silent']],
-  ])('by esbuild as %s delivers', async (format, extension, more) => {
-    const file = `out/esbuild/host.${extension}`;
-    const args = [
-      '--bundle',
-      '--platform=node',
-      `--format=${format}`,
-      `--outfile=${file}`,
-      ...more,
-    ];
+  /** Returns the file of the bundle of a program. */
+  async function bundleByEsbuild(program: string, format: string): Promise<string> {
+    const file = `out/esbuild/${program}.${format === 'esm' ? 'mjs' : 'cjs'}`;
+    const more =
+      format === 'esm' ? `--banner:js=${BANNER}` : '--log-override:empty-import-meta=silent';
+    const args = ['--bundle', '--platform=node', `--format=${format}`, `--outfile=${file}`, more];
     const bin = join(root, 'node_modules/.bin/esbuild');
     const { status, stderr } = await consumer.run(bin, [
-      'host.mjs',
+      `${program}.mjs`,
       '--log-level=warning',
       ...args,
     ]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(await runBundle(file)).toEqual(DELIVERED);
+    return file;
+  }
+
+  test.each(['esm', 'cjs'])('by esbuild as %s delivers', async (format) => {
+    expect(await runBundle(await bundleByEsbuild('host', format))).toEqual(DELIVERED);
+  });
+
+  test.each(['esm', 'cjs'])('by esbuild as %s starts without optional packages', async (format) => {
+    consumer.write('peerless.mjs', PEERLESS_PROGRAM);
+    const codes = { maxmind: 'ERR_PEER_MISSING', pg: 'ERR_PEER_MISSING' };
+    expect(await runBundle(await bundleByEsbuild('peerless', format))).toEqual(codes);
   });
 
   describe.skipIf(isQuick)('by a bundler that npm installs', () => {

@@ -7,7 +7,7 @@ import {
   readOptions,
   required,
 } from '../../option-rules.ts';
-import { optionalImport } from '../../runtime/optional-import.ts';
+import { optionalImport, rethrow } from '../../runtime/optional-import.ts';
 import type { Enricher } from './enricher-source.ts';
 import type { AddressEnrichment, Geo } from './enrichment.ts';
 
@@ -26,7 +26,7 @@ interface Maxmind {
   readonly open: (path: string) => Promise<{ readonly get: (address: string) => unknown }>;
 }
 
-const loadMaxmind = async (): Promise<Maxmind> => import('maxmind');
+const loadMaxmind = async (): Promise<Maxmind> => import('maxmind').catch(rethrow);
 
 /**
  * Creates an enricher that looks addresses up in a database file. The file is read into memory once:

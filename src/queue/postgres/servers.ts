@@ -2,13 +2,13 @@
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
 import { SecurityEventError } from '../../errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { optionalImport } from '../../runtime/optional-import.ts';
+import { optionalImport, rethrow } from '../../runtime/optional-import.ts';
 import { withTimeout } from '../../runtime/timers.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import { isServers, type PostgresServer, type ReadOptions } from './options.ts';
 
 /** Loaded when a queue is opened, so that other users do not need the package. */
-export const loadPg = async () => (await import('pg')).default;
+export const loadPg = async () => (await import('pg').catch(rethrow)).default;
 
 export type LoadPg = typeof loadPg;
 
