@@ -1,4 +1,5 @@
 /** Validates the arguments of a configuration, and warns about risky ones. */
+import { types } from 'node:util';
 import { slugify } from '../contract/slug.ts';
 import { ANYTHING, invalidOption, oneOf, type Rules, TEXT, usable } from '../option-rules.ts';
 import { isObject, playbookFault } from '../settings/schema.ts';
@@ -25,7 +26,7 @@ const YEAR_10000_MS = Date.UTC(10_000);
 export const ROTATION_RULES: Rules<keyof RotationOptions> = {
   from: usable(
     'a Date before the year 10000',
-    (value) => value instanceof Date && value.getTime() < YEAR_10000_MS,
+    (value) => types.isDate(value) && value.getTime() < YEAR_10000_MS,
   ),
   secret: ANYTHING,
 };

@@ -1,4 +1,5 @@
 /** Builds the record of an event: plain data, copied from the caller's objects. */
+import { types } from 'node:util';
 import { isObject } from '../contract/dispatch.ts';
 import { EVENT_VERSION, type JsonObject, type JsonValue, slugify } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
@@ -105,7 +106,8 @@ function copyField(field: keyof RecordDraft, value: unknown, input: EventCall): 
 
 /** Converts a Date. Validation reports text that is not a time. */
 function textOf(detectedAt: string | Date, input: EventCall): unknown {
-  if (!(detectedAt instanceof Date)) return detectedAt;
+  // Also of another realm, such as a sandbox of Jest.
+  if (!types.isDate(detectedAt)) return detectedAt;
   if (!Number.isNaN(detectedAt.getTime())) return detectedAt.toISOString();
   const issues = [
     { path: ['detected_at'], message: 'expected a valid Date, found an invalid one' },

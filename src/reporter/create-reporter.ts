@@ -71,6 +71,7 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   const reports = new IncidentReports(checked.incidents ?? createMemoryIncidents());
   const pipeline = new EventPipeline({
     ...shared,
+    validator,
     incidents: new IncidentPipeline({ ...shared, reports }),
     readRequest: checked.context,
     beforeSend: checked.beforeSend,

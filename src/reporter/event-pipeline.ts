@@ -9,6 +9,7 @@ import {
 import { isObject } from '../contract/dispatch.ts';
 import { copyJson, type JsonObject } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
+import type { RecordValidator } from '../log/validate-record.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { debugError } from '../runtime/diagnostics.ts';
@@ -32,7 +33,7 @@ import {
 } from './build-record.ts';
 import { contextOfEvent } from './event-context.ts';
 import { checkContextKeys, type EventContext, type MessageOverride } from './event-input.ts';
-import type { IncidentPipeline } from './incident-pipeline.ts';
+import { type IncidentPipeline, withEventType } from './incident-pipeline.ts';
 import type { LogChannel } from './log-channel.ts';
 import {
   EventReceipt,
@@ -64,6 +65,7 @@ interface Route<Message> {
 export interface PipelineParts {
   readonly rules: MessageRules;
   readonly log: LogChannel | undefined;
+  readonly validator: RecordValidator;
   readonly webhook: WebhookChannel | undefined;
   readonly incidents: IncidentPipeline;
   readonly counters: ReporterCounters;
@@ -75,7 +77,7 @@ export interface PipelineParts {
   readonly beforeSend: BeforeSend | undefined;
   /** Whether the event name of an exploit ends with its protection. */
   readonly hasSuffix: boolean;
-  /** Whether unknown keys of a context reject its event. */
+  /** Whether unknown keys of a context reject its event, and records are validated also without a log. */
   readonly isStrict: boolean;
 }
 
@@ -190,7 +192,7 @@ export class EventPipeline {
     route: Route<Message>,
     event: ReportedEvent,
   ): ReportResult {
-    const written = route.write(event);
+    const written = this.#parts.log === undefined ? this.#check(event) : route.write(event);
     const [record, error] = written instanceof Error ? [undefined, written] : [written, undefined];
     const message = this.#message(route, event);
     if (message instanceof SecurityEventError) {
@@ -203,6 +205,19 @@ export class EventPipeline {
     const receipt = new EventReceipt(record, message.message_id);
     route.send(event, message, receipt);
     return { receipt, error };
+  }
+
+  /** Validates a record that nobody writes: with `strict: true` an invalid event throws also without a log. */
+  #check(event: ReportedEvent): SecurityEventError | undefined {
+    const { isStrict, validator } = this.#parts;
+    if (!isStrict) return undefined;
+    try {
+      const { draft } = event.call.kind === 'incident' ? withEventType(event, 'create') : event;
+      validator.validate(draft);
+      return undefined;
+    } catch (thrown) {
+      return wrapHostError(thrown, 'ERR_INVALID_RECORD');
+    }
   }
 
   /** Returns the message, the reason why there is none, or the error that rejected it. */

@@ -198,7 +198,7 @@ const storeFailed = (thrown: unknown): SecurityEventError =>
 const NO_KEYS: RelatedKeys = { addresses: [], accounts: [] };
 
 /** Sets the event type, unless the caller did. Validation reports a payload that is not an object. */
-function withEventType(event: ReportedEvent, type: 'create' | 'update'): ReportedEvent {
+export function withEventType(event: ReportedEvent, type: 'create' | 'update'): ReportedEvent {
   const { payload } = event.draft;
   if (!isObject(payload)) return event;
   const { event_type = type } = ownProperties(payload);

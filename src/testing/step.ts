@@ -1,4 +1,5 @@
 /** The steps of a receiver, as plain data: how it treats a request. */
+import { types } from 'node:util';
 
 /** A regular response. */
 export interface Reply {
@@ -64,6 +65,6 @@ export const OK: Reply = { status: 200 };
 /** Returns the headers of a reply, including `Retry-After`. */
 export function headersOf({ headers = {}, retryAfter }: Reply): Record<string, string> {
   if (retryAfter === undefined) return { ...headers };
-  const text = retryAfter instanceof Date ? retryAfter.toUTCString() : String(retryAfter);
+  const text = types.isDate(retryAfter) ? retryAfter.toUTCString() : String(retryAfter);
   return { ...headers, 'retry-after': text };
 }

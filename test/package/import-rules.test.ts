@@ -21,7 +21,7 @@ projection/ | contract/ | -
 incident/ | runtime/ | node:crypto
 log/ | contract/ runtime/ | node:diagnostics_channel node:fs node:util pino
 settings.ts | configure/ settings/ | -
-configure/ | contract/ delivery/ settings/ runtime/ webhook/ | node:crypto node:fs/promises node:path zod
+configure/ | contract/ delivery/ settings/ runtime/ webhook/ | node:crypto node:fs/promises node:path node:util zod
 settings/ | contract/ runtime/ | node:diagnostics_channel node:fs node:path zod
 queue/memory | queue/message-classes.ts queue/queue.ts queue/stored-values.ts runtime/ | -
 queue/sqlite/worker/ | incident/ queue/queue.ts queue/stored-values.ts queue/sqlite/protocol.ts runtime/ | node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
@@ -36,7 +36,7 @@ capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts runtime/ webhook/encoder.ts delivery/ | node:diagnostics_channel node:net node:util
 receiver/ | contract/ runtime/ webhook/signature.ts | node:crypto node:zlib
 otel/ | delivery/events.ts delivery/sender.ts log/write-counters.ts queue/queue.ts | node:diagnostics_channel node:http
-testing/ | contract/index.ts runtime/ webhook/signature.ts | node:crypto node:events node:http node:net node:stream node:tls node:zlib
+testing/ | contract/index.ts runtime/ webhook/signature.ts | node:crypto node:events node:http node:net node:stream node:tls node:util node:zlib
 cli/ | index.ts contract/index.ts queue/postgres.ts queue/sqlite.ts receiver/body-budget.ts receiver/index.ts receiver/node-handler.ts receiver/refusals.ts settings.ts runtime/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
 `;
 const rows = TABLE.trim()

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import { createEnrichment } from '../../src/capture/enrichment/enrichers.ts';
@@ -79,8 +80,10 @@ describe('the context of an event', () => {
     expect(records()[0].context.actor.ip.metadata.tor).toBe(true);
   });
 
-  test.each([
+  test.each<[Date | string, string, string]>([
     [new Date('2026-08-01T12:00:00Z'), '2026-08-01T12:00:00.000Z', '2026-08-01T12:00:00.000+00:00'],
+    // Of a test sandbox.
+    [runInNewContext('new Date(0)'), '1970-01-01T00:00:00.000Z', '1970-01-01T00:00:00.000+00:00'],
     ['2026-08-01T14:00:00+02:00', '2026-08-01T14:00:00+02:00', '2026-08-01T12:00:00.000+00:00'],
   ])('has the time of the call: %s', async (detected_at, onLog, onWebhook) => {
     const { reporter, records, messages } = await openSendingReporter();

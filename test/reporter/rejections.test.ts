@@ -3,9 +3,10 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
+import { createReporter } from '../../src/reporter/create-reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { createLineSink } from '../../src/testing/index.ts';
-import { INCIDENT, openReporter, openSendingReporter } from './open-reporter.ts';
+import { INCIDENT, openReporter, openSendingReporter, SERVICE } from './open-reporter.ts';
 
 function fail(): never {
   throw new Error('secret of the host');
@@ -190,6 +191,23 @@ describe('strict', () => {
     expect(() => reporter.incident({ ...INCIDENT, related_ips: ['nonsense'] })).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_MESSAGE' }),
     );
+  });
+
+  test('throws without a log, too', async () => {
+    const reporter = createReporter({ service: SERVICE, log: false, strict: true });
+    const actor = { ip: '203.0.113.9' };
+    const invalid: readonly (readonly [() => unknown, readonly string[]])[] = [
+      [() => reporter.attack({ rulest: 'xss' } as never, { actor }), ['payload', 'ruleset']],
+      [() => reporter.userLogin({ success: 'no' } as never, { actor }), ['payload', 'success']],
+      [() => reporter.incident({ ...INCIDENT, severity: '' }, { actor }), ['payload', 'severity']],
+    ];
+    for (const [call, path] of invalid) {
+      expect(call).toThrow(expect.objectContaining({ code: 'ERR_INVALID_RECORD', path }));
+    }
+    expect(await reporter.incident(INCIDENT, { actor }).settled).toMatchObject({
+      outcome: 'skipped',
+    });
+    expect(await reporter.stats()).toMatchObject({ written: 0 });
   });
 });
 

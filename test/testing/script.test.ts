@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { IncomingRequest } from '../../src/testing/index.ts';
 import { createSteps } from '../../src/testing/script.ts';
@@ -74,6 +75,11 @@ describe('refuses an invalid step:', () => {
 test.each([
   ['zero seconds', 0, '0'],
   ['a time', new Date(Date.UTC(2026, 10, 21, 10, 0, 5)), 'Sat, 21 Nov 2026 10:00:05 GMT'],
+  [
+    'a time of a test sandbox',
+    runInNewContext('new Date(Date.UTC(2026, 10, 21))') as Date,
+    'Sat, 21 Nov 2026 00:00:00 GMT',
+  ],
   ['any text', 'soon', 'soon'],
 ])('Retry-After may be %s', (_, retryAfter, value) => {
   expect(headersOf({ status: 503, headers: { 'x-a': '1' }, retryAfter })).toEqual({
