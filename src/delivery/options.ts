@@ -8,6 +8,7 @@ import {
   integer,
   MAX_TIMER_MS,
   type OptionsOf,
+  type OrUndefined,
   object,
   oneOf,
   option,
@@ -261,7 +262,7 @@ export const SEND_OPTIONS = {
 
 /** Options of a sender, except the destination. */
 export interface DeliveryOptions<D extends Dialect = 'strict'>
-  extends OptionsOf<typeof DELIVERY_OPTIONS, { dialect: D }> {}
+  extends OrUndefined<OptionsOf<typeof DELIVERY_OPTIONS, { dialect: D }>> {}
 
 type DestinationOptions = OptionsOf<typeof DESTINATION_OPTIONS>;
 
@@ -271,9 +272,11 @@ export interface WebhookDestination extends Required<Pick<DestinationOptions, 'u
 /** A single URL and secret, for one application or for any. */
 export interface OneDestination
   extends WebhookDestination,
-    Pick<
-      DestinationOptions,
-      'application' | 'format' | 'tls' | 'maxRequestsPerSecond' | 'maxMessagesPerSecond'
+    OrUndefined<
+      Pick<
+        DestinationOptions,
+        'application' | 'format' | 'tls' | 'maxRequestsPerSecond' | 'maxMessagesPerSecond'
+      >
     > {}
 
 /** The applications: an object, or a function that returns one application (D60). */
@@ -286,4 +289,4 @@ export type WebhookSenderOptions<D extends Dialect = 'strict'> = (
   DeliveryOptions<D>;
 
 export interface SendOptions<D extends Dialect = 'strict', F extends Format = 2>
-  extends OptionsOf<typeof SEND_OPTIONS, { dialect: D; format: F }> {}
+  extends OrUndefined<OptionsOf<typeof SEND_OPTIONS, { dialect: D; format: F }>> {}

@@ -5,6 +5,7 @@ import {
   checkedElsewhere,
   integer,
   type OptionsOf,
+  type OrUndefined,
   oneOf,
   option,
   optional,
@@ -62,7 +63,9 @@ export const LOG_WRITER_OPTIONS = {
 };
 
 export interface LogWriterOptions<D extends Dialect = 'strict'>
-  extends OptionsOf<typeof LOG_WRITER_OPTIONS, { dialect: D; platform: Platform<D> }> {}
+  extends OrUndefined<
+    OptionsOf<typeof LOG_WRITER_OPTIONS, { dialect: D; platform: Platform<D> }>
+  > {}
 
 export interface WriterSettings {
   readonly destination: unknown;

@@ -27,11 +27,11 @@ type IncidentFields = PayloadOf<'svc.ev0.incident'>;
 /** The record's payload, and two fields that only the message carries. */
 export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
   /** Default: `create` for the first report of the incident on a channel, then `update`. */
-  readonly event_type?: IncidentFields['event_type'];
+  readonly event_type?: IncidentFields['event_type'] | undefined;
   /** For the message: related addresses. Default: the actor's. */
-  readonly related_ips?: readonly (string | Frozen<LogActor['ip']>)[];
+  readonly related_ips?: readonly (string | Frozen<LogActor['ip']>)[] | undefined;
   /** For the message of an account takeover: the compromised accounts. Default: none. */
-  readonly compromised_accounts?: readonly CompromisedAccount[];
+  readonly compromised_accounts?: readonly CompromisedAccount[] | undefined;
 }
 
 /**
@@ -40,11 +40,11 @@ export interface IncidentPayload extends Omit<IncidentFields, 'event_type'> {
  */
 export interface ActorInput {
   /** An address as text, to which `metadata` and `geo` are added; or an object with all three. */
-  readonly ip?: string | Frozen<LogActor['ip']>;
+  readonly ip?: string | Frozen<LogActor['ip']> | undefined;
   /** Strings, numbers or booleans by name; `null`: an unknown user. */
-  readonly identifiers?: Frozen<LogActor['identifiers']>;
+  readonly identifiers?: Frozen<LogActor['identifiers']> | undefined;
   /** Padded base64, from `encodeSvcIdentifier`. */
-  readonly svc_identifier?: string | null;
+  readonly svc_identifier?: string | null | undefined;
 }
 
 /** Overrides parts of the message that is built from the event and the vocabulary tables. */
@@ -62,15 +62,15 @@ export interface MessageOverride extends Partial<EventTerms>, Partial<IncidentTe
 /** The context of an event. Every key is optional. */
 export interface EventContext {
   /** Default: the current request's. */
-  readonly actor?: ActorInput;
+  readonly actor?: ActorInput | undefined;
   /** Default: the current request's. */
-  readonly http?: Frozen<LogHttp>;
+  readonly http?: Frozen<LogHttp> | undefined;
   /** ISO 8601 with an offset, or a Date. Default: now. */
-  readonly detected_at?: string | Date;
+  readonly detected_at?: string | Date | undefined;
   /** The name of the detector. An application's settings can choose the modules whose messages it gets. */
-  readonly module?: string;
+  readonly module?: string | undefined;
   /** `false`: no message is sent. */
-  readonly webhook?: MessageOverride | false;
+  readonly webhook?: MessageOverride | false | undefined;
 }
 
 const CONTEXT_RULES = {

@@ -13,6 +13,7 @@ import {
   NON_EMPTY_TEXT,
   type OptionsOf,
   type OptionValues,
+  type OrUndefined,
   object,
   oneOf,
   option,
@@ -112,7 +113,9 @@ export const REPORTER_OPTIONS = {
 
 type Given = OptionsOf<typeof REPORTER_OPTIONS>;
 
-export interface ReporterOptions extends Omit<Given, 'service'>, Required<Pick<Given, 'service'>> {}
+export interface ReporterOptions
+  extends OrUndefined<Omit<Given, 'service'>>,
+    Required<Pick<Given, 'service'>> {}
 
 const SERVICE_OPTIONS = {
   svc_id: required<string>(NON_EMPTY_TEXT),

@@ -87,27 +87,30 @@ export type PlannedAction = { readonly atMs: number } & (
 );
 
 /** Every engine option that the checks need. None is left to its default. */
-export type Policy = Required<
-  Pick<
-    DeliveryOptions,
-    | 'maxBodyBytes'
-    | 'maxMessages'
-    | 'cautiousMaxMessages'
-    | 'refusedMaxAttempts'
-    | 'largeBodyBytes'
-    | 'bisectionMaxFailures'
-    | 'openAfterFailures'
-    | 'minProbeWaitMs'
-    | 'maxProbeWaitMs'
-    | 'slowStartStepMs'
-    | 'goneConfirmMs'
-    | 'growAfterSuccesses'
-    | 'maxActiveRequests'
-    | 'maxWaitingRequests'
-    | 'lateAfterMs'
-    | 'leaseMs'
-    | 'maintenanceIntervalMs'
-    | 'stalledAfterMs'
+export type Policy = Readonly<
+  Record<
+    keyof Pick<
+      DeliveryOptions,
+      | 'maxBodyBytes'
+      | 'maxMessages'
+      | 'cautiousMaxMessages'
+      | 'refusedMaxAttempts'
+      | 'largeBodyBytes'
+      | 'bisectionMaxFailures'
+      | 'openAfterFailures'
+      | 'minProbeWaitMs'
+      | 'maxProbeWaitMs'
+      | 'slowStartStepMs'
+      | 'goneConfirmMs'
+      | 'growAfterSuccesses'
+      | 'maxActiveRequests'
+      | 'maxWaitingRequests'
+      | 'lateAfterMs'
+      | 'leaseMs'
+      | 'maintenanceIntervalMs'
+      | 'stalledAfterMs'
+    >,
+    number
   >
 > & {
   readonly schedule: {

@@ -116,6 +116,26 @@ export function takesWhatTheContractHas(): Receipt[] {
   ];
 }
 
+/** As of variables of the environment that may be unset. */
+export function takesUndefinedForAbsentValues(): unknown[] {
+  const actor = { ip: '203.0.113.9', identifiers: undefined, svc_identifier: undefined };
+  const incident = {
+    incident_id: 'i',
+    incident_type: 'xss',
+    name: 'n',
+    severity: 'major',
+  } as const;
+  return [
+    createReporter({ service, log: { sync: undefined }, strict: undefined }),
+    createReporter({ service, webhook: { ...destination, tls: undefined, format: undefined } }),
+    reporter.attack({ ruleset: 'xss' }, { actor, detected_at: undefined, module: undefined }),
+    reporter.attack({ ruleset: 'xss' }, { actor: undefined, http: undefined, webhook: undefined }),
+    reporter.incident({ ...incident, event_type: undefined, related_ips: undefined }),
+    // @ts-expect-error a required option
+    createReporter({ service: undefined }),
+  ];
+}
+
 export function isWhatAdaptersReportTo(): void {
   captureRequests();
   reportLogins(passport, { reporter });
