@@ -20,11 +20,11 @@ export type EventField =
 export const FIELD_TABLE: Readonly<Partial<Record<EventField, string>>> = {
   senderId: 'identifies the sender in its process',
   message_type:
-    "type (`svc_payload_type` in format 1) of the message, or of the oldest one in a destination's last request; absent without an attempt",
+    "type (`svc_payload_type` in format 1) of the message, or of the oldest one in a destination's last request; absent if no attempt caused it",
   attempt: 'counts the attempts of the sender, from 1',
   maxRetryCount: 'highest `retry_count` in the request',
-  attempts: 'how often that message was sent; absent without an attempt',
-  ageMs: 'time since that message was accepted or replayed; absent without an attempt',
+  attempts: 'how often that message was sent; absent if no attempt caused it',
+  ageMs: 'time since that message was accepted or replayed; absent if no attempt caused it',
   failures: 'failed requests in a row that are not the fault of one message',
   status: 'of the last response; absent without one',
   failure: 'why there was no response; absent with one',

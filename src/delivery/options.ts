@@ -85,8 +85,8 @@ export const POLICY_OPTIONS = {
   /** Maximum number of messages in a request to an untried or failing destination. 1 to 1000; default 100. */
   cautiousMaxMessages: option(MESSAGES, 100),
   /**
-   * Maximum number of attempts of a message refused with a 4xx other than 408, 413, 425 and 429. 1 to 1000000;
-   * default 6.
+   * Maximum number of attempts of a message refused with a 4xx other than 408, 413, 425 and 429; those of a bisection do
+   * not count. 1 to 1000000; default 6.
    */
   refusedMaxAttempts: option(COUNT, 6),
   /**
@@ -103,7 +103,7 @@ export const POLICY_OPTIONS = {
    * smaller. 1 to 2147483647; default 1000.
    */
   minProbeWaitMs: option(MS, 1000),
-  /** Maximum time between two probes, in ms. 1 to 2147483647; default 300000. */
+  /** Maximum time between two probes, in ms, to which jitter adds up to a quarter. 1 to 2147483647; default 300000. */
   maxProbeWaitMs: option(MS, 300_000),
   /**
    * Time of one step of a slow start, in ms. The first step allows one request, the next two, then four, and so on. 1

@@ -91,6 +91,9 @@ export function readSenderOptions(options: unknown): SenderSettings {
   if (queue === undefined && role !== 'both') {
     throw invalidOption(`role: '${role}' needs a queue that processes share`, ['queue']);
   }
+  if (given.dispatcher !== undefined && given.tls !== undefined) {
+    throw invalidOption('tls is not used with a dispatcher of your own: give it to that', ['tls']);
+  }
   const isDurable = queue !== undefined && queue.durability !== 'memory';
   const horizonMs = isDurable ? DURABLE_HORIZON_MS : MEMORY_HORIZON_MS;
   return {
@@ -132,7 +135,7 @@ function memoryOf(given: OptionValues<typeof DELIVERY_OPTIONS>): MemoryQueueOpti
   const names = MEMORY_OPTIONS.filter((name) => given[name] !== undefined);
   const [first] = names;
   if (given.queue !== undefined && first !== undefined) {
-    throw invalidOption(`${first} only applies to the queue in memory`, [first]);
+    throw invalidOption(`${first} only applies to the sender's own queue in memory`, [first]);
   }
   return pick(given, names) as MemoryQueueOptions;
 }
@@ -247,7 +250,7 @@ const DEADLINE = integer(0, MAX_TIMER_MS);
 
 export const FLUSH_RULES: Rules<keyof FlushOptions> = { signal: SIGNAL, deadlineMs: DEADLINE };
 export const CLOSE_RULES: Rules<keyof CloseOptions> = { deadlineMs: DEADLINE };
-export const DEAD_LETTER_RULES: Rules<keyof DeadLetterSelection> = {
+const DEAD_LETTER_RULES: Rules<keyof DeadLetterSelection> = {
   applicationId: TEXT,
   ids: listOf('strings', TEXT.isUsable),
 };
@@ -270,4 +273,17 @@ export function readApplicationId(given: unknown): string {
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readMethodOptions<T>(given: unknown, rules: Rules<keyof T & string>): Partial<T> {
   return check<T>(given, rules, { name: 'the options', path: [] });
+}
+
+/**
+ * Validates a selection of dead letters. A misspelled filter, or an id that is `undefined` by mistake, must not select
+ * all of them.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the filter.
+ */
+export function readSelection(given: unknown): DeadLetterSelection {
+  const selection = readMethodOptions<DeadLetterSelection>(given, DEAD_LETTER_RULES);
+  const missing = Object.keys(selection).find((name) => Reflect.get(selection, name) === undefined);
+  if (missing === undefined) return selection;
+  throw invalidOption(`${missing} is undefined: omit it to select all`, [missing]);
 }

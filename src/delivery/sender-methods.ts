@@ -8,12 +8,12 @@ import type { Lifecycle } from './lifecycle.ts';
 import {
   CLOSE_RULES,
   type CloseOptions,
-  DEAD_LETTER_RULES,
   FLUSH_RULES,
   type FlushOptions,
   QUERY_RULES,
   readApplicationId,
   readMethodOptions,
+  readSelection,
 } from './read-options.ts';
 import type { SendReport } from './report.ts';
 import { sendEach } from './send-each.ts';
@@ -21,7 +21,6 @@ import {
   type CloseResult,
   type DeadLetterList,
   type DeadLetterQuery,
-  type DeadLetterSelection,
   DeadMessage,
   type FlushResult,
   type InternalSender,
@@ -112,13 +111,12 @@ export class SenderMethods implements WebhookSender, InternalSender {
   }
 
   async replay(selection: unknown = {}): Promise<number> {
-    const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
+    const filter = readSelection(selection);
     return await this.#changeQueue((queue) => queue.replayDeadLetters(filter));
   }
 
   async purge(selection: unknown = {}): Promise<number> {
-    // `readMethodOptions` refuses unknown options: a misspelled filter must not delete everything.
-    const filter = readMethodOptions<DeadLetterSelection>(selection, DEAD_LETTER_RULES);
+    const filter = readSelection(selection);
     const count = await this.#changeQueue((queue) => queue.purgeDeadLetters(filter));
     if (count > 0) this.#parts.observe('discarded', () => ({ reason: 'purged', count }));
     return count;

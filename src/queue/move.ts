@@ -1,4 +1,6 @@
 /** Moves what a durable queue holds to another durable queue. */
+import { invalidOption } from '../option-rules.ts';
+import { hasMethods } from '../own-properties.ts';
 import type { ApplicationState, DurableQueue, ItemKind, QueueItem } from './queue.ts';
 
 export type { DurableQueue, QueueItem } from './queue.ts';
@@ -21,10 +23,11 @@ const INITIAL_STATE: ApplicationState = {
  * Reads the delivery state of each application, the waiting messages and the dead letters. They stay in the
  * queue, but damaged ones are set aside. Opens it and does not close it. Close all senders that use it first.
  *
- * @throws SecurityEventError (rejects) `ERR_QUEUE_FAILED` while messages are claimed: a sender that was
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory, `ERR_QUEUE_FAILED` while messages are claimed: a sender that was
  * killed keeps its claims until their lease ends, by default a minute. Also rejects like `open` of the queue
  */
 export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueItem, void, void> {
+  checkDurable(queue, 'exportItems');
   await queue.open(INITIAL_STATE);
   for (const kind of KINDS) {
     for (let after: number | undefined = 0; after !== undefined; ) {
@@ -42,17 +45,24 @@ export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueIte
  * If it fails or is killed, run it again: the queue ignores items that it already has.
  *
  * @param items all of an export, in its order
- * @throws SecurityEventError (rejects) `ERR_QUEUE_FULL`. Also rejects like `open` of the queue, and with the
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory, `ERR_QUEUE_FULL`. Also rejects like `open` of the queue, and with the
  * error of `items`
  */
 export async function importQueue(
   queue: DurableQueue,
   items: AsyncIterable<QueueItem> | Iterable<QueueItem>,
 ): Promise<number> {
+  checkDurable(queue, 'importItems');
   await queue.open(INITIAL_STATE);
   let imported = 0;
   for await (const batch of batchesOf(items)) imported += await queue.importItems(batch);
   return imported;
+}
+
+/** @throws SecurityEventError `ERR_INVALID_OPTION`, also for the queue in memory */
+function checkDurable(queue: unknown, method: 'exportItems' | 'importItems'): void {
+  if (hasMethods(queue, method)) return;
+  throw invalidOption('expected a queue in SQLite or PostgreSQL', ['queue']);
 }
 
 async function* batchesOf(items: AsyncIterable<QueueItem> | Iterable<QueueItem>) {

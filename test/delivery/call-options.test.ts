@@ -23,7 +23,9 @@ const REFUSED: readonly (readonly [Call, unknown, readonly string[]])[] = [
   ['replay', 'shop-1', []],
   ['replay', { ids: ['1', 2] }, ['ids']],
   ['purge', null, []],
+  ['replay', { applicationId: undefined }, ['applicationId']],
   ['purge', { applicationId: null }, ['applicationId']],
+  ['purge', { ids: undefined }, ['ids']],
 ];
 
 describe('the application id of a call', () => {
@@ -53,22 +55,25 @@ describe('the options of a call', () => {
     expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', path });
   });
 
-  test.each(['flush', 'deadLetters', 'replay', 'purge', 'close'] as const)(
-    '%s takes an object without anything in it, and undefined as nothing',
-    async (name) => {
-      const sender = openSender({ url: 'https://receiver.example', secret: SECRET });
-      const key = { flush: 'signal', close: 'deadlineMs' }[name as string] ?? 'applicationId';
-      expect(await rejection(call(sender, name, {}))).toBeUndefined();
-      expect(await rejection(call(sender, name, { [key]: undefined }))).toBeUndefined();
-    },
-  );
+  test.each<[Call, object]>([
+    ['flush', { signal: undefined }],
+    ['deadLetters', { applicationId: undefined }],
+    ['close', { deadlineMs: undefined }],
+    ['replay', {}],
+    ['purge', {}],
+  ])('%s takes an object without anything in it, or %j', async (name, options) => {
+    const sender = openSender({ url: 'https://receiver.example', secret: SECRET });
+    expect(await rejection(call(sender, name, {}))).toBeUndefined();
+    expect(await rejection(call(sender, name, options))).toBeUndefined();
+  });
 
-  test('does not purge all dead letters if a filter is misspelt', async () => {
+  test('does not purge all dead letters if a filter is misspelt or undefined', async () => {
     const receiver = await openReceiver({ otherwise: { status: 404 } });
     const sender = senderTo(receiver, { refusedMaxAttempts: 1 });
     await sender.send(messages(2));
     await sender.flush();
     expect(await rejection(call(sender, 'purge', { id: ['1'] }))).toBeDefined();
+    expect(await rejection(call(sender, 'purge', { applicationId: undefined }))).toBeDefined();
     expect(await sender.stats()).toMatchObject({ dead: 2, discarded: {} });
     expect(await call(sender, 'purge', { ids: ['1'] })).toBe(1);
     expect(await sender.stats()).toMatchObject({ dead: 1, discarded: { purged: 1 } });

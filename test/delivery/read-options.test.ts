@@ -260,6 +260,12 @@ describe('each option accepts its values only, and its error names the path and 
 describe('options that exclude each other', () => {
   test.each<[string, object, readonly string[], string]>([
     ['a dispatcher and our own guard', { dispatcher }, ['network'], "needs network: 'delegated'"],
+    [
+      'a dispatcher and credentials, which it would not use',
+      { dispatcher, network: 'delegated', tls: { ca: 'x' } },
+      ['tls'],
+      'tls is not used with a dispatcher of your own',
+    ],
     ['enqueueing into its own memory', { role: 'enqueue' }, ['queue'], "role: 'enqueue' needs"],
     ['delivering what nobody can enqueue', { role: 'deliver' }, ['queue'], "role: 'deliver' needs"],
     [
@@ -273,7 +279,7 @@ describe('options that exclude each other', () => {
         `the bound ${name} of the queue in memory, and another queue`,
         { queue, [name]: 1 },
         [name],
-        `${name} only applies to the queue in memory`,
+        `${name} only applies to the sender's own queue in memory`,
       ],
     ),
   ])('is %s', (_title, options, path, detail) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MEMORY_OPTIONS } from '../../src/queue/memory/store.ts';
 import { createMemoryQueue, type MemoryQueueOptions } from '../../src/queue/memory.ts';
+import { type DurableQueue, exportQueue, importQueue } from '../../src/queue/move.ts';
 import type { Claim, MessageQueue, QueueEntry } from '../../src/queue/queue.ts';
 import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
@@ -27,6 +28,13 @@ describeQueueConformance('the memory queue', {
   },
   isDurable: false,
   randomRuns: quickOrNightly(60, 200),
+});
+
+test('the memory queue is refused as the source and as the target of a move', async () => {
+  const queue = createMemoryQueue() as unknown as DurableQueue;
+  const refused = expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['queue'] });
+  await expect(exportQueue(queue).next()).rejects.toEqual(refused);
+  await expect(importQueue(queue, [])).rejects.toEqual(refused);
 });
 
 const REQUEST = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 1000 } as const;

@@ -105,5 +105,8 @@ export function readIncidentsOptions(options: unknown): IncidentSettings {
 /** Relative paths start from the current folder of the process. */
 function pathOf(file: string | undefined): string {
   if (file === undefined) throw invalidOption('expected file to be a path', ['file']);
+  // SQLite's name for a database that ends with the process.
+  if (file === ':memory:')
+    throw invalidOption('expected file to be a path, found :memory:', ['file']);
   return resolve(file);
 }

@@ -96,10 +96,14 @@ describe('a strategy', () => {
     expect(names).toEqual(['undefined']);
   });
 
-  test('is no login if isLogin throws', () => {
+  test('is judged by default if isLogin throws', () => {
     expect(
       outcome({ ...FORM, act: accept }, { watch: { isLogin: throwOfTheApplication } }),
-    ).toEqual({ reported: [], gave: 'passport succeeded', identifiers: { id: 7 } });
+    ).toEqual({
+      reported: [[true, { id: 7 }]],
+      gave: 'passport succeeded',
+      identifiers: { id: 7 },
+    });
   });
 });
 
