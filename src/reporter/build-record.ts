@@ -1,6 +1,7 @@
 /** Builds the record of an event: plain data, copied from the caller's objects. */
 import { types } from 'node:util';
 import { isObject } from '../contract/dispatch.ts';
+import { kindOf } from '../contract/error-messages.ts';
 import { EVENT_VERSION, type JsonObject, type JsonValue, slugify } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
@@ -140,6 +141,9 @@ export function withSuffix(draft: RecordDraft): RecordDraft {
 /** Returns a copy as plain JSON. @throws SecurityEventError `ERR_INVALID_RECORD` */
 export function copyRecord(record: unknown): JsonObject {
   const copy = copyJson(record);
-  if (copy.ok) return copy.value as JsonObject;
-  throw new SecurityEventError('ERR_INVALID_RECORD', { issues: [copy], input: record });
+  if (copy.ok && isObject(copy.value)) return copy.value;
+  const issue = copy.ok
+    ? { path: [], message: `expected an object, found ${kindOf(record)}` }
+    : copy;
+  throw new SecurityEventError('ERR_INVALID_RECORD', { issues: [issue], input: record });
 }

@@ -54,6 +54,23 @@ describe('beforeSend', () => {
     });
   });
 
+  test.each([[false], [5], ['x'], [[]]])(
+    'rejects the event on both channels when it returns %j',
+    async (value) => {
+      const { reporter, rejected } = await openSendingReporter({
+        beforeSend: () => value as never,
+      });
+      reporter.attack(ATTACK);
+      expect(rejected.map(({ channel }) => channel)).toEqual(['log', 'webhook']);
+      for (const { error } of rejected) {
+        expect(error).toMatchObject({
+          code: 'ERR_INVALID_RECORD',
+          message: expect.stringContaining('expected an object, found'),
+        });
+      }
+    },
+  );
+
   test('rejects the event when it throws or returns an invalid record', () => {
     const { reporter, rejections } = openReporter({
       beforeSend: (record) => {
