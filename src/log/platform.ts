@@ -19,8 +19,8 @@ export type ReadAttributes = (record: () => JsonObject) => PlatformOutcome;
 /** The writer recognises this object, and skips serialising it. */
 export const NO_ATTRIBUTES: JsonObject = Object.freeze({});
 
-// Some consumers cannot read keys that JSON must escape.
-const INVALID_KEY = /["\\\p{Cc}\p{Cs}]|^$|^__proto__$/u;
+// Some consumers cannot read keys that JSON, or our log lines (`escapeLine`), must escape.
+const INVALID_KEY = /["\\\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|^$|^__proto__$/u;
 
 /** Returns a reader that calls the host's function. */
 export function createAttributeReader(

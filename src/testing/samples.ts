@@ -7,6 +7,7 @@ import {
   type WebhookMessageV1,
   type WebhookMessageV2,
 } from '../contract/index.ts';
+import { invalidOption } from '../option-rules.ts';
 
 /** Some fields of `T`, at any depth. Objects are merged, other values are replaced; `undefined` removes a field. */
 export type Overrides<T> = T extends readonly unknown[]
@@ -149,11 +150,21 @@ const ELEMENTS: {
 };
 
 const contentOf = (type: SampleMessageType): object =>
-  Object.hasOwn(CONTENTS, type) ? CONTENTS[type as keyof typeof CONTENTS] : INCIDENT;
+  /^injection_\S+$/.test(type) ? INCIDENT : known(CONTENTS, type, 'messageType');
+
+/** Returns the value of a name. Throws ERR_INVALID_OPTION for an unknown name, which types alone exclude. */
+function known(values: Readonly<Record<string, object>>, name: string, argument: string): object {
+  const value = Object.hasOwn(values, name) ? values[name] : undefined;
+  if (value !== undefined) return value;
+  const names = Object.keys(values).join(', ');
+  throw invalidOption(`${argument}: expected one of ${names}`, [argument]);
+}
 
 /**
  * Returns a new v2 message as receivers get it, always with the same content: the smallest valid one of its type (default
  * `security_event`). Overrides are not validated, so you can make invalid messages.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown name.
  */
 export function sampleMessage<N extends SampleMessageType = 'security_event'>(
   messageType?: N,
@@ -171,7 +182,7 @@ export function sampleMessage<N extends SampleMessageType = 'security_event'>(
   return override(message, overrides ?? {}) as unknown as MessageOf<N>;
 }
 
-/** Returns a message for `sendWebhook`: without the fields that the sender adds, but with a `message_id`. */
+/** Returns a message for `sendWebhook`: without the fields that the sender adds, but with a `message_id`. Throws like {@link sampleMessage}. */
 export function sampleMessageToSend<N extends SampleMessageType = 'security_event'>(
   messageType?: N,
   overrides?: Overrides<MessageToSendOf<N>>,
@@ -181,13 +192,13 @@ export function sampleMessageToSend<N extends SampleMessageType = 'security_even
   return override(message, overrides ?? {}) as unknown as MessageToSendOf<N>;
 }
 
-/** Returns a message of format 1 (default `security_event`). */
+/** Returns a message of format 1 (default `security_event`). Throws like {@link sampleMessage}. */
 export function sampleMessageV1<N extends SamplePayloadType = 'security_event'>(
   payloadType?: N,
   overrides?: Overrides<MessageV1Of<N>>,
 ): MessageV1Of<N> {
   const svc_payload_type: SamplePayloadType = payloadType ?? 'security_event';
-  const element = { svc_payload_type, ...ELEMENTS[svc_payload_type] };
+  const element = { svc_payload_type, ...known(ELEMENTS, svc_payload_type, 'payloadType') };
   return override(element, overrides ?? {}) as unknown as MessageV1Of<N>;
 }
 
@@ -228,6 +239,8 @@ const SHARED = {
 /**
  * Returns a new record, always with the same content: the smallest valid one of its event (default
  * `svc.ev0.threat.attack`). Overrides are not validated, so you can make invalid records.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown name.
  */
 export function sampleRecord<N extends SampleEventName = 'svc.ev0.threat.attack'>(
   eventName?: N,
@@ -245,5 +258,5 @@ export function sampleRecord<N extends SampleEventName = 'svc.ev0.threat.attack'
 
 function payloadOf(name: SampleEventName): object {
   if (name.startsWith(`${EXPLOIT}.`)) return { protection: name.slice(EXPLOIT.length + 1) };
-  return PAYLOADS[name as keyof typeof PAYLOADS];
+  return known(PAYLOADS, name, 'eventName');
 }

@@ -109,6 +109,8 @@ describe('a platform function', () => {
     { bad: { '': 1 }, message: 'an attribute has a name that a log line cannot have' },
     { bad: { 'a"b': 1 }, message: 'an attribute has a name that a log line cannot have' },
     { bad: { 'a\udc00': 1 }, message: 'an attribute has a name that a log line cannot have' },
+    { bad: { 'a\u2028': 1 }, message: 'an attribute has a name that a log line cannot have' },
+    { bad: { '\u202ea': 1 }, message: 'an attribute has a name that a log line cannot have' },
     {
       bad: JSON.parse('{"__proto__":{"x":1}}') as object,
       message: 'an attribute has a name that a log line cannot have',

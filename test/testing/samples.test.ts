@@ -86,6 +86,21 @@ describe('sampleMessageV1', () => {
   });
 });
 
+test.each(['nope', 'svc.ev0.nope', 'toString', 'injection_'])(
+  'samples refuse the unknown name %s',
+  (name) => {
+    const unknown = name as never;
+    for (const sample of [
+      () => sampleRecord(unknown),
+      () => sampleMessage(unknown),
+      () => sampleMessageToSend(unknown),
+      () => sampleMessageV1(unknown),
+    ]) {
+      expect(sample).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }));
+    }
+  },
+);
+
 describe('override', () => {
   const nested = { b: 1, c: 2 };
   const base = { a: nested, list: [1, 2] };
