@@ -1,6 +1,7 @@
 /** Calls the host's function that returns attributes for its log platform. If it fails, only attributes are missing. */
 import { isObject } from '../contract/dispatch.ts';
 import { deepFreeze } from '../contract/frozen.ts';
+import { quoteInLine } from '../contract/json-fragments.ts';
 import { copyJson, isPlain, type JsonObject, type JsonValue } from '../contract/json-value.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 
@@ -19,8 +20,9 @@ export type ReadAttributes = (record: () => JsonObject) => PlatformOutcome;
 /** The writer recognises this object, and skips serialising it. */
 export const NO_ATTRIBUTES: JsonObject = Object.freeze({});
 
-// Some consumers cannot read keys that JSON, or our log lines (`escapeLine`), must escape.
-const INVALID_KEY = /["\\\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|^$|^__proto__$/u;
+/** Some consumers cannot read keys that a log line must escape. */
+const isUsableKey = (key: string): boolean =>
+  key !== '' && key !== '__proto__' && quoteInLine(key) === `"${key}"`;
 
 /** Returns a reader that calls the host's function. */
 export function createAttributeReader(
@@ -64,8 +66,7 @@ function copyAttribute(
 ): JsonValue | undefined | Error {
   if (Object.hasOwn(record, key))
     return new Error(`the attribute "${key}" is a field of the record`);
-  if (INVALID_KEY.test(key))
-    return new Error('an attribute has a name that a log line cannot have');
+  if (!isUsableKey(key)) return new Error('an attribute has a name that a log line cannot have');
   try {
     const value = returned[key];
     if (value === undefined) return undefined;

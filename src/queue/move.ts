@@ -23,8 +23,9 @@ const INITIAL_STATE: ApplicationState = {
  * Reads the delivery state of each application, the waiting messages and the dead letters. They stay in the
  * queue, but damaged ones are set aside. Opens it and does not close it. Close all senders that use it first.
  *
- * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory, `ERR_QUEUE_FAILED` while messages are claimed: a sender that was
- * killed keeps its claims until their lease ends, by default a minute. Also rejects like `open` of the queue
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory, `ERR_QUEUE_FAILED` while
+ * messages are claimed: a sender that was killed keeps its claims until their lease ends, by default a minute. Also
+ * rejects like `open` of the queue
  */
 export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueItem, void, void> {
   checkDurable(queue, 'exportItems');
@@ -45,8 +46,8 @@ export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueIte
  * If it fails or is killed, run it again: the queue ignores items that it already has.
  *
  * @param items all of an export, in its order
- * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory, `ERR_QUEUE_FULL`. Also rejects like `open` of the queue, and with the
- * error of `items`
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory, `ERR_QUEUE_FULL`. Also rejects
+ * like `open` of the queue, and with the error of `items`
  */
 export async function importQueue(
   queue: DurableQueue,
