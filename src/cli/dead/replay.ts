@@ -113,16 +113,25 @@ export const replayPage =
       progress.count += count;
       if (count === left.length) return;
       const { items } = await letters.deadLetters({ ids: left, limit: left.length });
-      const closed = await closedApplications(letters);
-      for (const { applicationId: id } of items)
-        if (closed.has(id)) progress.closed[id] = (progress.closed[id] ?? 0) + 1;
-      const open = idsOf(items.filter(({ applicationId }) => !closed.has(applicationId)));
+      const open = idsOf(await countClosed(letters, items, progress));
       // Not after the first try: a service may have reopened the destinations meanwhile.
       progress.isFull = isAgain && open.length === left.length;
       if (progress.isFull || open.length === 0) return;
       left = open;
     }
   };
+
+/** Counts the letters of closed destinations, and returns the others. */
+async function countClosed(
+  letters: DeadLetters,
+  page: readonly DeadMessage[],
+  progress: Progress,
+): Promise<DeadMessage[]> {
+  const closed = await closedApplications(letters);
+  for (const { applicationId: id } of page)
+    if (closed.has(id)) progress.closed[id] = (progress.closed[id] ?? 0) + 1;
+  return page.filter(({ applicationId }) => !closed.has(applicationId));
+}
 
 async function closedApplications(letters: DeadLetters): Promise<ReadonlySet<string>> {
   const { applications } = await letters.stats();
@@ -137,12 +146,15 @@ interface ChangingCommand<T extends OptionTable>
   readonly done: string;
   readonly options: T;
   readonly changeBy: (options: OptionValues<T>) => Change;
+  /** Counts what `changeBy` would change. */
+  readonly countBy: (options: OptionValues<T>) => Change;
 }
 
 function changingCommand<const T extends OptionTable>({
   done,
   options: more,
   changeBy,
+  countBy,
   ...texts
 }: ChangingCommand<T>): Command {
   return defineCommand({
@@ -154,7 +166,7 @@ function changingCommand<const T extends OptionTable>({
       requireSelection(options, positionals);
       const selection = selectionOf(options, positionals, terminal);
       const isDryRun = options['dry-run'] === true;
-      const change = isDryRun ? countOnly : changeBy(options);
+      const change = isDryRun ? countBy(options) : changeBy(options);
       const { count, unknown, closed, isFull } = await withDeadLetters(
         options,
         terminal,
@@ -166,7 +178,7 @@ function changingCommand<const T extends OptionTable>({
       await output.write(options.json ? jsonLine(facts) : text);
       const exitCode = await reportUnknown(unknown, terminal);
       for (const [id, left] of Object.entries(closed)) {
-        const what = `${wholeNumber(left)} of ${printable(id)} not ${done}`;
+        const what = `${wholeNumber(left)} of ${printable(id)} ${isDryRun ? 'would not be' : 'not'} ${done}`;
         await errors.write(`${what}: the destination answered 410 and is closed. Use --reopen.\n`);
       }
       if (isFull)
@@ -178,8 +190,12 @@ function changingCommand<const T extends OptionTable>({
   });
 }
 
-const countOnly: Change = async (_letters, page, progress) => {
+const countAll: Change = async (_letters, page, progress) => {
   progress.count += page.length;
+};
+
+const countReplayable: Change = async (letters, page, progress) => {
+  progress.count += (await countClosed(letters, page, progress)).length;
 };
 
 export const changingCommands = {
@@ -197,6 +213,7 @@ export const changingCommands = {
       'security-events dead replay --postgres --application shop-1 --since 3d',
     ],
     changeBy: ({ reopen = false }) => replayPage(reopen),
+    countBy: ({ reopen = false }) => (reopen ? countAll : countReplayable),
   }),
   'dead purge': changingCommand({
     done: 'deleted',
@@ -207,5 +224,6 @@ export const changingCommands = {
     changeBy: () => async (letters, page, progress) => {
       progress.count += await letters.purge({ ids: idsOf(page) });
     },
+    countBy: () => countAll,
   }),
 };

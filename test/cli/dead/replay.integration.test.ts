@@ -72,10 +72,15 @@ describe('dead replay', () => {
     expect((await contentOf(file)).dead).toEqual(['a', 'b', 'c', 'e', 'g']);
   });
 
-  test('only counts the selection with --dry-run', async () => {
+  test('only counts what it would replay with --dry-run', async () => {
     const file = await queueFileWith(SIX, ['gone-1']);
-    const words = ['replay', '--all', '--reopen', '--dry-run'];
-    expect(await dead(file, ...words)).toEqual(outcome(0, '6 dead letters would be replayed\n'));
+    const words = ['replay', '--all', '--dry-run'];
+    expect(await dead(file, ...words)).toEqual(
+      outcome(1, '4 dead letters would be replayed\n', STAYS.replace('not', 'would not be')),
+    );
+    expect(await dead(file, ...words, '--reopen')).toEqual(
+      outcome(0, '6 dead letters would be replayed\n'),
+    );
     expect(await contentOf(file)).toMatchObject({
       dead: ['a', 'b', 'c', 'd', 'e', 'f'],
       pending: 0,
