@@ -204,7 +204,8 @@ export interface QueueClosing {
  *   belongs to another program;
  * - `ERR_QUEUE_FULL` from `enqueue`; `path` names the limit;
  * - `ERR_MESSAGE_TOO_LARGE` from `enqueue`: the application's id is longer than the store allows; `path` is
- *   the index of the entry.
+ *   the index of the entry;
+ * - `ERR_INVALID_OPTION` from `listDeadLetters`: `after` is no cursor.
  */
 export interface MessageQueue {
   readonly durability: Durability;

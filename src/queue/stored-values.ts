@@ -1,4 +1,5 @@
 /** Converts values of the contract to those of the stores, and adds up ledgers. */
+import { unusableOption } from '../option-rules.ts';
 import { ownProperties } from '../own-properties.ts';
 import type { DiscardReason, Ledger } from './stored.ts';
 
@@ -25,8 +26,20 @@ export function fromText(text: string): string {
 export const toWhole = (value: number): number =>
   Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
 
+const DEAD_LETTER_ID = /^\d{1,15}$/;
+
 /** Converts the id of a dead letter to its number; 0 for an id that no dead letter has. */
-export const deadLetterNumber = (id: string): number => (/^\d{1,15}$/.test(id) ? Number(id) : 0);
+export const deadLetterNumber = (id: string): number => (DEAD_LETTER_ID.test(id) ? Number(id) : 0);
+
+/**
+ * Converts the cursor of a page of dead letters to the number that the page begins after.
+ *
+ * @throws SecurityEventError `ERR_INVALID_OPTION`: a reader of all pages that began again would never end
+ */
+export function cursorNumber(after = '0'): number {
+  if (DEAD_LETTER_ID.test(after)) return Number(after);
+  throw unusableOption({ expected: 'the `next` of a page' }, ['after']);
+}
 
 export function sumLedgers(ledgers: Iterable<Ledger>): Ledger {
   const sum = { accepted: 0, delivered: 0, pending: 0, dead: 0 };

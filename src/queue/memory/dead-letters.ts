@@ -7,7 +7,7 @@ import type {
   MessageQueue,
   StoredMessage,
 } from '../queue.ts';
-import { deadLetterNumber } from '../stored-values.ts';
+import { cursorNumber } from '../stored-values.ts';
 import type { Application } from './application.ts';
 import { storedMessages, type WaitingMessage } from './message.ts';
 
@@ -57,7 +57,7 @@ export class DeadLetters {
 
   page(request: Parameters<MessageQueue['listDeadLetters']>[0]): DeadLetterPage {
     const { limit } = request;
-    const after = deadLetterNumber(request.after ?? '0');
+    const after = cursorNumber(request.after);
     const isWanted = matching(request);
     const found: Letter[] = [];
     for (const letter of this.#letters.values()) {

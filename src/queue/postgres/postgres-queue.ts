@@ -9,7 +9,7 @@ import type {
   QueueClosing,
   QueueItem,
 } from '../queue.ts';
-import { deadLetterNumber, toText, toWhole } from '../stored-values.ts';
+import { cursorNumber, toText, toWhole } from '../stored-values.ts';
 import { Claims } from './claims.ts';
 import {
   deadLetteredOf,
@@ -163,7 +163,7 @@ export class PostgresQueue implements DurableQueue {
       const { limit, after } = page;
       const args = {
         ...filterArguments(page),
-        after: deadLetterNumber(after ?? '0'),
+        after: cursorNumber(after),
         limit: toWhole(limit) + 1,
       };
       return deadLetterPage(await this.#database.rows('dead_letters', args), limit);

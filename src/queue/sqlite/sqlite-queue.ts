@@ -14,7 +14,7 @@ import type {
   QueueClosing,
   QueueEntry,
 } from '../queue.ts';
-import { deadLetterNumber } from '../stored-values.ts';
+import { cursorNumber } from '../stored-values.ts';
 import type { PostedMessage } from './protocol.ts';
 import { type FileHandle, type SharedFile, sharedFile, type WallClock } from './shared-file.ts';
 import type { SqliteSettings } from './sqlite-options.ts';
@@ -130,8 +130,8 @@ export class SqliteQueue implements DurableQueue {
     this.#call('reopenApplication', args);
 
   readonly listDeadLetters: MessageQueue['listDeadLetters'] = async (page) => {
-    const { limit, after = '0' } = page;
-    const posted = { filter: copyFilter(page), limit, after: deadLetterNumber(after) };
+    const { limit, after } = page;
+    const posted = { filter: copyFilter(page), limit, after: cursorNumber(after) };
     return deadLettersOf(await this.#call('listDeadLetters', [posted]));
   };
 

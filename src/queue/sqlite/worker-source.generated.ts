@@ -347,6 +347,38 @@ function ownProperties(given) {
 }
 var isObjectLike = (value) => typeof value === "object" && value !== null;
 
+// src/option-rules.ts
+var MAX_TIMER_MS = 2 ** 31 - 1;
+var usable = (expected, isUsable) => ({
+  expected,
+  isUsable
+});
+var integer = (min, max) => ({
+  expected: \`an integer from \${min} to \${max}\`,
+  isUsable: (value) => isInteger(value, min, max)
+});
+var object = (expected, isUsable) => ({
+  expected,
+  isUsable: (value) => isObjectLike(value) && isUsable(value)
+});
+var A_FUNCTION = usable("a function", (value) => typeof value === "function");
+var SIGNAL = object(
+  "an AbortSignal",
+  (value) => "aborted" in value && typeof value.aborted === "boolean" && "addEventListener" in value
+);
+var TEXT = usable("a string", (value) => typeof value === "string");
+var NON_EMPTY_TEXT = usable(
+  "a non-empty string",
+  (value) => typeof value === "string" && value !== ""
+);
+function option(rule, value, shown = inCode(value)) {
+  return { ...rule, default: value, shown, isRequired: false };
+}
+var inCode = (value) => typeof value === "string" ? \`'\${value}'\` : String(value);
+function isInteger(value, min, max) {
+  return Number.isInteger(value) && value >= min && value <= max;
+}
+
 // src/queue/stored-values.ts
 var PLAIN = /^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$/;
 var toText = (id) => PLAIN.test(id) ? id : JSON.stringify(id).slice(1, -1);
@@ -359,7 +391,8 @@ function fromText(text) {
   }
 }
 var toWhole = (value) => Math.min(Math.max(Math.floor(value), 0), Number.MAX_SAFE_INTEGER);
-var deadLetterNumber = (id) => /^\\d{1,15}$/.test(id) ? Number(id) : 0;
+var DEAD_LETTER_ID = /^\\d{1,15}$/;
+var deadLetterNumber = (id) => DEAD_LETTER_ID.test(id) ? Number(id) : 0;
 function sumLedgers(ledgers) {
   const sum = { accepted: 0, delivered: 0, pending: 0, dead: 0 };
   const discarded = ownProperties({});
@@ -385,7 +418,7 @@ var SCHEMA_VERSION = 1;
 var KEY = "integer primary key";
 var INTEGER = "integer not null";
 var COUNT = "integer not null default 0";
-var TEXT = "text not null";
+var TEXT2 = "text not null";
 var BLOB = "blob not null";
 var QUEUE_STATE = {
   id: "integer primary key check (id = 1)",
@@ -410,10 +443,10 @@ var QUEUE_STATE = {
 var APPLICATION = {
   number: KEY,
   id: "text not null unique",
-  health: TEXT,
+  health: TEXT2,
   max_messages: INTEGER,
   max_bytes: INTEGER,
-  circuit_breaker: TEXT,
+  circuit_breaker: TEXT2,
   /** Nothing may be claimed earlier: the end of its pause. */
   not_before: COUNT,
   /** When its last claim ended: applications that have waited longer go first. */
@@ -437,7 +470,7 @@ var APPLICATION = {
   damaged: COUNT
 };
 var CONTENT = {
-  message_id: TEXT,
+  message_id: TEXT2,
   format: INTEGER,
   date_at: INTEGER,
   count_at: INTEGER,
@@ -461,7 +494,7 @@ var CLAIM = {
   application: INTEGER,
   size_bytes: INTEGER,
   /** JSON of \`SequenceRange[]\`, in the order of the claim. */
-  sequences: TEXT,
+  sequences: TEXT2,
   checksum: INTEGER
 };
 var DEAD_LETTER = {
@@ -470,8 +503,8 @@ var DEAD_LETTER = {
   accepted: INTEGER,
   died: INTEGER,
   sends: INTEGER,
-  reason: TEXT,
-  last_attempt: TEXT,
+  reason: TEXT2,
+  last_attempt: TEXT2,
   ...CONTENT
 };
 var DAMAGED_MESSAGE = {
@@ -1472,40 +1505,6 @@ function refuseOverflow({ store, settings }, sizes) {
 
 // src/incident/incident-store.ts
 var import_node_crypto = require("node:crypto");
-
-// src/option-rules.ts
-var MAX_TIMER_MS = 2 ** 31 - 1;
-var usable = (expected, isUsable) => ({
-  expected,
-  isUsable
-});
-var integer = (min, max) => ({
-  expected: \`an integer from \${min} to \${max}\`,
-  isUsable: (value) => isInteger(value, min, max)
-});
-var object = (expected, isUsable) => ({
-  expected,
-  isUsable: (value) => isObjectLike(value) && isUsable(value)
-});
-var A_FUNCTION = usable("a function", (value) => typeof value === "function");
-var SIGNAL = object(
-  "an AbortSignal",
-  (value) => "aborted" in value && typeof value.aborted === "boolean" && "addEventListener" in value
-);
-var TEXT2 = usable("a string", (value) => typeof value === "string");
-var NON_EMPTY_TEXT = usable(
-  "a non-empty string",
-  (value) => typeof value === "string" && value !== ""
-);
-function option(rule, value, shown = inCode(value)) {
-  return { ...rule, default: value, shown, isRequired: false };
-}
-var inCode = (value) => typeof value === "string" ? \`'\${value}'\` : String(value);
-function isInteger(value, min, max) {
-  return Number.isInteger(value) && value >= min && value <= max;
-}
-
-// src/incident/incident-store.ts
 var DAY_MS = 864e5;
 var INCIDENT_LIMITS = {
   /** Maximum number of incidents; the one reported longest ago is forgotten first. 1 to 10,000,000; default 100,000. */
