@@ -50,9 +50,12 @@ const RULES: Rules<keyof MetricsOptions> = {
   ),
 };
 
+/** Holds the function that unregisters, so that nothing is counted twice, even by two copies of the package. */
+const REGISTERED = Symbol.for('security-event-delivery.metrics');
+
 /**
- * Registers metrics of all senders, reporters and log writers of this process. Call it once. Returns a function
- * that unregisters the metrics. Throws `ERR_INVALID_OPTION`.
+ * Registers metrics of all senders, reporters and log writers of this process. A second call for a provider replaces
+ * the first. Returns a function that unregisters the metrics. Throws `ERR_INVALID_OPTION`.
  */
 export function registerMetrics(
   meterProvider: MeterProviderLike,
@@ -63,6 +66,7 @@ export function registerMetrics(
   }
   if (hasMethods(options, 'stats')) throw invalidOption(SENDER_GIVEN, []);
   const { applicationClass, senders = {} } = check<MetricsOptions>(options, RULES);
+  if (Object.hasOwn(meterProvider, REGISTERED)) (Reflect.get(meterProvider, REGISTERED) as Stop)();
   const metrics = metricsOf(meterProvider.getMeter('security-event-delivery'));
   const classOf = classifier(applicationClass);
   const stops = [
@@ -71,9 +75,11 @@ export function registerMetrics(
     countRecords(metrics),
     ...(Object.keys(senders).length === 0 ? [] : [observeQueues(metrics, senders, classOf)]),
   ];
-  return () => {
+  const stopAll = (): void => {
     for (const stop of stops) stop();
   };
+  Reflect.defineProperty(meterProvider, REGISTERED, { configurable: true, value: stopAll });
+  return stopAll;
 }
 
 function classifier(option: MetricsOptions['applicationClass']): ClassOf {
@@ -200,7 +206,8 @@ function observeQueues({ gauge, onCollect }: Metrics, senders: Senders, classOf:
         result.observe(messages, pending, { ...attributes, sender });
       }
     });
-    // A closed or failing queue reports no values here. `faults` counts its failures.
+    // A closed or failing queue reports no values here, but the SDK repeats the last ones for cumulative exporters.
+    // `faults` counts its failures.
     await Promise.allSettled(observed);
   };
   return onCollect(collect, [messages, size, age, deadLetters, destinations]);

@@ -281,6 +281,19 @@ describe('registerMetrics', () => {
     await sender.close();
   });
 
+  test('replaces the metrics of an earlier call for the same provider', async () => {
+    const sender = senderTo(await openReceiver());
+    const { provider, series } = registered({ senders: { before: sender } });
+    const stop = registerMetrics(provider, { senders: { main: sender } });
+    createLogWriter({ destination: silent }).write(smallRecord());
+    await sender.send(messages(2));
+    await sender.flush();
+    expect(await series('security_events.messages.accepted')).toEqual([[{}, 2]]);
+    expect(await series('security_events.records.written')).toEqual([[expect.anything(), 1]]);
+    expect(await series('security_events.queue.size')).toEqual([[{ sender: 'main' }, 0]]);
+    stop();
+  });
+
   test('returns a function that stops everything', async () => {
     const sender = senderTo(await openReceiver());
     const { stop, metrics } = registered({ senders: { main: sender } });

@@ -25,5 +25,5 @@ export function registered(options?: MetricsOptions) {
     const found = (await metrics()).find(({ descriptor }) => descriptor.name === name);
     return (found?.dataPoints ?? []).map(({ attributes, value }) => [attributes, value]);
   };
-  return { stop, collect, metrics, series };
+  return { provider, stop, collect, metrics, series };
 }
