@@ -56,8 +56,8 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
   tls: {
     what: 'The certificate or the TLS handshake was refused while connecting',
     advice:
-      'give the receiver a valid certificate for its name and TLS 1.2 or later, or pass its CA as PEM text ' +
-      '(not a path) in `tls.ca`',
+      'give the receiver a valid certificate for its name and TLS 1.2 or later, or trust its CA: name its file in ' +
+      'NODE_EXTRA_CA_CERTS, or pass PEM text (not a path) in `tls.ca` of a sender',
     systemCodes: [
       'EPROTO',
       'UND_ERR_PRX_TLS',

@@ -45,7 +45,8 @@ describe('failureOf', () => {
   test.each([
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'check that the port of the webhook URL speaks HTTPS'],
     ['ERR_OSSL_PEM_NO_START_LINE', 'pass PEM texts (not paths) as `cert` and `key` of `tls`'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'pass its CA as PEM text (not a path) in `tls.ca`'],
+    ['CERT_HAS_EXPIRED', 'name its file in NODE_EXTRA_CA_CERTS'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'or pass PEM text (not a path) in `tls.ca` of a sender'],
   ])('says what to do about %s', (systemCode, advice) => {
     expect(failureOf(withCode(systemCode)).detail).toContain(advice);
   });
