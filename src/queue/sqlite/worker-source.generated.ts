@@ -341,6 +341,9 @@ function withNumbers(value) {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
 }
 
+// src/queue/sqlite/worker/queue-file.ts
+var import_node_fs3 = require("node:fs");
+
 // src/own-properties.ts
 function ownProperties(given) {
   return Object.assign(/* @__PURE__ */ Object.create(null), isObjectLike(given) ? given : {});
@@ -2031,6 +2034,8 @@ var NO_SETTINGS = {
   maxPendingMessages: 0,
   maxDeadBytes: Number.MAX_SAFE_INTEGER
 };
+var REMOVED = "the file was removed or replaced while in use: put it back, or let its messages be delivered, and restart";
+var inodeOf = (file) => (0, import_node_fs3.statSync)(file, { throwIfNoEntry: false })?.ino;
 var NO_BYTES = new Uint8Array(0);
 var QueueFile = class {
   #file;
@@ -2066,10 +2071,11 @@ var QueueFile = class {
     }
   }
   #commit(calls, onAttempt) {
-    const { store, space } = this.#storageFor(calls);
-    const hasSpace = !calls.some(isGrowing) || space.canGrow();
+    const storage = this.#storageFor(calls);
+    const { store, space } = storage;
+    const refusal = calls.some(isGrowing) ? this.#refusalOfGrowth(storage) : void 0;
     const { answers, transfer } = store.transaction(() => {
-      const group = new Group(store, hasSpace);
+      const group = new Group(store, refusal);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
       for (const [index, waiting] of calls.entries()) {
         onAttempt(index + 1);
@@ -2083,6 +2089,11 @@ var QueueFile = class {
     this.#afterCommit(space, state.last_sequence);
     return { answers, transfer, due, damage: damageOf(store) };
   }
+  /** Returns why no messages may be added; \`undefined\` if they may. */
+  #refusalOfGrowth({ space, inode }) {
+    if (inodeOf(this.#file) !== inode) return REMOVED;
+    return space.canGrow() ? void 0 : "the disk is full";
+  }
   /** Errors here do not reject the calls, which are committed. */
   #afterCommit(space, lastSequence) {
     try {
@@ -2095,8 +2106,8 @@ var QueueFile = class {
   #answer(group, { call, bytes }) {
     const { id, operation, nowMs, settings, args, bytesAt } = call;
     try {
-      if (isGrowing({ call }) && !group.hasSpace)
-        throw new Rejection("ERR_QUEUE_FAILED", "the disk is full");
+      if (isGrowing({ call }) && group.refusal !== void 0)
+        throw new Rejection("ERR_QUEUE_FAILED", group.refusal);
       const context = group.beginCall(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
       const value = OPERATIONS[operation](context, ...args);
       return { id, value };
@@ -2131,7 +2142,7 @@ var QueueFile = class {
       const missingSequences = store.transaction(() => {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
         store.state.last_sequence += behind;
-        repairTimes(new Group(store, true).beginCall(nowMs, NO_SETTINGS));
+        repairTimes(new Group(store).beginCall(nowMs, NO_SETTINGS));
         return behind;
       });
       if (missingSequences > 0)
@@ -2144,7 +2155,7 @@ var QueueFile = class {
       throw error;
     }
     this.#isSynchronous = void 0;
-    return { database, store, space };
+    return { database, store, space, inode: inodeOf(this.#file) };
   }
   /** Whether another process has made a message due. */
   isDueByOthers() {
@@ -2178,14 +2189,15 @@ var QueueFile = class {
 var Group = class {
   answers = [];
   transfer = [];
-  hasSpace;
+  /** Why calls that add messages are refused. */
+  refusal;
   #store;
   /** The machine's time, the same for all calls. */
   #machineMs = systemClock.now();
   #claimsEndedMs;
-  constructor(store, hasSpace) {
+  constructor(store, refusal) {
     this.#store = store;
-    this.hasSpace = hasSpace;
+    this.refusal = refusal;
   }
   /** Advances the queue's time, and ends claims whose lease has expired, so that no call sees one. */
   beginCall(nowMs, settings, bytes = NO_BYTES) {

@@ -1,6 +1,14 @@
 /** What goes wrong around a file: other programs, other versions, full disks, a worker that crashes. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
@@ -106,6 +114,27 @@ describe('a file that cannot be used', () => {
     const opening = createSqliteQueue({ file }).open(INITIAL);
     await expect(opening).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION', path: ['file'] });
     expect(statSync(file).mode).toBe(mode);
+  });
+});
+
+describe('a file that is removed while in use', () => {
+  test('takes no messages until it is put back, and gives those that it has', async () => {
+    const file = newFile();
+    const queue = await openQueue({ file });
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    const add = () => queue.enqueue([entryOf('one', { messageId: 'b' })]);
+    const refused = {
+      code: 'ERR_QUEUE_FAILED',
+      message: expect.stringContaining('the file was removed or replaced while in use'),
+    };
+    renameSync(file, `${file}.moved`);
+    await expect(add()).rejects.toMatchObject(refused);
+    writeFileSync(file, '');
+    await expect(add()).rejects.toMatchObject(refused);
+    expect(idsOf(await claimFrom(queue))).toEqual(['a']);
+    renameSync(`${file}.moved`, file);
+    await add();
+    expect((await queue.stats()).pending).toBe(2);
   });
 });
 

@@ -1,4 +1,5 @@
 /** The open file, and the groups of calls that share a transaction. */
+import { statSync } from 'node:fs';
 import { systemClock } from '../../../runtime/clock.ts';
 import type { Answer, HandleSettings, PostedCall, WorkerData, WorkerPost } from '../protocol.ts';
 import { repairTimes } from './applications.ts';
@@ -33,6 +34,7 @@ interface Storage {
   readonly database: Database;
   readonly store: Store;
   readonly space: DiskSpace;
+  readonly inode: number | undefined;
 }
 
 /** Settings for `repairTimes` and for calls of an incident store, which come from no queue. */
@@ -43,6 +45,12 @@ const NO_SETTINGS: HandleSettings = {
   maxPendingMessages: 0,
   maxDeadBytes: Number.MAX_SAFE_INTEGER,
 };
+
+const REMOVED =
+  'the file was removed or replaced while in use: put it back, or let its messages be delivered, and restart';
+
+const inodeOf = (file: string): number | undefined =>
+  statSync(file, { throwIfNoEntry: false })?.ino;
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -90,11 +98,12 @@ export class QueueFile {
   }
 
   #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
-    const { store, space } = this.#storageFor(calls);
+    const storage = this.#storageFor(calls);
+    const { store, space } = storage;
     // Before the transaction, since this may run a checkpoint.
-    const hasSpace = !calls.some(isGrowing) || space.canGrow();
+    const refusal = calls.some(isGrowing) ? this.#refusalOfGrowth(storage) : undefined;
     const { answers, transfer } = store.transaction(() => {
-      const group = new Group(store, hasSpace);
+      const group = new Group(store, refusal);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
       for (const [index, waiting] of calls.entries()) {
         onAttempt(index + 1);
@@ -107,6 +116,13 @@ export class QueueFile {
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
     return { answers, transfer, due, damage: damageOf(store) };
+  }
+
+  /** Returns why no messages may be added; `undefined` if they may. */
+  #refusalOfGrowth({ space, inode }: Storage): string | undefined {
+    // SQLite would write to a removed file without an error, and its end would lose the messages.
+    if (inodeOf(this.#file) !== inode) return REMOVED;
+    return space.canGrow() ? undefined : 'the disk is full';
   }
 
   /** Errors here do not reject the calls, which are committed. */
@@ -122,8 +138,8 @@ export class QueueFile {
   #answer(group: Group, { call, bytes }: WaitingCall): Answer {
     const { id, operation, nowMs, settings, args, bytesAt } = call;
     try {
-      if (isGrowing({ call }) && !group.hasSpace)
-        throw new Rejection('ERR_QUEUE_FAILED', 'the disk is full');
+      if (isGrowing({ call }) && group.refusal !== undefined)
+        throw new Rejection('ERR_QUEUE_FAILED', group.refusal);
       const context = group.beginCall(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
       const value = (OPERATIONS[operation as Operation] as AnyOperation)(context, ...args);
       return { id, value };
@@ -163,7 +179,7 @@ export class QueueFile {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
         // The lost sequences must not be given to new messages.
         store.state.last_sequence += behind;
-        repairTimes(new Group(store, true).beginCall(nowMs, NO_SETTINGS));
+        repairTimes(new Group(store).beginCall(nowMs, NO_SETTINGS));
         return behind;
       });
       if (missingSequences > 0)
@@ -176,7 +192,7 @@ export class QueueFile {
       throw error;
     }
     this.#isSynchronous = undefined;
-    return { database, store, space };
+    return { database, store, space, inode: inodeOf(this.#file) };
   }
 
   /** Whether another process has made a message due. */
@@ -215,15 +231,16 @@ export class QueueFile {
 class Group {
   readonly answers: Answer[] = [];
   readonly transfer: ArrayBuffer[] = [];
-  readonly hasSpace: boolean;
+  /** Why calls that add messages are refused. */
+  readonly refusal: string | undefined;
   readonly #store: Store;
   /** The machine's time, the same for all calls. */
   readonly #machineMs = systemClock.now();
   #claimsEndedMs: number | undefined;
 
-  constructor(store: Store, hasSpace: boolean) {
+  constructor(store: Store, refusal?: string) {
     this.#store = store;
-    this.hasSpace = hasSpace;
+    this.refusal = refusal;
   }
 
   /** Advances the queue's time, and ends claims whose lease has expired, so that no call sees one. */
