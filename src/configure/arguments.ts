@@ -1,7 +1,7 @@
 /** Validates the arguments of a configuration, and warns about risky ones. */
-import { types } from 'node:util';
 import { slugify } from '../contract/slug.ts';
 import { ANYTHING, invalidOption, oneOf, type Rules, TEXT, usable } from '../option-rules.ts';
+import { timeSchema } from '../settings/scheduled-secret.ts';
 import { isObject, playbookFault } from '../settings/schema.ts';
 import type {
   DestinationWarning,
@@ -20,13 +20,10 @@ export const WEBHOOK_RULES: Rules<keyof WebhookChoice> = {
 
 export const SECRET_RULES: Rules<keyof SecretChoice> = { of: oneOf('draft', 'current', 'next') };
 
-/** ISO 8601 has no years of five digits, so the stored text could not be read again. */
-const YEAR_10000_MS = Date.UTC(10_000);
-
 export const ROTATION_RULES: Rules<keyof RotationOptions> = {
   from: usable(
-    'a Date before the year 10000',
-    (value) => types.isDate(value) && value.getTime() < YEAR_10000_MS,
+    'a Date before the year 10000, or ISO 8601 with an offset',
+    (value) => timeSchema().safeParse(value).success,
   ),
   secret: ANYTHING,
 };

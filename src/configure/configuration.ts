@@ -61,8 +61,8 @@ export interface SecretChoice {
 }
 
 export interface RotationOptions {
-  /** When the new secret starts to sign. Default: in 24 hours; a past time means now. */
-  readonly from?: Date;
+  /** When the new secret starts to sign, like `nextFrom`. Default: in 24 hours; a past time means now. */
+  readonly from?: Date | string;
   /** Not empty. Default: a new one, 32 random bytes as 64 hex digits. */
   readonly secret?: string;
 }

@@ -1,4 +1,5 @@
 /** A secret with a successor from a given time on. */
+import { types } from 'node:util';
 import * as z from 'zod';
 import { expecting } from '../contract/error-messages.ts';
 import { SecurityEventError } from '../errors.ts';
@@ -14,11 +15,13 @@ export interface ScheduledSecret {
   readonly current: string;
   /** Signs from then on. Not empty. */
   readonly next: string;
-  /** ISO 8601 with `Z` or an offset. */
-  readonly nextFrom: string;
+  /** A `Date`, or ISO 8601 with `Z` or an offset. */
+  readonly nextFrom: string | Date;
 }
 
-export type StoredSecret = string | ScheduledSecret;
+type StoredSchedule = ScheduledSecret & { readonly nextFrom: string };
+
+export type StoredSecret = string | StoredSchedule;
 
 /** The secret in a settings file. */
 export const storedSecretSchema = (): z.ZodType<StoredSecret> =>
@@ -29,12 +32,20 @@ export const storedSecretSchema = (): z.ZodType<StoredSecret> =>
       ),
   });
 
-const scheduledSecretSchema = (): z.ZodType<ScheduledSecret> =>
+const scheduledSecretSchema = (): z.ZodType<StoredSchedule> =>
   z.strictObject({
     current: z.string().min(1),
     next: z.string().min(1),
-    nextFrom: z.iso.datetime({ offset: true, error: expecting('a time of ISO 8601') }),
+    nextFrom: timeSchema(),
   });
+
+/** Accepts a `Date`, also of a test sandbox, and ISO 8601, which has no years of five digits. Returns text. */
+export const timeSchema = () =>
+  z.preprocess(
+    (given) =>
+      types.isDate(given) && !Number.isNaN(given.getTime()) ? given.toISOString() : given,
+    z.iso.datetime({ offset: true, error: expecting('a time of ISO 8601') }),
+  );
 
 /** Returns the secret that signs at `nowMs`. */
 export function secretAt(secret: StoredSecret, nowMs: number): string {
@@ -52,7 +63,8 @@ export function scheduledSecret(
   given: ScheduledSecret,
   clock: Pick<Clock, 'now'> = systemClock,
 ): () => string {
-  const read = readWith(scheduledSecretSchema(), given);
+  // Only its own level: a copy of a `Date` would have no time.
+  const read = readWith(scheduledSecretSchema(), given, 1);
   if (!read.ok) throw new SecurityEventError('ERR_INVALID_OPTION', { issues: read.issues });
   return () => secretAt(read.value, clock.now());
 }

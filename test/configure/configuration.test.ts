@@ -381,6 +381,14 @@ describe('rotateSecret', () => {
     expect(stored().applications['shop']?.secret).toBe(NEW_1);
   });
 
+  test('takes its time as text, too', async () => {
+    const { configuration } = keep(withShop());
+    const { from } = await configuration.rotateSecret('shop', {
+      from: '9999-01-01T02:00:00+02:00',
+    });
+    expect(from).toEqual(new Date('9999-01-01T00:00:00Z'));
+  });
+
   test('replaces a planned secret', async () => {
     const { configuration, stored, clock } = keep(withShop());
     await configuration.rotateSecret('shop');
@@ -437,6 +445,7 @@ describe('rotateSecret', () => {
       'from',
     ],
     ['no date', withShop(), { from: 'tomorrow' }, 'ERR_INVALID_OPTION', 'from'],
+    ['a time of no place', withShop(), { from: '9999-01-01T02:00' }, 'ERR_INVALID_OPTION', 'from'],
     ['a date of no time', withShop(), { from: new Date(NaN) }, 'ERR_INVALID_OPTION', 'from'],
     ['an empty secret', withShop(), { secret: '' }, 'ERR_INVALID_SECRET', 'secret'],
     ['nothing saved', { applications: {} }, {}, 'ERR_UNKNOWN_APPLICATION', 'applicationId'],

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { scheduledSecret } from '../../src/settings/scheduled-secret.ts';
 import { thrownBy } from '../helpers/thrown-by.ts';
@@ -19,6 +20,15 @@ describe('a scheduled secret', () => {
     expect(scheduledSecret({ ...GIVEN, nextFrom: '9001-01-01T00:00:00+02:00' })()).toBe('before');
   });
 
+  test('takes its time as a Date, too, also from a sandbox', () => {
+    const nextFrom = runInNewContext(`new Date(${CUT_OVER})`) as Date;
+    let now = CUT_OVER - 1;
+    const secret = scheduledSecret({ ...GIVEN, nextFrom }, { now: () => now });
+    expect(secret()).toBe('before');
+    now = CUT_OVER;
+    expect(secret()).toBe('after');
+  });
+
   test('is a copy', () => {
     const given = { ...GIVEN };
     const ask = scheduledSecret(given, { now: () => CUT_OVER });
@@ -29,6 +39,12 @@ describe('a scheduled secret', () => {
   test.each<[string, object, string, string]>([
     ['no secret', { current: '' }, 'current', 'expected a non-empty string, found an empty string'],
     ['no time', { nextFrom: 'hunter2' }, 'nextFrom', 'expected a time of ISO 8601, found a string'],
+    [
+      'no time of a Date',
+      { nextFrom: new Date(Number.NaN) },
+      'nextFrom',
+      'expected a time of ISO 8601, found an object',
+    ],
     [
       'a time of no place',
       { nextFrom: '2026-11-21T10:00:00' },

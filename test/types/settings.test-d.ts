@@ -35,7 +35,7 @@ await configuration.selectPlaybooks('shop', 'all');
 same<Equal<ReturnType<Configuration['remove']>, Promise<boolean>>>();
 // @ts-expect-error: a module sends or it does not
 await configuration.selectModules('shop', { waf: 'yes' });
-// @ts-expect-error: a time is a Date
+// @ts-expect-error: a time is a Date or text
 await configuration.rotateSecret('shop', { from: 1 });
 // @ts-expect-error: the format only goes up
 await configuration.upgradeFormat(1);
