@@ -1,5 +1,6 @@
 /** `dead replay` and `dead purge`. They change one page at a time, so they can be interrupted and repeated. */
 import type { DeadMessage } from '../../index.ts';
+import { ownProperties } from '../../own-properties.ts';
 import {
   type Command,
   defineCommand,
@@ -76,7 +77,9 @@ export async function changeAll(
   // With a reason or a time, the number of selected letters is unknown.
   const isKnown = reason === undefined && sinceMs === undefined;
   const total = isKnown ? ` of ${wholeNumber(Math.min(maxRead, limit))}` : '';
-  const progress: Progress = { count: 0, unknown: new Set(ids), closed: {}, isFull: false };
+  // Without a prototype, since an application may have the id `__proto__`.
+  const closed: Progress['closed'] = ownProperties({});
+  const progress: Progress = { count: 0, unknown: new Set(ids), closed, isFull: false };
   try {
     for await (const page of pagesOf(letters, selection, maxRead)) {
       signal.throwIfAborted();

@@ -60,6 +60,16 @@ describe('dead replay', () => {
     expect(await dead(file, 'replay', '--all')).toEqual(outcome(0, '0 dead letters replayed\n'));
   });
 
+  test('leaves those of a closed destination with any id', async () => {
+    const file = await queueFileWith(
+      [{ messageId: 'a', applicationId: '__proto__' }],
+      ['__proto__'],
+    );
+    expect(await dead(file, 'replay', '--all')).toEqual(
+      outcome(1, '0 dead letters replayed\n', STAYS.replace('2 of gone-1', '1 of __proto__')),
+    );
+  });
+
   test('reopens only the closed destinations of the selection', async () => {
     const file = await queueFileWith(
       [...SIX, { messageId: 'g', applicationId: 'gone-2' }],
