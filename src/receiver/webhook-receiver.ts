@@ -2,6 +2,7 @@
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 import { hasMethods } from '../own-properties.ts';
+import { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { deferred } from '../runtime/deferred.ts';
 import { debugError } from '../runtime/diagnostics.ts';
@@ -83,7 +84,7 @@ class Receiver implements WebhookReceiver {
   readonly #unverified: BodyBudget;
   /** Bytes of accepted bodies whose messages are not handled yet. */
   #pendingBytes = 0;
-  readonly #pending = new Set<Promise<unknown>>();
+  readonly #pending = new CallsInProgress();
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -157,7 +158,7 @@ class Receiver implements WebhookReceiver {
   }
 
   async idle(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+    while (this.#pending.count > 0) await this.#pending.waitForAll();
   }
 
   #verifyAndParse(
@@ -180,8 +181,8 @@ class Receiver implements WebhookReceiver {
     // Pending from here on, so that `idle` also waits for handling that has not started.
     this.#pendingBytes += bytes;
     const handling = this.#handleAfter(start.promise, parsed, bytes);
-    this.#pending.add(handling);
-    void handling.then(() => this.#pending.delete(handling));
+    const call = this.#pending.begin();
+    void handling.then(() => this.#pending.end(call));
     const handle = async (): Promise<void> => {
       start.resolve();
       await handling;

@@ -3,6 +3,7 @@ import { SecurityEventError } from '../errors.ts';
 import { MAX_TIMER_MS } from '../option-rules.ts';
 import type { Clock } from './clock.ts';
 import { deferred } from './deferred.ts';
+import { NumberedItems } from './numbered-items.ts';
 import { onAbort } from './on-abort.ts';
 
 interface Alarm {
@@ -143,17 +144,17 @@ export function withSettingsTimeout<T>(
  * so ten thousand listeners would block the host for seconds.
  */
 export function shareAbortListener(signal: AbortSignal): (listener: () => void) => () => void {
-  const listeners = new Set<() => void>();
+  const listeners = new NumberedItems<() => void>();
   let isListening = false;
   return (listener) => {
-    listeners.add(listener);
+    const number = listeners.add(listener);
     if (!isListening || signal.aborted) {
       isListening = true;
       onAbort(signal, () => {
         for (const one of listeners) one();
       });
     }
-    return () => void listeners.delete(listener);
+    return () => void listeners.remove(number);
   };
 }
 

@@ -1,4 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
+import { CallsInProgress } from '../../runtime/calls-in-progress.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { createYield, type YieldToEventLoop } from '../../runtime/yield-to-event-loop.ts';
 import type {
@@ -38,7 +39,7 @@ export class MemoryQueue implements MessageQueue {
   readonly #store: MemoryStore;
   readonly #yieldToEventLoop: YieldToEventLoop;
   readonly #listeners = new Set<() => void>();
-  readonly #runningEnqueues = new Set<Promise<unknown>>();
+  readonly #runningEnqueues = new CallsInProgress();
   #initialState: ApplicationState | undefined = undefined;
   #closing: Promise<QueueClosing> | undefined = undefined;
   #lastClaimId = 0;
@@ -64,10 +65,12 @@ export class MemoryQueue implements MessageQueue {
       if (sequences.length > 0) this.#notify();
       return { sequences, closed };
     }
-    const accepting = this.#acceptInSlices(open, delayMs);
-    this.#runningEnqueues.add(accepting);
-    const sequences = await accepting.finally(() => this.#runningEnqueues.delete(accepting));
-    return { sequences, closed };
+    const call = this.#runningEnqueues.begin();
+    try {
+      return { sequences: await this.#acceptInSlices(open, delayMs), closed };
+    } finally {
+      this.#runningEnqueues.end(call);
+    }
   };
 
   async #acceptInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {
@@ -232,7 +235,7 @@ export class MemoryQueue implements MessageQueue {
 
   /** Waits for calls of `enqueue` in progress, to return their messages too. */
   async #close(): Promise<QueueClosing> {
-    await Promise.allSettled(this.#runningEnqueues);
+    await this.#runningEnqueues.waitForAll();
     this.#listeners.clear();
     const returned: ReturnedMessage[] = [];
     for (const slice of this.#store.empty(SLICE_MESSAGES)) {

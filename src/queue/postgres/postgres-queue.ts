@@ -1,4 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
+import { CallsInProgress } from '../../runtime/calls-in-progress.ts';
 import type {
   ApplicationState,
   Backlog,
@@ -51,7 +52,7 @@ export class PostgresQueue implements DurableQueue {
   #initialState: StateJson | undefined;
   #closing: Promise<QueueClosing> | undefined;
   /** Calls that have not ended. */
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new CallsInProgress();
 
   constructor(options: ReadOptions, parts: QueueParts) {
     const { pollMs, schema, callTimeoutMs, maxConnections, listen } = options;
@@ -223,7 +224,7 @@ export class PostgresQueue implements DurableQueue {
   async #end(): Promise<QueueClosing> {
     this.#notifier.stop();
     try {
-      await Promise.allSettled(this.#running);
+      await this.#running.waitForAll();
       if (this.#initialState === undefined) return { returned: [], remaining: 0 };
       try {
         await this.#claims.releaseAll();
@@ -244,9 +245,12 @@ export class PostgresQueue implements DurableQueue {
   /** `close` waits for calls that have begun. */
   async #track<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    const running = work();
-    this.#running.add(running);
-    return await running.finally(() => this.#running.delete(running));
+    const call = this.#running.begin();
+    try {
+      return await work();
+    } finally {
+      this.#running.end(call);
+    }
   }
 
   #notifyAll(): void {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { SecurityEventError } from '../../errors.ts';
+import { NumberedItems } from '../../runtime/numbered-items.ts';
 import { realTimers } from '../../runtime/real-timers.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import {
@@ -40,13 +41,12 @@ type OnEvent = (post: Pick<WorkerPost, 'due' | 'damage'>) => void;
 export class FileWorker {
   readonly #worker: Worker;
   readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
-  readonly #pending = new Map<number, PendingCall>();
+  readonly #pending = new NumberedItems<PendingCall>();
   readonly #exited: Promise<void>;
   /** Calls since the last post: those of one turn of the event loop share a post. */
   #calls: PostedCall[] = [];
   #bodies: Uint8Array[] = [];
   #byteCount = 0;
-  #lastId = 0;
   #isClosed = false;
   #hasExited = false;
 
@@ -81,12 +81,11 @@ export class FileWorker {
     { nowMs, settings, bodies }: CallOptions,
   ): Promise<Operations[Name][1]> {
     return new Promise((resolve, reject) => {
-      this.#lastId += 1;
       if (this.#pending.size === 0) this.#worker.ref();
-      this.#pending.set(this.#lastId, { resolve: resolve as PendingCall['resolve'], reject });
+      const id = this.#pending.add({ resolve: resolve as PendingCall['resolve'], reject });
       if (this.#calls.length === 0) realTimers.nextTick(() => this.#flush());
       const bytesAt = this.#byteCount;
-      this.#calls.push({ id: this.#lastId, operation, nowMs, settings, args, bytesAt });
+      this.#calls.push({ id, operation, nowMs, settings, args, bytesAt });
       for (const body of bodies) {
         this.#bodies.push(body);
         this.#byteCount += body.length;
@@ -139,7 +138,7 @@ export class FileWorker {
       structuredClone([args, settings]);
       return true;
     } catch (cause) {
-      this.#take(id)?.reject(workerFailure('the call cannot be posted', cause));
+      this.#take(id).reject(workerFailure('the call cannot be posted', cause));
       return false;
     }
   }
@@ -151,22 +150,21 @@ export class FileWorker {
   #answer({ answers }: WorkerPost): void {
     for (const { id, value, failure } of answers) {
       const call = this.#take(id);
-      if (failure === undefined) call?.resolve(value);
-      else call?.reject(errorOf(failure));
+      if (failure === undefined) call.resolve(value);
+      else call.reject(errorOf(failure));
     }
   }
 
-  #take(id: number): PendingCall | undefined {
-    const call = this.#pending.get(id);
-    this.#pending.delete(id);
+  #take(id: number): PendingCall {
+    const call = this.#pending.remove(id);
     if (this.#pending.size === 0 && !this.#isClosed) this.#worker.unref();
     return call;
   }
 
   #fail(cause: unknown): void {
     this.#isClosed = true;
-    for (const id of this.#pending.keys())
-      this.#take(id)?.reject(workerFailure('the worker of the file ended', cause));
+    for (const { reject } of this.#pending)
+      reject(workerFailure('the worker of the file ended', cause));
   }
 }
 

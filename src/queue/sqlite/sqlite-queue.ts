@@ -1,4 +1,5 @@
 import { SecurityEventError } from '../../errors.ts';
+import { CallsInProgress } from '../../runtime/calls-in-progress.ts';
 import { ignoreRejection } from '../../runtime/host-calls.ts';
 import { Claimed, Stored } from '../message-classes.ts';
 import type {
@@ -35,7 +36,7 @@ export class SqliteQueue implements DurableQueue {
   /** Ids of claims for which `settle` was not called: `close` releases them. */
   readonly #unsent = new Set<string>();
   /** Calls of `open` and `claim` in progress: `close` waits for them, and releases their claims. */
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new CallsInProgress();
   /** Absent until the queue is open. */
   #file: SharedFile | undefined;
   #closing: Promise<QueueClosing> | undefined;
@@ -172,7 +173,7 @@ export class SqliteQueue implements DurableQueue {
   }
 
   async #close(): Promise<QueueClosing> {
-    await Promise.allSettled(this.#running);
+    await this.#running.waitForAll();
     this.#listeners.clear();
     if (this.#file === undefined) return { returned: [], remaining: 0 };
     try {
@@ -196,11 +197,11 @@ export class SqliteQueue implements DurableQueue {
   }
 
   async #track<T>(running: Promise<T>): Promise<T> {
-    this.#running.add(running);
+    const call = this.#running.begin();
     try {
       return await running;
     } finally {
-      this.#running.delete(running);
+      this.#running.end(call);
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Sends attempts, each as one POST, and aborts those in flight when it is closed. */
 import { ownProperties } from '../../own-properties.ts';
+import { NumberedItems } from '../../runtime/numbered-items.ts';
 import { onAbort } from '../../runtime/on-abort.ts';
 import { untraced } from '../../runtime/untraced.ts';
 import type { AttemptResult } from '../outcome.ts';
@@ -49,7 +50,7 @@ export function createPoster(options: PosterOptions): Poster {
   const { clock, dispatcher, maxResponseBytes } = settings;
   const transport =
     dispatcher === undefined ? connectionTransport(settings) : dispatcherTransport(dispatcher);
-  const inFlight = new Set<Attempt>();
+  const inFlight = new NumberedItems<Attempt>();
   let closing: Promise<void> | undefined;
   let aborted: Failure | undefined;
   const abortAll = (reason: 'signal' | 'closed'): void => {
@@ -61,9 +62,9 @@ export function createPoster(options: PosterOptions): Poster {
 
   const post = (given: PostRequest): Promise<AttemptResult> => {
     const request = ownProperties(given);
-    const onEnd = (): void => void inFlight.delete(attempt);
+    const onEnd = (): void => void inFlight.remove(number);
     const attempt = new Attempt({ transport, request, deadlines, maxResponseBytes, clock, onEnd });
-    inFlight.add(attempt);
+    const number = inFlight.add(attempt);
     if (aborted === undefined) attempt.start();
     else attempt.stop(aborted);
     return attempt.result;
