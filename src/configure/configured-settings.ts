@@ -5,7 +5,11 @@ import { definedProperties } from '../own-properties.ts';
 import { readAtOnce } from '../settings/organisation.ts';
 import { secretAt } from '../settings/scheduled-secret.ts';
 import type { OrganisationFormat, OrganisedApplication } from '../settings/schema.ts';
-import { readStored, type StoredApplication, storedSchemas } from '../settings/stored-settings.ts';
+import {
+  readStored,
+  type StoredApplication,
+  schemasToConfigure,
+} from '../settings/stored-settings.ts';
 import type { DescribedApplication, DescribedSettings } from './configuration.ts';
 
 /** A destination that is being configured; it only gets test messages. */
@@ -40,7 +44,7 @@ const draftsSchema = (): z.ZodType<Readonly<Record<string, Draft>> | undefined> 
 
 /** Creates its schemas now: zod cannot create them while a prototype is polluted. */
 export function configuredSettingsReader(): (text: string | undefined) => ConfiguredSettings {
-  const schemas = storedSchemas('stored', draftsSchema());
+  const schemas = schemasToConfigure(draftsSchema());
   return (text) => {
     if (text === undefined) return { format: 2, applications: new Map(), drafts: new Map() };
     const { format, applications, drafts = {} } = readAtOnce(readStored(text, schemas));

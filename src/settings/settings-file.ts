@@ -31,7 +31,7 @@ import {
   applicationsToDeliver,
   readStored,
   type StoredApplication,
-  storedSchemas,
+  schemasToDeliver,
 } from './stored-settings.ts';
 
 const OPTIONS = {
@@ -125,7 +125,7 @@ class WatchedSettings {
     this.#path = resolve(file);
     this.#options = options;
     this.#clock = clock;
-    this.#schemas = storedSchemas(options.secretOf === undefined ? 'stored' : 'elsewhere');
+    this.#schemas = schemasToDeliver(options.secretOf === undefined ? 'stored' : 'elsewhere');
     this.#yieldToEventLoop = createYield(clock);
     try {
       const { text, fingerprint } = readSnapshotSync(this.#path);

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { SecurityEventError } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
+import { isWebhookUrl } from '../webhook/http/webhook-url.ts';
 import {
   envelopeSchema,
   type Organisation,
@@ -23,15 +24,29 @@ export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
   readonly secret?: StoredSecret | undefined;
 }
 
-/**
- * With secrets `elsewhere` a `url` needs no `secret`. By default drafts are not validated, since delivery does
- * not use them.
- */
-export function storedSchemas<Drafts = unknown>(
+/** Checks URLs too, and no drafts, which delivery does not use. With secrets `elsewhere` a `url` needs no `secret`. */
+export const schemasToDeliver = (
   secrets: 'stored' | 'elsewhere',
-  drafts: SettingsSchema<Drafts> = z.unknown() as SettingsSchema<Drafts>,
+): OrganisationSchemas<StoredApplication> =>
+  storedSchemas(secrets, { url: webhookUrl().optional() }, z.unknown());
+
+/** Does not check saved URLs, so that a bad one can be replaced. */
+export const schemasToConfigure = <Drafts>(
+  drafts: SettingsSchema<Drafts>,
+): OrganisationSchemas<StoredApplication, Drafts> => storedSchemas('stored', {}, drafts);
+
+const webhookUrl = () =>
+  z.string().refine(isWebhookUrl, {
+    error: 'expected an absolute http or https URL without credentials',
+  });
+
+function storedSchemas<Drafts>(
+  secrets: 'stored' | 'elsewhere',
+  checks: { readonly url?: z.ZodType<string | undefined> },
+  drafts: SettingsSchema<Drafts>,
 ): OrganisationSchemas<StoredApplication, Drafts> {
-  const shape = z.strictObject({ ...applicationShape(), secret: storedSecretSchema().optional() });
+  const secret = storedSecretSchema().optional();
+  const shape = z.strictObject({ ...applicationShape(), ...checks, secret });
   return {
     envelope: envelopeSchema().extend({ drafts: z.unknown().optional() }),
     application:

@@ -6,7 +6,7 @@ import { createSettings } from '../../src/settings/source.ts';
 import {
   applicationsToDeliver,
   readStored,
-  storedSchemas,
+  schemasToDeliver,
 } from '../../src/settings/stored-settings.ts';
 import * as entry from '../../src/settings.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
@@ -31,7 +31,7 @@ const read = (application: object | undefined) => {
 const held = createSettings(SETTINGS);
 const asking = createSettings(() => BARE);
 const cached = settingsCache(() => Promise.resolve(BARE));
-const schemas = storedSchemas('stored');
+const schemas = schemasToDeliver('stored');
 
 const STEPS = {
   setWebhook: (one: StoredConfiguration) => one.setWebhook('shop', 'https://receiver.example/'),

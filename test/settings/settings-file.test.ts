@@ -38,6 +38,9 @@ const SHOP = {
 const shop = (name: string): string =>
   JSON.stringify({ applications: { shop: { ...SHOP, name } } });
 
+const withUrl = (url: string): string =>
+  JSON.stringify({ applications: { shop: { ...SHOP, url } } });
+
 function fileOf(text: string): string {
   return temporaryFile(text, 'settings.json');
 }
@@ -130,6 +133,14 @@ describe('a settings file', () => {
       'expected secret beside url, found nothing',
       ['applications', 'shop', 'secret'],
     ],
+    ...['ftp://hunter2.example/', 'https://user:hunter2@receiver.example/', '/hunter2', ''].map(
+      (url): [string, string, string, string[]] => [
+        `the URL ${url}`,
+        withUrl(url),
+        'applications.shop.url: expected an absolute http or https URL without credentials. ',
+        ['applications', 'shop', 'url'],
+      ],
+    ),
   ])('is refused with %s, and is not quoted', (_what, text, says, path) => {
     const error = thrownBy(() => watch(fileOf(text)));
     expect(error).toBeInstanceOf(SecurityEventError);
@@ -279,6 +290,7 @@ describe('a changed file', () => {
 const FAULTS: readonly [string, (path: string) => void][] = [
   ['broken', (path) => writeFileSync(path, '{ "applications": { "hunter2')],
   ['gone', (path) => unlinkSync(path)],
+  ['wrong in a URL', (path) => writeFileSync(path, withUrl('ftp://receiver.example/hunter2'))],
 ];
 
 describe.each(FAULTS)('a file that is %s', (_what, spoil) => {

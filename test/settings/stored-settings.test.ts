@@ -4,14 +4,14 @@ import { readAtOnce } from '../../src/settings/organisation.ts';
 import {
   applicationsToDeliver,
   readStored,
-  storedSchemas,
+  schemasToDeliver,
 } from '../../src/settings/stored-settings.ts';
 
 const agent = (name: string) => ({ name, environment: '' });
 const textOf = (applications: unknown, format?: number): string =>
   JSON.stringify({ format, applications });
 
-const read = (text: string) => readAtOnce(readStored(text, storedSchemas('stored')));
+const read = (text: string) => readAtOnce(readStored(text, schemasToDeliver('stored')));
 const toDeliver = (text: string) => readAtOnce(applicationsToDeliver(read(text), () => undefined));
 
 describe('applications to deliver', () => {
@@ -49,7 +49,7 @@ describe('the text of settings', () => {
   test('is read in steps: after parsing, and after each application', () => {
     const reading = readStored(
       textOf({ a: agent('a'), b: agent('b'), c: agent('c') }),
-      storedSchemas('stored'),
+      schemasToDeliver('stored'),
     );
     let steps = 0;
     while (reading.next().done !== true) steps += 1;

@@ -17,6 +17,15 @@ export function parseWebhookUrl(text: string): URL {
   return url;
 }
 
+export function isWebhookUrl(text: string): boolean {
+  try {
+    parseWebhookUrl(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function parse(text: string): URL {
   try {
     return new URL(text);

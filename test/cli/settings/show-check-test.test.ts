@@ -121,8 +121,8 @@ describe('settings check', () => {
     const { exitCode, stdout, stderr } = await run('check');
     expect([exitCode, stderr]).toEqual([1, `${file}: 2 errors\n`]);
     expect(stdout.split('\n').map((line) => line.split(': ').slice(1, 3))).toEqual([
+      ['applications.shop-1.url', 'expected an absolute http or https URL without credentials'],
       ['drafts.new-1.url', 'The webhook URL is not usable'],
-      ['applications.shop-1.url', 'The webhook URL is not usable'],
       ['applications.blog-1', 'plain-http'],
       ['applications.blog-1', 'short-secret'],
       ['applications.blog-1', 'space-around-secret'],
