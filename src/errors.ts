@@ -239,13 +239,22 @@ export class SecurityEventError extends Error {
    * Returns a copy of this error for another caller, with other paths and without `input`.
    * @internal
    */
-  copy(path = this.path, issues = this.issues): SecurityEventError {
+  copy(path = this.path, issues = this.issues, detail = this.#detail): SecurityEventError {
     return errorOf(this.code, {
       issues,
       path,
-      ...(this.#detail === undefined ? {} : { detail: this.#detail }),
+      ...(detail === undefined ? {} : { detail }),
       ...(Object.hasOwn(this, 'cause') ? { cause: this.cause } : {}),
     });
+  }
+
+  /**
+   * Returns a copy of this error whose message names the file that was read.
+   * @internal
+   */
+  ofFile(file: string): SecurityEventError {
+    const detail = this.#detail ?? describe(this.issues[0]);
+    return this.copy(this.path, this.issues, `${file}: ${detail}`);
   }
 }
 

@@ -133,7 +133,7 @@ class WatchedSettings {
       this.#text = text;
       this.#fingerprint = fingerprint;
     } catch (cause) {
-      throw failureOf(cause);
+      throw this.#failureOf(cause);
     }
   }
 
@@ -180,7 +180,7 @@ class WatchedSettings {
       seen = await readSnapshot(this.#path);
     } catch (cause) {
       this.#isFingerprintStable = false;
-      return { key: `unreadable: ${(cause as Error).message}`, error: failureOf(cause) };
+      return { key: `unreadable: ${(cause as Error).message}`, error: this.#failureOf(cause) };
     }
     this.#isFingerprintStable = seen.fingerprint === this.#fingerprint;
     this.#fingerprint = seen.fingerprint;
@@ -196,7 +196,7 @@ class WatchedSettings {
       await this.#use(text);
       return undefined;
     } catch (error) {
-      return { key, error: failureOf(error) };
+      return { key, error: this.#failureOf(error) };
     }
   }
 
@@ -238,13 +238,16 @@ class WatchedSettings {
     if (secret !== undefined) return () => secretAt(secret, this.#clock.now());
     return url === undefined || secretOf === undefined ? undefined : () => secretOf(applicationId);
   }
-}
 
-/** Errors of the file system may be the `cause`: they name the file and the reason, but contain nothing of its text. */
-const failureOf = (cause: unknown): SecurityEventError =>
-  cause instanceof SecurityEventError
-    ? cause
-    : new SecurityEventError('ERR_SETTINGS_FAILED', {
-        detail: 'the file could not be read',
-        cause,
-      });
+  /** Errors of the file system may be the `cause`: they name the file and the reason, but contain nothing of its text. */
+  #failureOf(cause: unknown): SecurityEventError {
+    const error =
+      cause instanceof SecurityEventError
+        ? cause
+        : new SecurityEventError('ERR_SETTINGS_FAILED', {
+            detail: 'the file could not be read',
+            cause,
+          });
+    return error.ofFile(this.#file);
+  }
+}

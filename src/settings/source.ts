@@ -78,7 +78,10 @@ function fromFunction(source: SettingsFunction): SettingsReader {
   return {
     async find(applicationId) {
       const path = [...APPLICATIONS, applicationId];
-      const found = await call(source, applicationId, path);
+      const found = await call(source, applicationId).catch((cause: unknown) => {
+        // A checked source has a typed error. Callers share it, and each sets its own input.
+        throw isChecked && cause instanceof SecurityEventError ? cause.copy() : failed(path, cause);
+      });
       if (found === undefined || found === null) return undefined;
       const application = isChecked ? found : validated(path, () => readWith(schema, found));
       return application as ResolvedApplication;
@@ -86,17 +89,9 @@ function fromFunction(source: SettingsFunction): SettingsReader {
   };
 }
 
-async function call(
-  source: SettingsFunction,
-  applicationId: string,
-  path: readonly string[],
-): Promise<MaybeApplication> {
-  try {
-    return await source(applicationId);
-  } catch (cause) {
-    throw failed(path, cause);
-  }
-}
+/** Async, so that a source that throws rejects, too. */
+const call = async (source: SettingsFunction, applicationId: string): Promise<MaybeApplication> =>
+  await source(applicationId);
 
 function validated<T>(path: readonly string[], read: () => ReadSettings<T>): T {
   let result: ReadSettings<T>;

@@ -281,6 +281,23 @@ test('a sender does not validate cached results again', async () => {
   expect(await createSettings(find).find('shop')).toBe(await find('shop'));
 });
 
+test.each([
+  ['a failure', DOWN, { code: 'ERR_SETTINGS_FAILED', cause: DOWN }],
+  [
+    'an invalid result',
+    { ...SHOP, url: null },
+    { code: 'ERR_INVALID_OPTION', path: ['settings', 'applications', 'shop', 'url'] },
+  ],
+])('%s has the same error as without a cache', async (_what, step, expected) => {
+  const cached = settingsCache(script(step) as SettingsFunction);
+  const { find } = createSettings(cached);
+  const errorOf = async () => await Promise.resolve(find('shop')).catch((error: unknown) => error);
+  const [one, other] = await Promise.all([errorOf(), errorOf()]);
+  expect([one, other]).toMatchObject([expected, expected]);
+  // Each caller sets its own input.
+  expect(one).not.toBe(other);
+});
+
 test.each<[unknown, unknown, string]>([
   ['no function', {}, 'get'],
   [() => SHOP, { maxAgeMs: -1 }, 'maxAgeMs'],

@@ -124,13 +124,13 @@ describe('a settings file', () => {
     [
       'a secret of another kind',
       JSON.stringify({ applications: { shop: { ...SHOP, secret: ['hunter2'] } } }),
-      'expected a non-empty string or { current, next, nextFrom }, with nextFrom in ISO 8601, found an array',
+      'applications.shop.secret: expected a non-empty string or { current, next, nextFrom }, with nextFrom in ISO 8601, found an array',
       ['applications', 'shop', 'secret'],
     ],
     [
       'a URL without its secret',
       JSON.stringify({ applications: { shop: { ...SHOP, secret: undefined } } }),
-      'expected secret beside url, found nothing',
+      'applications.shop.secret: expected secret beside url, found nothing',
       ['applications', 'shop', 'secret'],
     ],
     ...['ftp://hunter2.example/', 'https://user:hunter2@receiver.example/', '/hunter2', ''].map(
@@ -145,7 +145,7 @@ describe('a settings file', () => {
     const error = thrownBy(() => watch(fileOf(text)));
     expect(error).toBeInstanceOf(SecurityEventError);
     expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED', path });
-    expect((error as Error).message).toContain(says);
+    expect((error as Error).message).toContain(`settings.json: ${says}`);
     expect((error as Error).cause).toBeUndefined();
     expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('hunter2');
   });
@@ -171,7 +171,7 @@ describe('a settings file', () => {
     spoil(path);
     const error = thrownBy(() => settingsFile(path));
     expect(error).toMatchObject({ code: 'ERR_SETTINGS_FAILED' });
-    expect(error.message).toContain('the file could not be read');
+    expect(error.message).toContain(`${path}: the file could not be read`);
     expect((error.cause as Error).message).toMatch(cause);
   });
 
