@@ -70,18 +70,23 @@ export interface Option<Value, Default = Value> extends Rule {
 /** Options by name. The comments of its rows are the documentation of the derived type. */
 export type OptionTable = Readonly<Record<string, Option<unknown, unknown>>>;
 
-/** The type of the options that a caller gives. `Own` replaces the types of options that depend on a type parameter. */
+/**
+ * The type of the options that a caller gives, as undefined too under `exactOptionalPropertyTypes`. `Own` replaces the
+ * types of options that depend on a type parameter.
+ */
 export type OptionsOf<Table, Own = unknown> = {
-  readonly [Name in keyof Table]?: Name extends keyof Own
-    ? Own[Name]
-    : Table[Name] extends Option<infer Value, unknown>
-      ? Value
-      : never;
+  readonly [Name in keyof Table]?:
+    | (Name extends keyof Own
+        ? Own[Name]
+        : Table[Name] extends Option<infer Value, unknown>
+          ? Value
+          : never)
+    | undefined;
 };
 
-/** The options, which may also be given as undefined under `exactOptionalPropertyTypes`. */
-export type OrUndefined<Options> = {
-  readonly [Name in keyof Options]: Options[Name] | undefined;
+/** Options that must be given. */
+export type RequiredOptions<Options, Name extends keyof Options> = {
+  readonly [Key in Name]-?: Exclude<Options[Key], undefined>;
 };
 
 /** The options with their defaults. */

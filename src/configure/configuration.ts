@@ -24,17 +24,17 @@ export type TestOptions = Pick<
 /** Either `file` or `store`. The other options are for `test`: use those of your sender. */
 export interface ConfigurationOptions extends TestOptions {
   /** The path of a JSON file for `settingsFile`. Created by the first change. */
-  readonly file?: string;
-  readonly store?: SettingsStore;
+  readonly file?: string | undefined;
+  readonly store?: SettingsStore | undefined;
 }
 
 export interface WebhookChoice {
   /** Not empty. Default: a new one, 32 random bytes as 64 hex digits. */
-  readonly secret?: string;
+  readonly secret?: string | undefined;
   /** Name of the application. Default: that of the draft or saved application; for a new one its id. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Default: that of the draft or saved application; for a new one the empty string. */
-  readonly environment?: string;
+  readonly environment?: string | undefined;
 }
 
 /**
@@ -57,14 +57,14 @@ export interface ChosenWebhook {
 
 export interface SecretChoice {
   /** Which secret. Default: the draft's if there is a draft, otherwise the current one. */
-  readonly of?: 'draft' | 'current' | 'next';
+  readonly of?: 'draft' | 'current' | 'next' | undefined;
 }
 
 export interface RotationOptions {
   /** When the new secret starts to sign, like `nextFrom`. Default: in 24 hours; a past time means now. */
-  readonly from?: Date | string;
+  readonly from?: Date | string | undefined;
   /** Not empty. Default: a new one, 32 random bytes as 64 hex digits. */
-  readonly secret?: string;
+  readonly secret?: string | undefined;
 }
 
 export interface Rotated {

@@ -45,12 +45,12 @@ export interface ContractOptions<D extends Dialect, R extends Reading> {
    * verb, scheme, ruleset, severity, incident_type, message_type and pulse_genre, IPv6, and an array for
    * `parameters.json`.
    */
-  readonly dialect?: D;
+  readonly dialect?: D | undefined;
   /**
    * `emitted` (default) is what this library writes: unknown keys are refused. `received` is what it reads:
    * unknown keys are kept, and rules that only this library adds are not checked.
    */
-  readonly reading?: R;
+  readonly reading?: R | undefined;
 }
 
 /**

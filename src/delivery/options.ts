@@ -8,11 +8,11 @@ import {
   integer,
   MAX_TIMER_MS,
   type OptionsOf,
-  type OrUndefined,
   object,
   oneOf,
   option,
   optional,
+  type RequiredOptions,
   SIGNAL,
   TEXT,
 } from '../option-rules.ts';
@@ -262,25 +262,23 @@ export const SEND_OPTIONS = {
 
 /** Options of a sender, except the destination. */
 export interface DeliveryOptions<D extends Dialect = 'strict'>
-  extends OrUndefined<OptionsOf<typeof DELIVERY_OPTIONS, { dialect: D }>> {}
+  extends OptionsOf<typeof DELIVERY_OPTIONS, { dialect: D }> {}
 
 type DestinationOptions = OptionsOf<typeof DESTINATION_OPTIONS>;
 
 /** An application's URL and secret. */
-export interface WebhookDestination extends Required<Pick<DestinationOptions, 'url' | 'secret'>> {}
+export interface WebhookDestination extends RequiredOptions<DestinationOptions, 'url' | 'secret'> {}
 
 /** A single URL and secret, for one application or for any. */
 export interface OneDestination
   extends WebhookDestination,
-    OrUndefined<
-      Pick<
-        DestinationOptions,
-        'application' | 'format' | 'tls' | 'maxRequestsPerSecond' | 'maxMessagesPerSecond'
-      >
+    Pick<
+      DestinationOptions,
+      'application' | 'format' | 'tls' | 'maxRequestsPerSecond' | 'maxMessagesPerSecond'
     > {}
 
 /** The applications: an object, or a function that returns one application (D60). */
-export interface ManyDestinations extends Required<Pick<DestinationOptions, 'settings'>> {}
+export interface ManyDestinations extends RequiredOptions<DestinationOptions, 'settings'> {}
 
 export type WebhookSenderOptions<D extends Dialect = 'strict'> = (
   | OneDestination
@@ -289,4 +287,4 @@ export type WebhookSenderOptions<D extends Dialect = 'strict'> = (
   DeliveryOptions<D>;
 
 export interface SendOptions<D extends Dialect = 'strict', F extends Format = 2>
-  extends OrUndefined<OptionsOf<typeof SEND_OPTIONS, { dialect: D; format: F }>> {}
+  extends OptionsOf<typeof SEND_OPTIONS, { dialect: D; format: F }> {}

@@ -137,7 +137,7 @@ function memoryOf(given: OptionValues<typeof DELIVERY_OPTIONS>): MemoryQueueOpti
   if (given.queue !== undefined && first !== undefined) {
     throw invalidOption(`${first} only applies to the sender's own queue in memory`, [first]);
   }
-  return pick(given, names) as MemoryQueueOptions;
+  return pick(given, names);
 }
 
 /** A lease shorter than an attempt would allow two requests to one destination at a time (D75). */
@@ -241,7 +241,7 @@ export interface FlushOptions {
 }
 
 export interface CloseOptions {
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
 }
 
 const MAX_PAGE = 1000;

@@ -120,9 +120,9 @@ export interface ScheduleToExplain {
    * Whose defaults complete the schedule: a sender's with a durable queue (default), a sender's with
    * its queue in memory, or those of `sendWebhook`.
    */
-  readonly of?: 'durable' | 'memory' | 'sendWebhook';
+  readonly of?: 'durable' | 'memory' | 'sendWebhook' | undefined;
   /** The `schedule` option. */
-  readonly schedule?: Partial<RetrySchedule>;
+  readonly schedule?: Partial<RetrySchedule> | undefined;
 }
 
 /** Times are in ms from acceptance, as if attempts took no time. */

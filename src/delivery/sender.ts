@@ -96,8 +96,8 @@ export type DeadLetterSelection = DeadLetterFilter;
 
 export interface DeadLetterQuery extends DeadLetterSelection {
   /** 1 to 1000; default 100. */
-  readonly limit?: number;
-  readonly after?: string;
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
 }
 
 /**
@@ -144,15 +144,15 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
    * has stored the messages, and counts nothing.
    */
   flush(options?: {
-    readonly signal?: AbortSignal;
-    readonly deadlineMs?: number;
+    readonly signal?: AbortSignal | undefined;
+    readonly deadlineMs?: number | undefined;
   }): Promise<FlushResult>;
   /**
    * Stops accepting, delivers what is due within `deadlineMs` (0 to 2147483647; default 10000), aborts requests that are
    * still in flight, and closes the queue. All calls return the promise of the first one. Rejects with
    * `ERR_QUEUE_FAILED` if the queue does not answer for 30 s.
    */
-  close(options?: { readonly deadlineMs?: number }): Promise<CloseResult>;
+  close(options?: { readonly deadlineMs?: number | undefined }): Promise<CloseResult>;
 }
 
 interface Queued {

@@ -5,7 +5,6 @@ import {
   checkedElsewhere,
   integer,
   type OptionsOf,
-  type OrUndefined,
   oneOf,
   option,
   optional,
@@ -63,9 +62,7 @@ export const LOG_WRITER_OPTIONS = {
 };
 
 export interface LogWriterOptions<D extends Dialect = 'strict'>
-  extends OrUndefined<
-    OptionsOf<typeof LOG_WRITER_OPTIONS, { dialect: D; platform: Platform<D> }>
-  > {}
+  extends OptionsOf<typeof LOG_WRITER_OPTIONS, { dialect: D; platform: Platform<D> }> {}
 
 export interface WriterSettings {
   readonly destination: unknown;

@@ -259,7 +259,7 @@ export interface MessageQueue {
   reopenApplication(applicationId: string): Promise<void>;
   /** Lists dead letters, oldest first: at most `limit`, after the cursor `after`. */
   listDeadLetters(
-    page: DeadLetterFilter & { readonly limit: number; readonly after?: string },
+    page: DeadLetterFilter & { readonly limit: number; readonly after?: string | undefined },
   ): Promise<DeadLetterPage>;
   /**
    * Makes dead letters due again, with a new sequence, a new age and no retry state. Those of a closed

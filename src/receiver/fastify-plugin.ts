@@ -39,7 +39,7 @@ export interface FastifyLike {
 
 export interface FastifyPluginOptions {
   /** Default `/`, after the prefix of the registration. */
-  readonly path?: string;
+  readonly path?: string | undefined;
 }
 
 /**

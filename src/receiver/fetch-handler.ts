@@ -12,7 +12,7 @@ export interface FetchHandlerOptions {
    * the response (`context.waitUntil`, Next's `after`). If each request has its own `waitUntil`, create a handler
    * for each request. If it throws, the response waits for the messages instead.
    */
-  readonly waitUntil?: (work: Promise<unknown>) => void;
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
 const RULES: Rules<keyof FetchHandlerOptions> = { waitUntil: A_FUNCTION };

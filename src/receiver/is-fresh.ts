@@ -5,9 +5,9 @@ import type { ReceivedV2 } from './parse-body.ts';
 
 export interface FreshnessOptions {
   /** Maximum distance between the time of sending and now, in milliseconds. Default 300,000 (5 minutes). */
-  readonly toleranceMs?: number;
+  readonly toleranceMs?: number | undefined;
   /** Now, in milliseconds since the epoch. Default: the system's time. */
-  readonly now?: number;
+  readonly now?: number | undefined;
 }
 
 const DEFAULT_TOLERANCE_MS = 300_000;

@@ -13,11 +13,11 @@ import {
   NON_EMPTY_TEXT,
   type OptionsOf,
   type OptionValues,
-  type OrUndefined,
   object,
   oneOf,
   option,
   optional,
+  type RequiredOptions,
   readOptions,
   required,
   usable,
@@ -114,8 +114,8 @@ export const REPORTER_OPTIONS = {
 type Given = OptionsOf<typeof REPORTER_OPTIONS>;
 
 export interface ReporterOptions
-  extends OrUndefined<Omit<Given, 'service'>>,
-    Required<Pick<Given, 'service'>> {}
+  extends Omit<Given, 'service'>,
+    RequiredOptions<Given, 'service'> {}
 
 const SERVICE_OPTIONS = {
   svc_id: required<string>(NON_EMPTY_TEXT),

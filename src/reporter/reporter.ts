@@ -70,7 +70,7 @@ export interface Reporter extends EventReporter, AsyncDisposable {
    * Stops reporting, delivers what it can within `deadlineMs` (default 10000), and closes its writer and
    * sender; the caller's own ones stay open. A stalled log takes up to 5 s more. Idempotent.
    */
-  close(options?: { readonly deadlineMs?: number }): Promise<ReporterCloseResult>;
+  close(options?: { readonly deadlineMs?: number | undefined }): Promise<ReporterCloseResult>;
 }
 
 export interface ReporterParts {

@@ -13,11 +13,11 @@ export interface Certificate {
 
 export interface CertificateOptions {
   /** Its host names and IPv4 addresses. Default: `localhost` and `127.0.0.1`. */
-  readonly hosts?: readonly string[];
+  readonly hosts?: readonly string[] | undefined;
   /** In milliseconds since the epoch. Default: an hour ago. */
-  readonly validFrom?: number;
+  readonly validFrom?: number | undefined;
   /** In milliseconds since the epoch. Default: in a day. */
-  readonly validTo?: number;
+  readonly validTo?: number | undefined;
 }
 
 /**

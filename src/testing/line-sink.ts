@@ -19,7 +19,7 @@ export interface MemoryLineSinkOptions {
    * Called for each write (`index` counts them from 0). Returns an error to throw, such as that of a full disk, or
    * `undefined` to accept the line.
    */
-  readonly failWith?: (line: string, index: number) => Error | undefined;
+  readonly failWith?: ((line: string, index: number) => Error | undefined) | undefined;
 }
 
 const RULES: Rules<keyof MemoryLineSinkOptions> = { failWith: A_FUNCTION };

@@ -21,19 +21,19 @@ import type { Step } from './step.ts';
 
 export interface ReceiverOptions {
   /** The secret of the signatures, or several during a rotation. Default: signatures are not checked. */
-  readonly secret?: string | readonly string[];
+  readonly secret?: string | readonly string[] | undefined;
   /**
    * A list with one step for each request, in the order in which their headers arrive; or a function that is called
    * when a request was read, and returns its step. Connection faults apply to the next connection, and only work in a
    * list or as `otherwise`. Reading faults returned by a function apply after the request was read.
    */
-  readonly script?: Script;
+  readonly script?: Script | undefined;
   /** The step of requests after the end of the script. Default `{ status: 200 }`. */
-  readonly otherwise?: Step;
+  readonly otherwise?: Step | undefined;
   /** Makes it an https receiver. */
-  readonly tls?: CertificateKind | ReceiverTls;
+  readonly tls?: CertificateKind | ReceiverTls | undefined;
   /** The path of `url`. Requests to other paths are accepted, too. Default `/hook`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
 }
 
 /** A request and its step. */
@@ -42,7 +42,7 @@ export interface ReceivedRequest extends IncomingRequest {
 }
 
 interface WaitOptions {
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface Receiver extends AsyncDisposable {

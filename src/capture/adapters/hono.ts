@@ -3,7 +3,6 @@ import {
   A_FUNCTION,
   integer,
   type OptionsOf,
-  type OrUndefined,
   option,
   optional,
   readOptions,
@@ -62,7 +61,7 @@ const OPTIONS = {
 } as const;
 
 export interface HonoCaptureOptions<C extends HonoContext = HonoContext>
-  extends OrUndefined<OptionsOf<typeof OPTIONS, { connection: Connection<C> }>> {}
+  extends OptionsOf<typeof OPTIONS, { connection: Connection<C> }> {}
 
 /**
  * Returns middleware to use before all others. Everything after it finds the request's context, also in

@@ -3,7 +3,6 @@ import {
   A_FUNCTION,
   integer,
   type OptionsOf,
-  type OrUndefined,
   object,
   option,
   optional,
@@ -46,7 +45,7 @@ const OPTIONS = {
   onUndelivered: optional<(result: LambdaFlushFailure) => unknown>(A_FUNCTION),
 } as const;
 
-export interface LambdaCaptureOptions extends OrUndefined<OptionsOf<typeof OPTIONS>> {}
+export interface LambdaCaptureOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Wraps a handler to capture its requests. Responds to a blocked request with the error's

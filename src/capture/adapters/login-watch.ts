@@ -3,7 +3,6 @@ import {
   A_FUNCTION,
   type OptionsOf,
   type OptionValues,
-  type OrUndefined,
   object,
   option,
   optional,
@@ -61,7 +60,7 @@ const OPTIONS = {
   identifiersOf: option<(user: unknown) => Identifiers>(A_FUNCTION, identifiersOfUser),
 } as const;
 
-export interface LoginOptions extends OrUndefined<OptionsOf<typeof OPTIONS>> {
+export interface LoginOptions extends OptionsOf<typeof OPTIONS> {
   readonly reporter: LoginReporter;
 }
 

@@ -4,7 +4,6 @@ import {
   checkedElsewhere,
   type OptionsOf,
   type OptionValues,
-  type OrUndefined,
   option,
   readOptions,
   usable,
@@ -32,8 +31,7 @@ export const CLIENT_ADDRESS_OPTIONS = {
   ),
 } as const;
 
-export interface ClientAddressOptions
-  extends OrUndefined<OptionsOf<typeof CLIENT_ADDRESS_OPTIONS>> {}
+export interface ClientAddressOptions extends OptionsOf<typeof CLIENT_ADDRESS_OPTIONS> {}
 
 /** Validated options. */
 export interface ClientAddressPolicy {

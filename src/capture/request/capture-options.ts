@@ -4,7 +4,6 @@ import {
   integer,
   invalidOption,
   type OptionsOf,
-  type OrUndefined,
   option,
   optional,
   readOptions,
@@ -40,7 +39,7 @@ export const CAPTURE_OPTIONS = {
   blockedStatus: option<number>(integer(400, 599), 403),
 } as const;
 
-export interface CaptureOptions extends OrUndefined<OptionsOf<typeof CAPTURE_OPTIONS>> {}
+export interface CaptureOptions extends OptionsOf<typeof CAPTURE_OPTIONS> {}
 
 /** Validated options. */
 export interface CaptureSettings {

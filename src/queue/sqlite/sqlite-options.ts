@@ -9,6 +9,7 @@ import {
   oneOf,
   option,
   optional,
+  type RequiredOptions,
   readOptions,
   usable,
 } from '../../option-rules.ts';
@@ -74,11 +75,11 @@ type QueueOptions = OptionsOf<typeof QUEUE_OPTIONS>;
 type IncidentOptions = OptionsOf<typeof INCIDENT_OPTIONS>;
 
 export interface SqliteQueueOptions
-  extends Required<Pick<QueueOptions, 'file'>>,
+  extends RequiredOptions<QueueOptions, 'file'>,
     Omit<QueueOptions, 'file'> {}
 
 export interface SqliteIncidentsOptions
-  extends Required<Pick<IncidentOptions, 'file'>>,
+  extends RequiredOptions<IncidentOptions, 'file'>,
     Omit<IncidentOptions, 'file'> {}
 
 /** The options with their defaults. `file` is absolute. */
