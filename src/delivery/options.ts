@@ -163,7 +163,7 @@ export const DESTINATION_OPTIONS = {
 
 /**
  * - `both`: accepts messages and delivers what waits in the queue.
- * - `enqueue`: accepts only; another process delivers. Needs neither URLs nor secrets.
+ * - `enqueue`: accepts only; another process delivers. Its settings need neither URLs nor secrets: `() => ({})`.
  * - `deliver`: the same as `both`, but needs a `queue`: the messages come from other processes.
  */
 export type SenderRole = 'both' | 'enqueue' | 'deliver';
