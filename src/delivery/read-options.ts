@@ -16,6 +16,7 @@ import {
 import type { MemoryQueueOptions } from '../queue/memory.ts';
 import type { Format } from '../queue/queue.ts';
 import {
+  keptTls,
   namedApplicationSchema,
   organisedApplicationSchema,
   type ReadSettings,
@@ -176,7 +177,7 @@ function oneDestination(given: Given): SettingsSource {
   const { id, ...names } = (named.ok ? named.value : undefined) ?? { id: undefined };
   const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
   const destination = { ...NO_NAMES, ...names, url, secret, tls, format, ...limits };
-  const read = readWith(organisedApplicationSchema(), destination);
+  const read = readWith(organisedApplicationSchema(keptTls()), destination);
   const issues = [
     ...issuesOf(named).map((issue) => ({ ...issue, path: ['application', ...issue.path] })),
     ...issuesOf(read),

@@ -1,4 +1,5 @@
 /** The schema of settings: an organisation and its applications. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 import { errorMessage, expecting, shown } from '../contract/error-messages.ts';
 import { slugify } from '../contract/slug.ts';
@@ -88,12 +89,15 @@ export function readWith<T>(
 
 /** Schemas are functions in this file, so that importing it creates none. */
 export const applicationSchema = (): SettingsSchema<ApplicationSettings> =>
-  withUrlAndSecret(z.strictObject(applicationShape()));
+  withUrlAndSecret(z.strictObject({ ...applicationShape(), ...keptTls() }));
 
-export const organisedApplicationSchema = (): SettingsSchema<OrganisedApplication> =>
-  withUrlAndSecret(z.strictObject({ ...applicationShape(), format: formatSchema() })).check(
-    ...NAMES.map((name) => needsName(name, (value) => Reflect.get(value, 'format'))),
-  );
+/** For settings that are kept, `kept` is {@link keptTls}. */
+export const organisedApplicationSchema = (
+  kept: Partial<ReturnType<typeof keptTls>> = {},
+): SettingsSchema<OrganisedApplication> =>
+  withUrlAndSecret(
+    z.strictObject({ ...applicationShape(), ...kept, format: formatSchema() }),
+  ).check(...NAMES.map((name) => needsName(name, (value) => Reflect.get(value, 'format'))));
 
 /** The `application` of a sender with one destination. */
 export const namedApplicationSchema = (ofFormat: OrganisationFormat) =>
@@ -220,6 +224,25 @@ const tls = () =>
     'cert',
     'key',
   );
+
+/** Also checks that the key is that of the certificate. That takes too long for each look-up of a settings function. */
+export const keptTls = () => ({
+  tls: tls()
+    .refine(({ cert, key }) => cert === undefined || key === undefined || isKeyOf(key, cert), {
+      path: ['key'],
+      error: 'expected the private key of cert, found another',
+    })
+    .optional(),
+});
+
+/** Also true if one of them is unreadable, which each handshake reports. */
+function isKeyOf(key: Pem, cert: Pem): boolean {
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return true;
+  }
+}
 
 const withUrlAndSecret = <S extends z.ZodType>(application: S): S =>
   bothOrNeither(application, 'url', 'secret');

@@ -15,6 +15,7 @@ import {
   type ApplicationTls,
   applicationShape,
   bothOrNeither,
+  keptTls,
   needs,
   type OrganisedApplication,
   type SettingsSchema,
@@ -24,11 +25,11 @@ export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
   readonly secret?: StoredSecret | undefined;
 }
 
-/** Checks URLs too, and no drafts, which delivery does not use. With secrets `elsewhere` a `url` needs no `secret`. */
+/** Also checks URLs and keys, and no drafts, which delivery does not use. With secrets `elsewhere` a `url` needs no `secret`. */
 export const schemasToDeliver = (
   secrets: 'stored' | 'elsewhere',
 ): OrganisationSchemas<StoredApplication> =>
-  storedSchemas(secrets, { url: webhookUrl().optional() }, z.unknown());
+  storedSchemas(secrets, { url: webhookUrl().optional(), ...keptTls() }, z.unknown());
 
 /** Does not check saved URLs, so that a bad one can be replaced. */
 export const schemasToConfigure = <Drafts>(
@@ -42,7 +43,7 @@ const webhookUrl = () =>
 
 function storedSchemas<Drafts>(
   secrets: 'stored' | 'elsewhere',
-  checks: { readonly url?: z.ZodType<string | undefined> },
+  checks: Partial<ReturnType<typeof applicationShape>>,
   drafts: SettingsSchema<Drafts>,
 ): OrganisationSchemas<StoredApplication, Drafts> {
   const secret = storedSecretSchema().optional();

@@ -8,6 +8,7 @@ import { MEMORY_OPTIONS } from '../../src/queue/memory/store.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createSettings } from '../../src/settings/source.ts';
+import { createCertificate } from '../../src/testing/index.ts';
 import { DEFAULT_USER_AGENT } from '../../src/webhook/request-headers.ts';
 
 const URL_TEXT = 'https://receiver.example/hook/?token=hunter2';
@@ -359,6 +360,16 @@ describe('one destination', () => {
     const error = errorOf(options);
     expect(error).toMatchObject({ code, path });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/hunter2|horse|BEGIN/);
+  });
+
+  test('has the key of its certificate', async () => {
+    const [ours, other] = [createCertificate(), createCertificate()];
+    expect(errorOf({ ...ONE, tls: { cert: ours.cert, key: other.key } })).toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path: ['tls', 'key'],
+      message: expect.stringContaining('tls.key: expected the private key of cert, found another'),
+    });
+    expect(await find({ ...ONE, tls: ours }, 'shop-1')).toMatchObject({ tls: ours });
   });
 
   test('of format 1 is refused for its names beside other faults of its application', () => {

@@ -22,7 +22,7 @@ incident/ | runtime/ | node:crypto
 log/ | contract/ runtime/ | node:diagnostics_channel node:fs node:util pino
 settings.ts | configure/ settings/ | -
 configure/ | contract/ delivery/ settings/ runtime/ webhook/ | node:crypto node:fs/promises node:path zod
-settings/ | contract/ runtime/ webhook/http/webhook-url.ts | node:diagnostics_channel node:fs node:path node:util zod
+settings/ | contract/ runtime/ webhook/http/webhook-url.ts | node:crypto node:diagnostics_channel node:fs node:path node:util zod
 queue/memory | queue/message-classes.ts queue/queue.ts queue/stored-values.ts runtime/ | -
 queue/sqlite/worker/ | incident/ queue/queue.ts queue/stored-values.ts queue/sqlite/protocol.ts runtime/ | node:fs node:module node:path node:process node:sqlite node:worker_threads node:zlib
 queue/sqlite | incident/ queue/message-classes.ts queue/queue.ts queue/stored-values.ts queue/sqlite/worker/ runtime/ | node:diagnostics_channel node:fs node:module node:path node:process node:worker_threads

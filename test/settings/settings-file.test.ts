@@ -21,7 +21,7 @@ import {
   settingsFile,
 } from '../../src/settings/settings-file.ts';
 import { createSettings } from '../../src/settings/source.ts';
-import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
+import { createCertificate, createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { rejectingListener } from '../helpers/promises.ts';
 import { temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
 import { thrownBy } from '../helpers/thrown-by.ts';
@@ -34,6 +34,8 @@ const SHOP = {
   url: 'https://receiver.example/hook-hunter2',
   secret: SECRET,
 };
+
+const CROSSED = { cert: createCertificate().cert, key: createCertificate().key };
 
 const shop = (name: string): string =>
   JSON.stringify({ applications: { shop: { ...SHOP, name } } });
@@ -132,6 +134,12 @@ describe('a settings file', () => {
       JSON.stringify({ applications: { shop: { ...SHOP, secret: undefined } } }),
       'applications.shop.secret: expected secret beside url, found nothing',
       ['applications', 'shop', 'secret'],
+    ],
+    [
+      'a key of another certificate',
+      JSON.stringify({ applications: { shop: { ...SHOP, tls: CROSSED } } }),
+      'applications.shop.tls.key: expected the private key of cert, found another. ',
+      ['applications', 'shop', 'tls', 'key'],
     ],
     ...['ftp://hunter2.example/', 'https://user:hunter2@receiver.example/', '/hunter2', ''].map(
       (url): [string, string, string, string[]] => [

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 import { createSettings, type SettingsFunction } from '../../src/settings/source.ts';
+import { createCertificate } from '../../src/testing/index.ts';
 import { thrownBy } from '../helpers/thrown-by.ts';
 
 const URL_TEXT = 'https://receiver.example/hook-hunter2';
@@ -271,6 +272,15 @@ describe('settings in an object', () => {
     const error = thrownBy(() => create(settings));
     expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', path, issues: [{ path, message }] });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hunter2');
+  });
+
+  test('have keys of their certificates', async () => {
+    const [ours, other] = [createCertificate(), createCertificate()];
+    const settings = one({ ...FULL, tls: { ...ours, key: Buffer.from(other.key) } });
+    expect(thrownBy(() => create(settings))).toMatchObject({
+      path: ['settings', 'applications', 'app-1', 'tls', 'key'],
+    });
+    expect(await create(one({ ...FULL, tls: ours })).find('app-1')).toMatchObject({ tls: ours });
   });
 
   test('report the faults of all applications at once', () => {

@@ -116,6 +116,7 @@ const FAILURE_TABLE: Readonly<Record<FailureCode, FailureRow>> = {
 const ADVICE_BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'check that the port of the webhook URL speaks HTTPS'],
   ['ERR_OSSL_PEM_NO_START_LINE', 'pass PEM texts (not paths) as `cert` and `key` of `tls`'],
+  ['ERR_OSSL_X509_KEY_VALUES_MISMATCH', 'pass the private key of `cert` as `key` of `tls`'],
 ]);
 
 /** Families of codes: OpenSSL, Node's TLS and HTTP parser, the resolver. */

@@ -45,6 +45,7 @@ describe('failureOf', () => {
   test.each([
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'check that the port of the webhook URL speaks HTTPS'],
     ['ERR_OSSL_PEM_NO_START_LINE', 'pass PEM texts (not paths) as `cert` and `key` of `tls`'],
+    ['ERR_OSSL_X509_KEY_VALUES_MISMATCH', 'pass the private key of `cert` as `key` of `tls`'],
     ['CERT_HAS_EXPIRED', 'name its file in NODE_EXTRA_CA_CERTS'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'or pass PEM text (not a path) in `tls.ca` of a sender'],
   ])('says what to do about %s', (systemCode, advice) => {
