@@ -20,7 +20,10 @@ import { createSteps, type Script, type Steps } from './script.ts';
 import type { Step } from './step.ts';
 
 export interface ReceiverOptions {
-  /** The secret of the signatures, or several during a rotation. Default: signatures are not checked. */
+  /**
+   * The secret of the signatures, or several during a rotation. Sets `signatureOk` of each request; the script answers
+   * those with a wrong signature, too. Default: signatures are not checked.
+   */
   readonly secret?: string | readonly string[] | undefined;
   /**
    * A list with one step for each request, in the order in which their headers arrive; or a function that is called
