@@ -226,14 +226,24 @@ const tls = () =>
   );
 
 /** Also checks that the key is that of the certificate. That takes too long for each look-up of a settings function. */
-export const keptTls = () => ({
-  tls: tls()
-    .refine(({ cert, key }) => cert === undefined || key === undefined || isKeyOf(key, cert), {
-      path: ['key'],
-      error: 'expected the private key of cert, found another',
-    })
-    .optional(),
-});
+export const keptTls = () => {
+  /** The last correct pair: many applications may have the same. */
+  let last: ApplicationTls = {};
+  const hasOwnKey = (given: ApplicationTls): boolean => {
+    const { cert, key } = given;
+    if (cert === undefined || key === undefined) return true;
+    if (cert === last.cert && key === last.key) return true;
+    const isOwn = isKeyOf(key, cert);
+    if (isOwn) last = { cert, key };
+    return isOwn;
+  };
+  const error = 'expected the private key of cert, found another';
+  return {
+    tls: tls()
+      .refine(hasOwnKey, { path: ['key'], error })
+      .optional(),
+  };
+};
 
 /** Also true if one of them is unreadable, which each handshake reports. */
 function isKeyOf(key: Pem, cert: Pem): boolean {
