@@ -7,6 +7,8 @@ import type { LogEvents } from '../log/write-counters.ts';
 import { check, invalidOption, object, type Rules, usable } from '../option-rules.ts';
 import { hasMethods } from '../own-properties.ts';
 import type { Health } from '../queue/queue.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { withTimeout } from '../runtime/timers.ts';
 import {
   type Attributes,
   type Collect,
@@ -38,6 +40,9 @@ const OTHER = '_OTHER';
 const MAX_CLASSES = 100;
 const MAX_LISTED = 1000;
 
+/** Collections are given up after 10 s or less: a queue that hangs must not hold back all other metrics. */
+const STATS_MS = 2000;
+
 const SENDER_GIVEN = 'expected options: pass a sender as `{ senders: { main: sender } }`';
 
 const RULES: Rules<keyof MetricsOptions> = {
@@ -55,11 +60,12 @@ const REGISTERED = Symbol.for('security-event-delivery.metrics');
 
 /**
  * Registers metrics of all senders, reporters and log writers of this process. A second call for a provider replaces
- * the first. Returns a function that unregisters the metrics. Throws `ERR_INVALID_OPTION`.
+ * the first. Returns a function that unregisters the metrics. Throws `ERR_INVALID_OPTION`. The last argument is for tests.
  */
 export function registerMetrics(
   meterProvider: MeterProviderLike,
   options: MetricsOptions = {},
+  clock: Clock = systemClock,
 ): () => void {
   if (!hasMethods(meterProvider, 'getMeter')) {
     throw invalidOption('expected a MeterProvider', ['meterProvider']);
@@ -73,7 +79,9 @@ export function registerMetrics(
     countMessages(metrics, classOf),
     countChanges(metrics, classOf),
     countRecords(metrics),
-    ...(Object.keys(senders).length === 0 ? [] : [observeQueues(metrics, senders, classOf)]),
+    ...(Object.keys(senders).length === 0
+      ? []
+      : [observeQueues(metrics, { senders, classOf, clock })]),
   ];
   const stopAll = (): void => {
     for (const stop of stops) stop();
@@ -191,12 +199,23 @@ function countRecords({ counter, observableCounter, onCollect }: Metrics): Stop 
 
 type Senders = NonNullable<MetricsOptions['senders']>;
 
-function observeQueues({ gauge, onCollect }: Metrics, senders: Senders, classOf: ClassOf): Stop {
+interface QueueParts {
+  readonly senders: Senders;
+  readonly classOf: ClassOf;
+  readonly clock: Clock;
+}
+
+function observeQueues(
+  { gauge, onCollect }: Metrics,
+  { senders, classOf, clock }: QueueParts,
+): Stop {
   const [messages, size, age] = [gauge('queue.messages'), gauge('queue.size'), gauge('queue.age')];
   const [deadLetters, destinations] = [gauge('queue.dead_letters'), gauge('destinations')];
   const collect: Collect = async (result) => {
     const observed = Object.entries(senders).map(async ([sender, source]) => {
-      const { pendingBytes, dead, oldestDueMs, applications } = await source.stats();
+      const answer = await withTimeout(source.stats(), { clock, ms: STATS_MS });
+      if (answer === undefined) return;
+      const { pendingBytes, dead, oldestDueMs, applications } = answer.value;
       result.observe(size, pendingBytes, { sender });
       result.observe(deadLetters, dead, { sender });
       result.observe(age, oldestDueMs / 1000, { sender });
@@ -206,7 +225,7 @@ function observeQueues({ gauge, onCollect }: Metrics, senders: Senders, classOf:
         result.observe(messages, pending, { ...attributes, sender });
       }
     });
-    // A closed or failing queue reports no values here, but the SDK repeats the last ones for cumulative exporters.
+    // A closed, failing or slow queue reports no values here, but the SDK repeats the last ones for cumulative exporters.
     // `faults` counts its failures.
     await Promise.allSettled(observed);
   };

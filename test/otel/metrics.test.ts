@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createLogWriter, createReporter } from '../../src/index.ts';
 import { registerMetrics } from '../../src/otel/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import {
@@ -192,6 +193,16 @@ describe('metrics of queues', () => {
     const sender = senderTo(await openReceiver());
     const { series } = registered({ senders: { failing, main: sender } });
     expect(await series('security_events.queue.size')).toEqual([[{ sender: 'main' }, 0]]);
+  });
+
+  test('wait two seconds for a sender whose queue hangs', async () => {
+    const clock = createFakeClock();
+    const hanging = { stats: () => new Promise<never>(() => {}) };
+    const sender = senderTo(await openReceiver());
+    const { series } = registered({ senders: { hanging, main: sender } }, clock);
+    const collected = series('security_events.queue.size');
+    await clock.advance(2000);
+    expect(await collected).toEqual([[{ sender: 'main' }, 0]]);
   });
 });
 

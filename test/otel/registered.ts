@@ -1,6 +1,7 @@
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { onTestFinished } from 'vitest';
 import { type MetricsOptions, registerMetrics } from '../../src/otel/index.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
 
 class Reader extends MetricReader {
   protected override onShutdown = (): Promise<void> => Promise.resolve();
@@ -10,10 +11,10 @@ class Reader extends MetricReader {
 type Labels = Readonly<Record<string, unknown>>;
 
 /** Registers metrics for a test and collects them with OpenTelemetry's SDK. */
-export function registered(options?: MetricsOptions) {
+export function registered(options?: MetricsOptions, clock?: Clock) {
   const reader = new Reader();
   const provider = new MeterProvider({ readers: [reader] });
-  const stop = registerMetrics(provider, options);
+  const stop = registerMetrics(provider, options, clock);
   onTestFinished(async () => {
     stop();
     await provider.shutdown();

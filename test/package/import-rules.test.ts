@@ -35,7 +35,7 @@ capture/adapters/nest.ts | capture/ index.ts reporter/ | @nestjs/common @nestjs/
 capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts runtime/ webhook/encoder.ts delivery/ | node:diagnostics_channel node:net node:util
 receiver/ | contract/ runtime/ webhook/signature.ts | node:crypto node:zlib
-otel/ | delivery/events.ts delivery/sender.ts log/write-counters.ts queue/queue.ts | node:diagnostics_channel node:http
+otel/ | delivery/events.ts delivery/sender.ts log/write-counters.ts queue/queue.ts runtime/clock.ts runtime/timers.ts | node:diagnostics_channel node:http
 testing/ | contract/index.ts runtime/ webhook/signature.ts | node:crypto node:events node:http node:net node:stream node:tls node:util node:zlib
 cli/ | index.ts contract/index.ts queue/postgres.ts queue/sqlite.ts receiver/body-budget.ts receiver/index.ts receiver/node-handler.ts receiver/refusals.ts settings.ts runtime/clock.ts | node:buffer node:events node:fs node:http node:https node:net node:os node:path node:stream node:util
 `;
