@@ -33,8 +33,14 @@ interface QueueCall<T> {
 }
 
 /** Waits between calls while the queue fails, in ms. */
-const DELAYS_MS = [100, 500, 2000, 5000] as const;
-const MAX_DELAY_MS = 10_000;
+const DELAYS_MS = [100, 500, 2000] as const;
+
+/** The longest: messages are delivered again within 5 s after a failover. */
+const MAX_DELAY_MS = 3000;
+
+/** Returns the wait after so many earlier failures in a row, in ms. */
+export const queueRetryMs = (failures: number, random: Random): number =>
+  jittered(DELAYS_MS[failures] ?? MAX_DELAY_MS, random);
 
 interface FailedSettlement extends Pick<Settlement, 'state'> {
   /** Those of the delivered and dead messages. */
@@ -141,7 +147,7 @@ export class ClaimCalls {
     const startedAt = clock.monotonicMs();
     let error = firstError;
     for (let failures = 0; ; failures += 1) {
-      const retryInMs = jittered(DELAYS_MS[failures] ?? MAX_DELAY_MS, random);
+      const retryInMs = queueRetryMs(failures, random);
       const isOver = signal.aborted || clock.monotonicMs() - startedAt + retryInMs > leaseMs;
       const failure = { operation, ...(isOver ? {} : { retryInMs }), ...errorCodeOf(error) };
       observe('queue-failed', () => failure);

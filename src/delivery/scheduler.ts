@@ -10,7 +10,7 @@ import type { Random } from '../runtime/random.ts';
 import { WakeableTimer } from '../runtime/timers.ts';
 import { nextTurn, type YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
-import { jittered } from '../webhook/retry.ts';
+import { queueRetryMs } from './claim-calls.ts';
 import { errorCodeOf, nextTry, type Observe } from './events.ts';
 import type { DeliveryPolicy } from './retry-policy.ts';
 import type { Reservation, Slot, Slots } from './slots.ts';
@@ -42,9 +42,6 @@ export interface SchedulerParts {
   /** Rejects only if the claim cannot be read. */
   readonly deliver: (held: HeldClaim) => Promise<void>;
 }
-
-/** Waits between calls of a queue that keeps failing, in ms. */
-const QUEUE_DELAYS_MS = [100, 500, 2000, 10_000] as const;
 
 const MAX_CLAIMS_AT_ONCE = 16;
 
@@ -126,7 +123,7 @@ export class Scheduler {
         // The requests that end in one turn share a round: with a round for each, they took a tenth more CPU.
         await nextTurn();
       } catch (error) {
-        const retryInMs = jittered(QUEUE_DELAYS_MS[failures] ?? MAX_WAIT_MS, random);
+        const retryInMs = queueRetryMs(failures, random);
         failures += 1;
         this.#reportFailure(error, retryInMs);
         // `wake` does not end this wait: a failing queue is not asked more often because messages become due.
