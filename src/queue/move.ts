@@ -46,8 +46,8 @@ export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueIte
  * If it fails or is killed, run it again: the queue ignores items that it already has.
  *
  * @param items all of an export, in its order
- * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory, `ERR_QUEUE_FULL`. Also rejects
- * like `open` of the queue, and with the error of `items`
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory and for items of the same queue,
+ * `ERR_QUEUE_FULL`. Also rejects like `open` of the queue, and with the error of `items`
  */
 export async function importQueue(
   queue: DurableQueue,
@@ -56,7 +56,11 @@ export async function importQueue(
   checkDurable(queue, 'importItems');
   await queue.open(INITIAL_STATE);
   let imported = 0;
-  for await (const batch of batchesOf(items)) imported += await queue.importItems(batch);
+  for await (const batch of batchesOf(items)) {
+    const added = await queue.importItems(batch);
+    if (added === undefined) throw invalidOption('expected items of another queue', ['items']);
+    imported += added;
+  }
   return imported;
 }
 

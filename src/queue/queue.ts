@@ -289,7 +289,7 @@ export interface DurableQueue extends MessageQueue {
   exportItems(kind: ItemKind, after: number): Promise<readonly QueueItem[]>;
   /**
    * Stores items of one source and kind, all or none, and remembers the last id. Ignores ids up to the
-   * one that it remembers. Returns the number of items stored.
+   * one that it remembers. Resolves to the number of items stored; to `undefined` if they are its own.
    */
-  importItems(items: readonly QueueItem[]): Promise<number>;
+  importItems(items: readonly QueueItem[]): Promise<number | undefined>;
 }

@@ -199,7 +199,8 @@ export class PostgresQueue implements DurableQueue {
   readonly importItems: DurableQueue['importItems'] = (items) =>
     this.#run(async () => {
       const importing = this.#database.call('import_items', { items, ...this.#limits() });
-      const answer = (await importing.finally(() => this.#notifyAll())) as number | Overflow;
+      const answer = (await importing.finally(() => this.#notifyAll())) as number | Overflow | null;
+      if (answer === null) return undefined;
       if (typeof answer === 'object') throw overflowError(answer, this.#limits());
       return answer;
     });

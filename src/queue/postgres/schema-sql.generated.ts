@@ -1068,7 +1068,8 @@ create type {s}.item as (source text, kind text, id bigint, application text, he
   format smallint, date_at integer, count_at integer, size_bytes bigint, body text, sends integer,
   accepted bigint, due bigint, retry_state text, died bigint, reason text, last_attempt text);
 
--- Stores the new items, all or none. Returns their number, or the bound that they would have passed.
+-- Stores the new items, all or none. Returns their number, or the bound that they would have passed; null for items of
+-- this queue.
 create function {s}.import_items(args json) returns json language plpgsql {plans} as $$
 #variable_conflict use_column
 declare
@@ -1078,6 +1079,9 @@ declare
   more record;
   answer json;
 begin
+  if exists (select from {s}.queue_id q where q.id::text = (given[1]).source) then
+    return null;
+  end if;
   insert into {s}.imported values (mark, 0) on conflict do nothing;
   items := array(
     select i from unnest(given) i

@@ -1662,6 +1662,7 @@ function itemOf(context, kind, row) {
 function importItems(context, items) {
   const { store, database, settings } = context;
   const [first] = items;
+  if (first?.source === store.state.queue_id) return void 0;
   const name = \`\${first?.source} \${first?.kind}\`;
   const sql = "select coalesce(max(last_id), 0) from imported where name = ?";
   const lastId = database.number(sql, name);

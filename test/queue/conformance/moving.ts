@@ -165,6 +165,18 @@ export function describeMoving(harness: QueueHarness): void {
       expect(await trial.counts()).toEqual([1100, 1000, 100, 0]);
     });
 
+    test('refuses its own items', async () => {
+      const trial = await Trial.start(harness);
+      await trial.enqueue('one', 'a');
+      const importing = importQueue(moved(trial), exportQueue(moved(trial)));
+      await expect(importing).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTION',
+        path: ['items'],
+        issues: [{ message: 'expected items of another queue' }],
+      });
+      expect(await trial.counts()).toEqual([1, 0, 1, 0]);
+    });
+
     test('stores no message of a call that exceeds a limit', async () => {
       const trial = await Trial.start(harness, { maxPendingBytes: 250 });
       const source = await openFile();

@@ -56,6 +56,7 @@ export function describePostgresConformance({
     const clear = TABLES.map((table) => `delete from security_events.${table};`);
     await control.query(`${clear.join('')}
       update security_events.pending_total set messages = 0, bytes = 0 where messages <> 0 or bytes <> 0;
+      update security_events.queue_id set id = gen_random_uuid();
       update security_events.clock set offset_ms = 0, last_ms = 0;
       update security_events.time set ms = ${Date.now()};`);
     const handles: MessageQueue[] = [];

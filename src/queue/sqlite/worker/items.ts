@@ -68,10 +68,11 @@ function itemOf(context: Context, kind: ItemKind, row: Row): QueueItem | undefin
   return { ...row, ...times, source, kind, id, application: toText(application?.id ?? ''), body };
 }
 
-/** Stores the items that are new, or rejects before any is stored. Returns their number. */
-export function importItems(context: Context, items: readonly Imported[]): number {
+/** Stores the items that are new, or rejects before any is stored. Returns their number; `undefined` for its own items. */
+export function importItems(context: Context, items: readonly Imported[]): number | undefined {
   const { store, database, settings } = context;
   const [first] = items;
+  if (first?.source === store.state.queue_id) return undefined;
   const name = `${first?.source} ${first?.kind}`;
   const sql = 'select coalesce(max(last_id), 0) from imported where name = ?';
   const lastId = database.number(sql, name);
