@@ -1107,7 +1107,8 @@ create type "security_events".item as (source text, kind text, id bigint, applic
   format smallint, date_at integer, count_at integer, size_bytes bigint, body text, sends integer,
   accepted bigint, due bigint, retry_state text, died bigint, reason text, last_attempt text);
 
--- Stores the new items, all or none. Returns their number, or the bound that they would have passed.
+-- Stores the new items, all or none. Returns their number, or the bound that they would have passed; null for items of
+-- this queue.
 create function "security_events".import_items(args json) returns json language plpgsql set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -1119,6 +1120,9 @@ declare
   more record;
   answer json;
 begin
+  if exists (select from "security_events".queue_id q where q.id::text = (given[1]).source) then
+    return null;
+  end if;
   insert into "security_events".imported values (mark, 0) on conflict do nothing;
   items := array(
     select i from unnest(given) i
