@@ -69,8 +69,8 @@ export function optionsPage(tables) {
 # Options
 
 A bad URL throws \`ERR_INVALID_URL\`, a bad secret \`ERR_INVALID_SECRET\`, another unusable option \`ERR_INVALID_OPTION\`
-with its \`path\`; \`undefined\` counts as absent. Where no range is given, a number is an integer from 1, and a time at
-most 2147483647 ms.
+with its \`path\`; \`undefined\` counts as absent. Without a range, a number is an integer from 1, a time at most
+2147483647 ms. Types document the options of all other functions.
 
 ## \`createReporter\`
 
@@ -86,7 +86,7 @@ ${list(tables.LOG_WRITER_OPTIONS, WRITER)}
 
 ## \`createWebhookSender\`
 
-[delivery.md](delivery.md) explains how they work together, and the keys of
+[delivery.md](delivery.md) explains them, and the keys of
 [\`schedule\`](delivery.md#retry-schedule).
 
 ### Where to send

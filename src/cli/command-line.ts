@@ -119,10 +119,10 @@ export async function runCommandLine(
     if (typeof result === 'string') await output.write(result);
     const end = endReasonOf(signal);
     if (end === 'output-failed') throw signal.reason;
-    // `| head` ends the output early, which is not a failure.
-    return typeof result === 'string' || end === 'output-closed' ? 0 : result;
+    return typeof result === 'string' ? 0 : result;
   } catch (error) {
     const end = endReasonOf(signal);
+    // `| head` ends the output early, which is not a failure.
     if (end === 'output-closed') return 0;
     if (end === 'interrupted') return 130;
     // If the output failed, the command's error is only a consequence.

@@ -8,7 +8,7 @@ export const EXIT_CODES = {
   1: 'Something is invalid or unknown, was rejected or was not delivered.',
   2: 'Wrong usage: unknown option, missing argument, invalid value.',
   3: 'A file, port, network or database is unusable.',
-  130: 'Interrupted by Ctrl-C, SIGTERM or SIGHUP.',
+  130: 'Interrupted; listen and view then end with 0.',
 } as const;
 
 export type ExitCode = keyof typeof EXIT_CODES;

@@ -8,7 +8,7 @@ import {
 } from '../contract/index.ts';
 import { defineCommand, flag, option } from './command.ts';
 import { inputName, type JsonItem, openInput, readJson } from './input.ts';
-import { jsonLine, paint, printable } from './terminal.ts';
+import { endReasonOf, jsonLine, paint, printable, type Terminal } from './terminal.ts';
 import { counted, dialectOf, oneOf, wholeNumber } from './values.ts';
 
 type Shape = 'record' | 'line' | 'message' | 'message-v1' | 'body' | 'body-v1';
@@ -162,6 +162,28 @@ class Checker {
   }
 }
 
+interface Printing {
+  readonly isJson: boolean;
+  readonly terminal: Terminal;
+}
+
+async function printIssues(checker: Checker, name: string, { isJson, terminal }: Printing) {
+  const { output, signal } = terminal;
+  const file = inputName(name);
+  const lineOf = (issue: Issue): string => {
+    const { path, ...facts } = issue;
+    if (isJson) return jsonLine({ file, ...facts, path: shownPath(path) });
+    const [place, rest] = issueText(file, issue);
+    return paint(output, 'bold', place) + rest;
+  };
+  for await (const items of readJson(openInput(name, terminal))) {
+    signal.throwIfAborted();
+    // One write per chunk: a write for each issue would wait for each.
+    const lines = items.flatMap((item) => checker.check(item).map(lineOf));
+    if (lines.length > 0) await output.write(lines.join(''));
+  }
+}
+
 const RECEIVED_HINT =
   'If you received these messages, use --reading received: it accepts what newer senders add.\n';
 
@@ -197,26 +219,20 @@ const validate = defineCommand({
   ],
   async run({ options, positionals, terminal }) {
     const { as, dialect, reading, json } = options;
-    const { output, errors, signal } = terminal;
+    const { errors, signal } = terminal;
     const checker = new Checker({
       as: as === undefined ? undefined : oneOf('as', as, Object.keys(SHAPES) as Shape[]),
       dialect: dialectOf(dialect),
       reading: oneOf('reading', reading ?? 'emitted', ['emitted', 'received']),
     });
-    for (const name of positionals.length === 0 ? ['-'] : positionals) {
-      const file = inputName(name);
-      const lineOf = (issue: Issue): string => {
-        const { path, ...facts } = issue;
-        if (json) return jsonLine({ file, ...facts, path: shownPath(path) });
-        const [place, rest] = issueText(file, issue);
-        return paint(output, 'bold', place) + rest;
-      };
-      for await (const items of readJson(openInput(name, terminal))) {
-        signal.throwIfAborted();
-        // One write per chunk: a write for each issue would wait for each.
-        const lines = items.flatMap((item) => checker.check(item).map(lineOf));
-        if (lines.length > 0) await output.write(lines.join(''));
-      }
+    try {
+      const names = positionals.length === 0 ? ['-'] : positionals;
+      for (const name of names)
+        await printIssues(checker, name, { isJson: json === true, terminal });
+    } catch (error) {
+      // A reader that has left, such as `head`, has seen an issue: nothing else is printed.
+      if (endReasonOf(signal) === 'output-closed') return 1;
+      throw error;
     }
     const { isValid, hasUnknownKeys } = checker;
     await errors.write(`${paint(errors, isValid ? 'green' : 'red', checker.summary())}\n`);

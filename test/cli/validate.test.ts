@@ -91,7 +91,7 @@ describe('several inputs', () => {
 describe('an ended command', () => {
   it.each([
     ['interrupted', 130, (terminal: FakeTerminal) => terminal.interrupt()],
-    ['without a reader', 0, (terminal: FakeTerminal) => terminal.closeOutput()],
+    ['without a reader', 1, (terminal: FakeTerminal) => terminal.closeOutput()],
   ])('reads no more when it is %s', async (_, expected, end) => {
     let asked = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {

@@ -158,6 +158,8 @@ async function listen(listening: Listening, terminal: Terminal): Promise<0 | 1> 
     server.closeAllConnections();
     await once(server, 'close');
   }
+  // Interrupted before the requests that a script waits for.
+  if (answered < count) terminal.signal.throwIfAborted();
   // More than `count` requests may have been in progress.
   return count > 0 && answered >= count && refused > 0 ? 1 : 0;
 }

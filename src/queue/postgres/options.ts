@@ -39,9 +39,12 @@ const SCHEMA = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const BOOLEAN = oneOf(true, false);
 const MAX = Number.MAX_SAFE_INTEGER;
 
+/** `pg` reads a URL of another scheme as one without a user and a host. */
+const OTHER_SCHEME = /^(?!postgres(?:ql)?:|socket:)[a-z][a-z0-9+.-]*:\/\//i;
+
 const isServer = (value: unknown): boolean =>
   typeof value === 'string'
-    ? value !== ''
+    ? value !== '' && !OTHER_SCHEME.test(value)
     : typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether the value is a server or a list of servers. */

@@ -375,6 +375,13 @@ describe('the end of listen', () => {
     expect(blocksOf(command)).toHaveLength(2);
   });
 
+  it('is an interruption before --count requests, with exit code 130', async () => {
+    const command = await listen(['--count', '2']);
+    await postSigned(command.url, BODY, SECRET);
+    command.terminal.interrupt();
+    expect(await command.ended).toBe(130);
+  });
+
   it.each([
     ['Ctrl-C', (command: Listening) => command.terminal.interrupt()],
     ['a reader that has left', (command: Listening) => command.terminal.closeOutput()],

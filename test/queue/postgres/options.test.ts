@@ -13,6 +13,8 @@ describe('the options of a PostgreSQL queue', () => {
     [{ connect: connection }, ['connect'], 'a function'],
     [{ connection: [connection, ''] }, ['connection'], 'an object or a list of them'],
     [{ connection: '' }, ['connection'], 'a connection string, an object'],
+    [{ connection: 'mysql://root@localhost/events' }, ['connection'], 'a connection string'],
+    [{ connection: [connection, 'HTTPS://localhost'] }, ['connection'], 'a list of them'],
     [{ connection: [] }, ['connection'], 'a connection string, an object'],
     [{ pool: { query: 1 } }, ['pool'], 'a pool of pg'],
     [{ connection, schema: '1st' }, ['schema'], 'does not begin with a digit'],
@@ -40,6 +42,13 @@ describe('the options of a PostgreSQL queue', () => {
       }),
     );
   });
+
+  test.each(['POSTGRESQL://localhost', 'socket:///run/postgresql?db=events', '/run/postgresql'])(
+    'accept the connection string %s',
+    (text) => {
+      expect(readQueueOptions({ connection: text })).toMatchObject({ connection: text });
+    },
+  );
 
   test('have defaults', () => {
     expect(readQueueOptions({ connection })).toEqual({
