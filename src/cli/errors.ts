@@ -73,13 +73,31 @@ export const addressHint = (detail: string): string =>
 /** Replaces hints of the library that do not fit a command, since they name options of the API. */
 const HINTS: Readonly<Partial<Record<SecurityEventErrorCode, string>>> = {
   ERR_PEER_MISSING: 'Install the package that the message names.',
-  ERR_QUEUE_FAILED:
-    'Is the database reachable? If only its answer was lost, the command may have taken effect.',
 };
+
+const LOST_ANSWER = 'If only its answer was lost, the command may have taken effect.';
+
+/** Describes a queue that failed, with the options of the command instead of those of the API. */
+function queueError(what: string): CommandError {
+  if (what.includes('transactionPooling')) {
+    return environmentError(
+      what.replace('set transactionPooling: true', 'use --transaction-pooling'),
+    );
+  }
+  if (what.includes('the schema is missing')) {
+    return environmentError(what, 'If the queue has another schema, name it with --schema.');
+  }
+  const isUnreached = /no connection|did not answer/.test(what);
+  return environmentError(
+    what,
+    isUnreached ? `Is the database reachable? ${LOST_ANSWER}` : LOST_ANSWER,
+  );
+}
 
 function libraryError({ code, kind, message, hint }: SecurityEventError): CommandError {
   // Its message ends with the hint, or with a suggestion.
   const what = message.endsWith(hint) ? message.slice(0, -`. ${hint}`.length) : message;
+  if (code === 'ERR_QUEUE_FAILED') return queueError(what);
   const usable = hint.includes('`') ? undefined : hint;
   const better = code === 'ERR_ADDRESS_REFUSED' ? addressHint(message) : HINTS[code];
   return new CommandError(kind === 'caller' ? 2 : 3, what, better ?? usable);

@@ -38,6 +38,32 @@ describe('describeError describes', () => {
   });
 
   it.each([
+    [
+      'the schema is missing, run createPostgresSchema once or the SQL file of the package',
+      'The queue failed: the schema is missing, run createPostgresSchema once or the SQL file of the package',
+      'If the queue has another schema, name it with --schema.',
+    ],
+    [
+      'PostgreSQL answered 08P01; behind a proxy that pools transactions set transactionPooling: true',
+      'The queue failed: PostgreSQL answered 08P01; behind a proxy that pools transactions use --transaction-pooling',
+      undefined,
+    ],
+    [
+      'PostgreSQL answered 28P01',
+      'The queue failed: PostgreSQL answered 28P01',
+      'If only its answer was lost, the command may have taken effect.',
+    ],
+    [
+      'no connection (ECONNREFUSED)',
+      'The queue failed: no connection (ECONNREFUSED)',
+      'Is the database reachable? If only its answer was lost, the command may have taken effect.',
+    ],
+  ])('a failed queue with a hint that fits: %s', (detail, message, hint) => {
+    const error = new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+    expect(describeError(error)).toEqual({ exitCode: 3, message, hint });
+  });
+
+  it.each([
     ['a file', systemError('ENOENT', 'a\u001B[31m\nb')],
     ['a command', usageError('a\u001B[31m', 'b\u009B31m')],
     ['the library', new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'a\u001B]0;x' })],

@@ -147,6 +147,8 @@ interface ChangingCommand<T extends OptionTable>
   extends Pick<Command, 'summary' | 'notes' | 'examples'> {
   /** `replayed` */
   readonly done: string;
+  /** The key of the count of a dry run, in JSON. */
+  readonly wouldBeDone: string;
   readonly options: T;
   readonly changeBy: (options: OptionValues<T>) => Change;
   /** Counts what `changeBy` would change. */
@@ -155,6 +157,7 @@ interface ChangingCommand<T extends OptionTable>
 
 function changingCommand<const T extends OptionTable>({
   done,
+  wouldBeDone,
   options: more,
   changeBy,
   countBy,
@@ -176,7 +179,8 @@ function changingCommand<const T extends OptionTable>({
         (letters) => changeAll(letters, { selection, change }, terminal),
       );
       const { output, errors } = terminal;
-      const facts = { [done]: count, isDryRun, unknown: [...unknown], closed, isFull };
+      const counts = { [isDryRun ? wouldBeDone : done]: count };
+      const facts = { ...counts, isDryRun, unknown: [...unknown], closed, isFull };
       const text = `${counted(count, 'dead letter')} ${isDryRun ? 'would be ' : ''}${done}\n`;
       await output.write(options.json ? jsonLine(facts) : text);
       const exitCode = await reportUnknown(unknown, terminal);
@@ -204,6 +208,7 @@ const countReplayable: Change = async (letters, page, progress) => {
 export const changingCommands = {
   'dead replay': changingCommand({
     done: 'replayed',
+    wouldBeDone: 'wouldBeReplayed',
     summary: 'Queues dead letters again. The running service delivers them.',
     options: { reopen: flag('Also reopen destinations that closed after answering 410.') },
     notes: [
@@ -220,6 +225,7 @@ export const changingCommands = {
   }),
   'dead purge': changingCommand({
     done: 'deleted',
+    wouldBeDone: 'wouldBeDeleted',
     summary: 'Deletes dead letters permanently.',
     options: {},
     notes: ['Exits with 1 if an id is unknown.'],

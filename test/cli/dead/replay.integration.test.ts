@@ -91,6 +91,14 @@ describe('dead replay', () => {
     expect(await dead(file, ...words, '--reopen')).toEqual(
       outcome(0, '6 dead letters would be replayed\n'),
     );
+    const json = await dead(file, ...words, '--json');
+    expect(JSON.parse(json.stdout)).toEqual({
+      wouldBeReplayed: 4,
+      isDryRun: true,
+      closed: { 'gone-1': 2 },
+      isFull: false,
+      unknown: [],
+    });
     expect(await contentOf(file)).toMatchObject({
       dead: ['a', 'b', 'c', 'd', 'e', 'f'],
       pending: 0,
