@@ -105,8 +105,8 @@ export const ERROR_TABLE = {
   },
   ERR_UNKNOWN_APPLICATION: {
     kind: 'caller',
-    what: 'The settings do not have the application of a message',
-    hint: 'Add the application to the settings. If messages were passed, `input` has them: none was accepted.',
+    what: 'The application is unknown or unusable',
+    hint: 'Add it to the settings, or correct it there. If messages were passed, `input` has them: none was accepted.',
   },
   ERR_SENDER_CLOSED: {
     kind: 'lifecycle',

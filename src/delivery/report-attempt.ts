@@ -107,7 +107,8 @@ function sentMessageFields(message: ClaimedMessage, { claim, attempted }: Attemp
   return {
     message_type: (content['message_type'] ?? content['svc_payload_type']) as string,
     attempts: retryCount + 1,
-    ageMs: ageMs + attempted.now - claim.nowMs,
+    // Clocks of databases have fractions.
+    ageMs: Math.round(ageMs + attempted.now - claim.nowMs),
     ...lastAttemptOf(attempted.result),
   };
 }

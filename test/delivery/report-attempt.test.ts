@@ -53,3 +53,10 @@ test('an event has no fields for what is unknown of its request', () => {
     { ...started, outcome: 'delivered', status: 200, timings: { totalMs: 1 } },
   ]);
 });
+
+test('an event has an age of whole milliseconds, also with the clock of a database', () => {
+  const messages = claimOf([null]).messages.map((one) => ({ ...one, ageMs: 1e9 + 0.84 }));
+  const { end, events } = report(messages, 410);
+  end();
+  expect(events).toContainEqual(expect.objectContaining({ ageMs: 1_000_000_001 }));
+});

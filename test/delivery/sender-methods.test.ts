@@ -101,6 +101,16 @@ describe('sendTest', () => {
     }
   });
 
+  test('says why nothing is sent to a disabled application', async () => {
+    const disabled = { name: 'shop', environment: 'test', enabled: false };
+    const sender = openSender({ settings: { applications: { 'shop-1': disabled } } });
+    await expect(sender.sendTest('shop-1')).rejects.toMatchObject({
+      message:
+        'The application is unknown or unusable: its settings have `enabled: false`. ' +
+        'Add it to the settings, or correct it there. If messages were passed, `input` has them: none was accepted.',
+    });
+  });
+
   test('looks up the settings once, and sends what they say', async () => {
     const receiver = await openReceiver();
     let asked = 0;
