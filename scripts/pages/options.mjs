@@ -69,8 +69,9 @@ export function optionsPage(tables) {
 # Options
 
 A bad URL throws \`ERR_INVALID_URL\`, a bad secret \`ERR_INVALID_SECRET\`, another unusable option \`ERR_INVALID_OPTION\`
-with its \`path\`; \`undefined\` counts as absent. Without a range, a number is an integer from 1, a time at most
-2147483647 ms. Types document the options of all other functions.
+with its \`path\`; \`undefined\` counts as absent. Without a range, a number is an integer from 1
+(\`schedule\`: 0), a time at most 2147483647 ms (\`horizonMs\`: 9007199254740991). Types such as
+\`PostgresQueueOptions\` document the options of all other functions.
 
 ## \`createReporter\`
 

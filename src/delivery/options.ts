@@ -106,7 +106,7 @@ export const POLICY_OPTIONS = {
   /** Maximum time between two probes, in ms, to which jitter adds up to a quarter. 1 to 2147483647; default 300000. */
   maxProbeWaitMs: option(MS, 300_000),
   /**
-   * Time of one step of a slow start, in ms. The first step allows one request, the next two, then four, and so on. 1
+   * Time of one step of a slow start, in ms. The first step allows one request, the next two, then four. 1
    * to 2147483647; default 1000.
    */
   slowStartStepMs: option(MS, 1000),
