@@ -202,7 +202,7 @@ const isPem = (value: unknown): boolean =>
     Buffer.from(value.buffer, value.byteOffset, value.byteLength).includes(PEM_HEADER));
 
 const PEM_HEADER = '-----BEGIN ';
-const PEM_TEXT = 'PEM (the text, not a path) as a string or a Buffer';
+const PEM_TEXT = 'PEM with "-----BEGIN …" (the text, not a path) as a string or a Buffer';
 
 const pemCopy = (value: Pem): Pem => (typeof value === 'string' ? value : Buffer.from(value));
 

@@ -22,7 +22,7 @@ const FULL = {
 
 const A_SECRET = 'expected a non-empty string or a function that returns one';
 const MODULES = 'expected an object of modules, each true or false';
-const A_PEM = 'expected PEM (the text, not a path) as a string or a Buffer';
+const A_PEM = 'expected PEM with "-----BEGIN …" (the text, not a path) as a string or a Buffer';
 const PEMS = `${A_PEM}, or a non-empty array of them`;
 const A_RATE = 'expected a number from 0.001 to 1000000';
 const APPLICATIONS = 'expected an object of application ids and applications';
