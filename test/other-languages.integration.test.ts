@@ -28,6 +28,10 @@ const padded = (bytes: number): string => BODY + ' '.repeat(bytes - BODY.length)
 const manyMessages = (count: number): string =>
   JSON.stringify(Array.from({ length: count }, () => ({ message_type: 'unheard' })));
 
+/** Also whole ones, and an escaped backslash before what looks like one. */
+const LONE_SURROGATES =
+  '[{"message_id":"lone","a":"\\ud800","b":"\\udc00\\uD83D\\uDE00","c":"\\\\ud800","d":"\\ud800\\ud83d\\ude00"}]';
+
 interface OddRequest {
   readonly method?: string;
   readonly body?: string | Uint8Array;
@@ -40,6 +44,8 @@ const ODD_REQUESTS: readonly [string, OddRequest, number][] = [
   ['is signed as it should be', {}, 204],
   ['names its charset', { headers: { 'content-type': 'application/json; charset="UTF-8"' } }, 204],
   ['has a type in capitals', { headers: { 'content-type': 'Application/JSON' } }, 204],
+  ['has lone surrogates', { body: LONE_SURROGATES }, 204],
+  ['says that it is not encoded', { headers: { 'content-encoding': 'Identity' } }, 204],
   ['is as large as may be', { body: padded(MAX_BODY_BYTES) }, 204],
   ['is a byte too large', { body: padded(MAX_BODY_BYTES + 1) }, 413],
   ['is a question', { method: 'GET', body: '' }, 405],
@@ -59,6 +65,7 @@ const ODD_REQUESTS: readonly [string, OddRequest, number][] = [
   ['is not UTF-8', { body: Buffer.from('[{"a":"\u00ff"}]', 'latin1') }, 400],
   ['begins with a byte order mark', { body: `\ufeff${BODY}` }, 400],
   ['is an object', { body: '{}' }, 400],
+  ['is an object like a list', { body: '{"0":{}}' }, 400],
   ['is an empty array', { body: '[]' }, 400],
   ['has 1000 messages', { body: manyMessages(1000) }, 204],
   ['has more than 1000 messages', { body: manyMessages(1001) }, 400],
@@ -140,6 +147,16 @@ describe.each(LANGUAGES)('the receiver in $language', (language) => {
       const answer = await post(receiver.origin, odd);
       expect(answer.status).toBe(status);
       expect(answer.headers['allow']).toBe(status === 405 ? 'POST' : undefined);
+    });
+
+    it('reads a body in chunks, or asks for its length', async () => {
+      const answer = await fetch(receiver.origin, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-svc-integrity': sign(BODY, SECRET) },
+        body: new Blob([BODY]).stream(),
+        duplex: 'half',
+      });
+      expect(answer.status).toBe(language.language === 'python' ? 411 : 204);
     });
 
     it('hands on no message of a request that it refused', async () => {

@@ -4,6 +4,8 @@ require "openssl"
 class SecurityEvents
   MAX_BODY_BYTES = 2 * 1024 * 1024
   JSON_TYPE = %r{\Aapplication/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?\z}i
+  # JSON may have lone surrogates (`\ud800`), which JSON.parse refuses.
+  ESCAPE = /\\(?:(u[dD][89abAB]\h{2}\\u[dD][c-fC-F]\h{2})|(u[dD][89a-fA-F]\h{2})|.)/m
   SECRETS = ENV.values_at("SECURITY_EVENTS_SECRET", "SECURITY_EVENTS_OLD_SECRET")
                .reject { |secret| secret.to_s.empty? }
   abort "Set SECURITY_EVENTS_SECRET." if SECRETS.empty?
@@ -31,7 +33,7 @@ class SecurityEvents
 
   def json?(env)
     JSON_TYPE.match?(env["CONTENT_TYPE"].to_s) &&
-      env.fetch("HTTP_CONTENT_ENCODING", "identity") == "identity"
+      env.fetch("HTTP_CONTENT_ENCODING", "identity").casecmp?("identity")
   end
 
   def genuine?(body, signature)
@@ -44,7 +46,8 @@ class SecurityEvents
     text = body.dup.force_encoding(Encoding::UTF_8)
     return nil unless text.valid_encoding?
 
-    messages = JSON.parse(text, max_nesting: 1024)
+    whole = text.gsub(ESCAPE) { $2 ? '\ufffd' : $& }
+    messages = JSON.parse(whole, max_nesting: 1024)
     return nil unless messages.is_a?(Array) && messages.length.between?(1, 1000)
 
     messages if messages.all?(Hash)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -85,7 +86,7 @@ func receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	coding := r.Header.Get("Content-Encoding")
-	if !jsonType.MatchString(r.Header.Get("Content-Type")) || (coding != "" && coding != "identity") {
+	if !jsonType.MatchString(r.Header.Get("Content-Type")) || (coding != "" && !strings.EqualFold(coding, "identity")) {
 		w.WriteHeader(http.StatusUnsupportedMediaType)
 		return
 	}

@@ -3,6 +3,8 @@
 declare(strict_types=1);
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
+/** JSON may have lone surrogates (`\ud800`), which json_decode refuses. */
+const ESCAPE = '~\\\\(?:(ud[89ab][0-9a-f]{2}\\\\ud[c-f][0-9a-f]{2})|(ud[89a-f][0-9a-f]{2})|.)~is';
 const JSON_TYPE = '~^application/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$~iD';
 
 function answer(int $status): never
@@ -29,8 +31,11 @@ function isGenuine(string $body, string $signature): bool
 /** @return list<array<string, mixed>> */
 function parse(string $body): array
 {
-    $messages = json_decode($body, true, 1024, JSON_THROW_ON_ERROR);
-    $isList = is_array($messages) && array_is_list($messages);
+    $whole = fn (array $found): string => isset($found[2]) ? '\ufffd' : $found[0];
+    $text = (string) preg_replace_callback(ESCAPE, $whole, $body);
+    $messages = json_decode($text, true, 1024, JSON_THROW_ON_ERROR);
+    // An object with the key 0 becomes a list, too.
+    $isList = preg_match('~^\s*\[~', $text) === 1 && array_is_list($messages);
     if (!$isList || $messages === [] || count($messages) > 1000) {
         throw new JsonException('no array of 1 to 1000 messages');
     }
@@ -60,7 +65,7 @@ if ($_SERVER['REQUEST_METHOD'] !== 'POST') {
     header('Allow: POST');
     answer(405);
 }
-$coding = $_SERVER['HTTP_CONTENT_ENCODING'] ?? 'identity';
+$coding = strtolower($_SERVER['HTTP_CONTENT_ENCODING'] ?? 'identity');
 if (preg_match(JSON_TYPE, $_SERVER['CONTENT_TYPE'] ?? '') !== 1 || $coding !== 'identity') {
     answer(415);
 }

@@ -40,12 +40,16 @@ def application(environ, start_response):
         start_response(status, list(headers))
         return []
 
-    length = int(environ.get("CONTENT_LENGTH") or 0)
+    given = environ.get("CONTENT_LENGTH", "")
+    length = int(given) if re.fullmatch("[0-9]{1,15}", given) else 0
     # Read the body first: a client that still sends may miss the response.
     body = environ["wsgi.input"].read(max(0, min(length, 4 * MAX_BODY_BYTES)))
     if environ["REQUEST_METHOD"] != "POST":
         return answer("405 Method Not Allowed", ("Allow", "POST"))
-    coding = environ.get("HTTP_CONTENT_ENCODING", "identity")
+    if "HTTP_TRANSFER_ENCODING" in environ:
+        # wsgiref reads no chunks; other servers do.
+        return answer("411 Length Required")
+    coding = environ.get("HTTP_CONTENT_ENCODING", "identity").lower()
     if not JSON_TYPE.fullmatch(environ.get("CONTENT_TYPE", "")) or coding != "identity":
         return answer("415 Unsupported Media Type")
     if length > MAX_BODY_BYTES:
