@@ -107,6 +107,17 @@ describe('view', () => {
     expect(issues.map((issue) => issue.path)).toEqual([path]);
   });
 
+  it('refuses a value with more levels than can be shown, and goes on', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const message = JSON.stringify(sampleMessage('test'));
+    const page = await view(
+      fileWith(`{"a":${deep}}\n${message.replace('{', `{"x":${deep},`)}\n${message}\n`),
+    );
+    const found = await stream(page).entries(3);
+    expect(found.map(({ verdict }) => verdict)).toEqual(['invalid', 'invalid', 'valid']);
+    expect(found[0]?.issues).toMatchObject([{ expected: 'fewer levels of nesting' }]);
+  });
+
   it('shows the text of a value unchanged', async () => {
     const text = `[ ${JSON.stringify(sampleMessage()).replace('{', '{ "retry_count": 0.0e1, ')} ]`;
     expect(await first(await view(fileWith(`${text}\n`)))).toMatchObject({ body: text });

@@ -160,14 +160,26 @@ function recordContent(value: object): Content {
   return { messages: [shownMessage(type, rows, [])], moreMessages: 0, ...shownIssues(issues) };
 }
 
+/** JSON.stringify fails for tens of thousands of levels, which JSON.parse reads. */
+function textOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+const TOO_DEEP = 'expected fewer levels of nesting, found too many to show';
 const NOT_MESSAGES = 'expected a log record or 1 to 1000 messages, found something else';
 
 export function valueContent(value: unknown, now: number): Content {
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'event_name')) {
     return recordContent(value);
   }
-  const parsed = readLeniently(Buffer.from(JSON.stringify([value].flat())));
+  const text = textOf([value].flat());
+  const parsed = readLeniently(Buffer.from(text ?? ''));
+  const message = text === undefined ? TOO_DEEP : NOT_MESSAGES;
   const isRead = parsed.messages.length + parsed.refused.length > 0;
   const content = contentOf(parsed, now, { isArray: Array.isArray(value) });
-  return isRead ? content : { ...content, ...shownIssues([{ path: [], message: NOT_MESSAGES }]) };
+  return isRead ? content : { ...content, ...shownIssues([{ path: [], message }]) };
 }

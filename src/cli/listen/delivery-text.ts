@@ -226,7 +226,13 @@ export function deliveryJson(delivery: Delivery): string {
     .map(({ format, id, index, isKnownType, unknown, message }) => {
       const isRepeated = id !== null && repeated.has(id);
       const facts = { format, id, index, isKnownType, unknown, isRepeated };
-      return jsonLine({ event: 'message', ...common, ...facts, message });
+      const line = { event: 'message', ...common, ...facts };
+      try {
+        return jsonLine({ ...line, message });
+      } catch {
+        // Its unknown keys may have more levels of nesting than JSON.stringify can write.
+        return jsonLine({ ...line, message: null });
+      }
     })
     .join('');
 }

@@ -129,6 +129,14 @@ describe('listen', () => {
     ]);
   });
 
+  it('prints the facts of a message with more levels than a line of JSON can have', async () => {
+    const command = await listen(['--json']);
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const body = BODY.replace('[{', `[{"x":${deep},`);
+    expect(await postSigned(command.url, body, SECRET)).toMatchObject({ status: 204 });
+    expect(jsonOf(command).slice(1)).toMatchObject([{ event: 'message', message: null }]);
+  });
+
   it('shows twenty of a thousand messages and counts the others, but prints all with --json', async () => {
     const command = await listen();
     const messages = Array.from({ length: 1000 }, (_, index) =>
