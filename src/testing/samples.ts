@@ -1,4 +1,5 @@
 /** Valid samples: log records, messages as sent, messages for `sendWebhook`, and messages in format 1. */
+import { hash } from 'node:crypto';
 import {
   API_VERSION,
   EVENT_VERSION,
@@ -59,7 +60,10 @@ export type MessageV1Of<N extends SamplePayloadType> = N extends unknown
   : never;
 
 const HAPPENED_AT = '2026-11-21T10:00:00.000+00:00';
-const MESSAGE_ID = '01a1fd8c-6900-7000-8000-000000000001';
+
+/** Each type has its own id: receivers skip a message whose id they know. */
+const idOf = (type: string): string =>
+  `01a1fd8c-6900-7000-8000-${hash('sha256', type).slice(0, 12)}`;
 
 const APPLICATION = {
   application_id: 'shop-1',
@@ -145,7 +149,7 @@ const ELEMENTS: {
 } = {
   security_event: EVENT,
   pulse: PULSE,
-  security_response: { id: MESSAGE_ID, date_created: HAPPENED_AT, ...RESPONSE },
+  security_response: { id: idOf('security_response'), date_created: HAPPENED_AT, ...RESPONSE },
   test: TEST,
 };
 
@@ -172,7 +176,7 @@ export function sampleMessage<N extends SampleMessageType = 'security_event'>(
 ): MessageOf<N> {
   const message_type: SampleMessageType = messageType ?? 'security_event';
   const message = {
-    message_id: MESSAGE_ID,
+    message_id: idOf(message_type),
     api_version: API_VERSION,
     date_created: HAPPENED_AT,
     message_type,
@@ -188,7 +192,11 @@ export function sampleMessageToSend<N extends SampleMessageType = 'security_even
   overrides?: Overrides<MessageToSendOf<N>>,
 ): MessageToSendOf<N> {
   const message_type: SampleMessageType = messageType ?? 'security_event';
-  const message = { message_id: MESSAGE_ID, message_type, message: contentOf(message_type) };
+  const message = {
+    message_id: idOf(message_type),
+    message_type,
+    message: contentOf(message_type),
+  };
   return override(message, overrides ?? {}) as unknown as MessageToSendOf<N>;
 }
 

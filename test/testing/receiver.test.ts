@@ -58,7 +58,7 @@ describe('a received request', () => {
       body: Buffer.from(body),
       signatureOk: true,
       messages: JSON.parse(body),
-      messageIds: [sampleMessage().message_id, sampleMessage().message_id],
+      messageIds: [sampleMessage().message_id, sampleMessage('http_scan').message_id],
       retryCounts: [0, 0],
       step: { status: 200 },
       socketId: 1,

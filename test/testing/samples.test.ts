@@ -63,11 +63,18 @@ describe('sampleMessage', () => {
     expect(message.message).toEqual(sampleMessage(type).message);
   });
 
+  test('of each type has its own id', () => {
+    expect(new Set(TYPES.map((type) => sampleMessage(type).message_id)).size).toBe(TYPES.length);
+    expect(TYPES.map((type) => sampleMessageToSend(type).message_id)).toEqual(
+      TYPES.map((type) => sampleMessage(type).message_id),
+    );
+  });
+
   test('is a security event by default, always the same', () => {
     expect(sampleMessage().message_type).toBe('security_event');
     expect(sampleMessage()).toStrictEqual(sampleMessage('security_event'));
     expect(sampleMessageToSend()).toStrictEqual({
-      message_id: '01a1fd8c-6900-7000-8000-000000000001',
+      message_id: '01a1fd8c-6900-7000-8000-e13405d532e0',
       message_type: 'security_event',
       message: sampleMessage().message,
     });

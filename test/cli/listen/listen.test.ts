@@ -64,7 +64,7 @@ describe('listen', () => {
       [
         `Listening on ${command.url}`,
         `#1  10:00:02  POST /?a=1&access_token=…  ${body.length} bytes  verified, 1 message -> 204`,
-        '  security_event  01a1fd8c-6900-7000-8000-000000000001',
+        '  security_event  01a1fd8c-6900-7000-8000-e13405d532e0',
         '    application  shop-1, shop, production',
         '    event        injection / sql_injection',
         '    event id     event-1',
