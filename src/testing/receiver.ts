@@ -75,7 +75,7 @@ export interface Receiver extends AsyncDisposable {
 }
 
 const RULES: Rules<keyof ReceiverOptions> = {
-  secret: usable('a string or a list of strings', isSecret),
+  secret: usable('a non-empty string or a list of them', isSecret),
   script: checkedElsewhere('a list of steps or a function'),
   otherwise: checkedElsewhere('a step'),
   tls: checkedElsewhere('the kind of a certificate, or options of a TLS server'),
@@ -84,7 +84,7 @@ const RULES: Rules<keyof ReceiverOptions> = {
 
 function isSecret(value: unknown): boolean {
   const secrets: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return secrets.every((secret) => typeof secret === 'string');
+  return secrets.every((secret) => typeof secret === 'string' && secret !== '');
 }
 
 /**

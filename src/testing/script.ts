@@ -20,11 +20,20 @@ const MAXIMA = {
   inflatedBytes: 2 ** 36,
 } as const;
 
+const KEYS: ReadonlySet<string> = new Set([
+  'fault',
+  'status',
+  'headers',
+  'retryAfter',
+  'body',
+  ...Object.keys(MAXIMA),
+]);
+
 /**
  * Validates a step.
  *
- * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown fault, a number out of range, and invalid
- * headers or body.
+ * @throws SecurityEventError `ERR_INVALID_OPTION` for an unknown fault or key, a number that is missing or out of range,
+ * and invalid headers or body.
  */
 function checkStep(given: Step, path: readonly PropertyKey[]): Step {
   const step = isObjectLike(given) ? ownProperties(given) : given;
@@ -37,6 +46,10 @@ function problemInStep(step: Step): string | undefined {
   if (!isObjectLike(step)) return 'expected an object';
   if ('fault' in step && !FAULTS.includes(step.fault))
     return `fault: expected one of ${FAULTS.join(', ')}`;
+  const unknown = Object.keys(step).find((key) => !KEYS.has(key));
+  if (unknown !== undefined) return `unknown key "${unknown.slice(0, 40)}"`;
+  if ('fault' in step && step.fault === 'body-limit' && step.maxBytes === undefined)
+    return 'maxBytes: expected a number';
   for (const [name, max] of Object.entries(MAXIMA)) {
     if (!isWithin(Reflect.get(step, name), max)) return `${name}: expected 0 to ${max}`;
   }
@@ -87,7 +100,12 @@ export function createSteps(script: Script = [], lastStep: Step = OK): Steps {
       forRequest: (request) => checkStep(script(request) ?? otherwise, ['script']),
     };
   }
-  const steps = script.map((step, index) => checkStep(step, ['script', index]));
+  if (!Array.isArray(script)) {
+    throw invalidOption('expected a list of steps or a function', ['script']);
+  }
+  const steps = (script as readonly Step[]).map((step, index) =>
+    checkStep(step, ['script', index]),
+  );
   const next = (): Step => steps.shift() ?? otherwise;
   return {
     forConnection: () => {

@@ -295,6 +295,14 @@ test.each(['', 'hook', 'http://a/'])('the path %j is refused', async (path) => {
   await expect(startReceiver({ path })).rejects.toMatchObject(refusal);
 });
 
+test.each([
+  ['an empty text', ''],
+  ['a list with an empty text', ['secret', '']],
+])('the secret %s is refused', async (_, secret) => {
+  const refusal = { code: 'ERR_INVALID_OPTION', path: ['secret'] };
+  await expect(startReceiver({ secret })).rejects.toMatchObject(refusal);
+});
+
 test('an unknown kind of certificate is refused', async () => {
   await expect(startReceiver({ tls: 'revoked' as 'expired' })).rejects.toMatchObject({
     code: 'ERR_INVALID_OPTION',

@@ -38,6 +38,9 @@ describe('refuses an invalid step:', () => {
     ['status: expected 200 to 599', { status: 600 }],
     ['status: expected 200 to 599', { fault: 'drip', status: 200.5 }],
     ['expected a fault or a status', {}],
+    ['unknown key "retryafter"', { status: 503, retryafter: 7 }],
+    ['unknown key "everyms"', { fault: 'drip', everyms: 1 }],
+    ['maxBytes: expected a number', { fault: 'body-limit' }],
     ['expected an object', 503],
     ['expected an object', null],
     ['delayMs: expected 0 to 2147483647', { status: 200, delayMs: Number.POSITIVE_INFINITY }],
@@ -59,6 +62,16 @@ describe('refuses an invalid step:', () => {
     const bad = step as Step;
     expect(() => createSteps([{ status: 200 }, bad])).toThrow(fault(['script', 1]));
     expect(() => createSteps([], bad)).toThrow(fault(['otherwise']));
+  });
+
+  test('or a script that is neither a list nor a function', () => {
+    expect(() => createSteps({ status: 200 } as never)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION',
+        path: ['script'],
+        message: expect.stringContaining('expected a list of steps or a function') as string,
+      }),
+    );
   });
 
   test.each<Step>([
