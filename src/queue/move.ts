@@ -1,6 +1,6 @@
 /** Moves what a durable queue holds to another durable queue. */
 import { invalidOption } from '../option-rules.ts';
-import { hasMethods } from '../own-properties.ts';
+import { hasMethods, isObjectLike } from '../own-properties.ts';
 import type { ApplicationState, DurableQueue, ItemKind, QueueItem } from './queue.ts';
 
 export type { DurableQueue, QueueItem } from './queue.ts';
@@ -46,7 +46,7 @@ export async function* exportQueue(queue: DurableQueue): AsyncGenerator<QueueIte
  * If it fails or is killed, run it again: the queue ignores items that it already has.
  *
  * @param items all of an export, in its order
- * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory and for items of the same queue,
+ * @throws SecurityEventError (rejects) `ERR_INVALID_OPTION` for the queue in memory, for items of the same queue and for others than of an export,
  * `ERR_QUEUE_FULL`. Also rejects like `open` of the queue, and with the error of `items`
  */
 export async function importQueue(
@@ -70,10 +70,20 @@ function checkDurable(queue: unknown, method: 'exportItems' | 'importItems'): vo
   throw invalidOption('expected a queue in SQLite or PostgreSQL', ['queue']);
 }
 
+const isItem = (value: unknown): value is QueueItem => {
+  if (!isObjectLike(value)) return false;
+  const { source, kind, id, application } = value as Partial<QueueItem>;
+  const areTexts = typeof source === 'string' && typeof application === 'string';
+  return areTexts && KINDS.includes(kind as ItemKind) && Number.isSafeInteger(id);
+};
+
 async function* batchesOf(items: AsyncIterable<QueueItem> | Iterable<QueueItem>) {
   let batch: QueueItem[] = [];
   let characters = 0;
+  let index = 0;
   for await (const item of items) {
+    if (!isItem(item)) throw invalidOption('expected an item of exportQueue', ['items', index]);
+    index += 1;
     const length = String(item['body']).length;
     const { source, kind } = batch[0] ?? item;
     const isFull = batch.length === MAX_ITEMS || characters + length > MAX_CHARACTERS;

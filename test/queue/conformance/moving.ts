@@ -165,6 +165,24 @@ export function describeMoving(harness: QueueHarness): void {
       expect(await trial.counts()).toEqual([1100, 1000, 100, 0]);
     });
 
+    test.each([
+      null,
+      5,
+      {},
+      { kind: 'message' },
+      { source: 's', kind: 'nope', id: 1, application: 'a' },
+    ])('refuses the item %j, and stores none after it', async (item) => {
+      const trial = await Trial.start(harness);
+      const source = await openFile();
+      await source.enqueue([entryOf('one')]);
+      const items = [item, ...(await allOf(exportQueue(source)))] as QueueItem[];
+      await expect(importQueue(moved(trial), items)).rejects.toMatchObject({
+        code: 'ERR_INVALID_OPTION',
+        path: ['items', 0],
+      });
+      expect(await trial.counts()).toEqual([0, 0, 0, 0]);
+    });
+
     test('refuses its own items', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
