@@ -3,6 +3,7 @@
  * signature is valid. That proves them; otherwise it guesses.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { SecurityEventError } from '../errors.ts';
 import { verify } from '../webhook/signature.ts';
 import { SIGNATURE_FAULTS, type SignatureFault } from './signature-faults.ts';
 import {
@@ -42,13 +43,16 @@ const valid: SignatureExplanation = {
  *
  * @param body the raw body, or what the receiver has instead (text, a parsed value)
  * @param header the value of `X-Svc-Integrity`
- * @param secret the argument of `verify`: text, or bytes if the receiver decodes it
+ * @param secret one secret, no list as in `verify`: text, or bytes if the receiver decodes it. An unset or
+ * empty one is the fault `secret-missing`
+ * @throws SecurityEventError `ERR_INVALID_SECRET` for a list or another value that is neither text nor bytes.
  */
 export function explainSignature(
   body: unknown,
   header: unknown,
   secret: string | Uint8Array,
 ): SignatureExplanation {
+  checkKind(secret);
   if (isVerified(body, header, secret)) return valid;
   const bodyAsIs = bodyVariant(body);
   const signature = headerVariant(header);
@@ -96,7 +100,14 @@ function search(
 }
 
 const isVerified = (body: unknown, header: unknown, secret: string | Uint8Array): boolean =>
-  typeof secret === 'string' && verify(body as string, header, secret);
+  typeof secret === 'string' && secret !== '' && verify(body as string, header, secret);
+
+function checkKind(secret: unknown): void {
+  const isUnset = secret === undefined || secret === null;
+  if (isUnset || typeof secret === 'string' || ArrayBuffer.isView(secret)) return;
+  const detail = 'it must be one secret, text or bytes; explain each secret of a list on its own';
+  throw new SecurityEventError('ERR_INVALID_SECRET', { detail, path: ['secret'] });
+}
 
 function isJson(body: Buffer): boolean {
   try {

@@ -63,8 +63,8 @@ const OPTIONS = {
    */
   bodyTimeoutMs: option<number>(integer(1, MAX_TIMER_MS), 30_000),
   /**
-   * Maximum bytes of bodies whose messages are being handled. Above it requests are refused with 503. 1 to
-   * 100,000,000,000; default 67,108,864.
+   * Bytes of the bodies being handled from which new requests are refused with 503. The last body before
+   * that may exceed it. 1 to 100,000,000,000; default 67,108,864.
    */
   maxHandlingBytes: option<number>(integer(1, 100_000_000_000), 2 ** 26),
   /**

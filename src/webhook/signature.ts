@@ -28,19 +28,23 @@ export function sign(body: string | Uint8Array, secret: string): string {
  * Returns whether `signature`, the value of the header `X-Svc-Integrity`, is valid for the received
  * body (its raw bytes, not a parsed copy). Pass the old and the new secret while one is replaced.
  *
- * Compares in constant time and tries every secret. Never throws: returns false for a missing or
- * upper-case signature, a parsed body, or an empty secret (with which anyone could sign).
+ * Compares in constant time and tries every secret; empty ones in a list are left out. Returns false, without
+ * an error, for a missing or upper-case signature and a parsed body.
+ *
+ * @throws SecurityEventError `ERR_INVALID_SECRET` without a non-empty secret, for any request: with an empty
+ * one anyone could sign.
  */
 export function verify(
   body: string | Uint8Array,
   signature: unknown,
   secret: string | readonly string[],
 ): boolean {
+  const secrets = usableSecrets(secret);
   if (!isBody(body)) return false;
   if (typeof signature !== 'string' || !SIGNATURE_SHAPE.test(signature)) return false;
   const claimed = Buffer.from(signature, 'hex');
   let isGenuine = false;
-  for (const key of secretsOf(secret)) {
+  for (const key of secrets) {
     // No early exit: the time must not reveal which secret is in use.
     const isMatch = timingSafeEqual(claimed, hmac(body, key));
     isGenuine = isMatch || isGenuine;
@@ -66,9 +70,11 @@ function hmac(body: string | Uint8Array, secret: string): Buffer {
   return createHmac('sha256', secret).update(body).digest();
 }
 
-function secretsOf(secret: unknown): readonly string[] {
+function usableSecrets(secret: unknown): readonly string[] {
   const given: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
-  return given.filter(isSecret);
+  const secrets = given.filter(isSecret);
+  // An unset secret must not look like a wrong signature.
+  return secrets.length === 0 ? [checkSecret(undefined)] : secrets;
 }
 
 function isSecret(secret: unknown): secret is string {

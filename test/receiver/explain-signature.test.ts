@@ -203,6 +203,25 @@ describe('why a signature does not match', () => {
     expect([...reported].toSorted()).toEqual(Object.keys(SIGNATURE_FAULTS).toSorted());
   });
 
+  test.each([
+    ['a list, as verify takes', [SECRET, 'old']],
+    ['an empty list', []],
+    ['a number', 1234],
+  ])('is not explained for %s', (_what, secret) => {
+    expect(() => explainSignature(SENT, SIGNATURE, secret as never)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_SECRET',
+        path: ['secret'],
+        message: expect.stringContaining('one secret, text or bytes') as string,
+      }),
+    );
+  });
+
+  test('is the missing secret if the secret is unset', () => {
+    const found = explainSignature(SENT, SIGNATURE, undefined as never);
+    expect(found.faults).toEqual(['secret-missing']);
+  });
+
   test('is reported for a value that cannot be serialised, and a bomb', () => {
     const circular: unknown[] = [];
     circular.push(circular);
