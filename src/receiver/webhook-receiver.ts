@@ -1,4 +1,5 @@
 /** The webhook receiver: verifies and answers requests, and handles each message once. */
+import { types } from 'node:util';
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 import { hasMethods } from '../own-properties.ts';
@@ -31,7 +32,7 @@ export interface WebhookRequest {
   /** Returns a header by its name in lower case. */
   header(name: string): string | undefined;
   /**
-   * Reads the body. Resolves to undefined if it has more than `maxBytes`, or if `reading` refuses it.
+   * Reads the raw bytes of the body, never text. Resolves to undefined if it has more than `maxBytes`, or if `reading` refuses it.
    * Rejects if the body does not end, and with `ERR_RAW_BODY_GONE` if it was read before.
    *
    * @param reading counts the bytes of all bodies together (`maxUnverifiedBytes`).
@@ -52,7 +53,10 @@ export interface WebhookAnswer {
 }
 
 export interface WebhookReceiver {
-  /** Returns the answer to a request, for adapters. Rejects only with `ERR_RAW_BODY_GONE`. */
+  /**
+   * Returns the answer to a request, for adapters. Rejects only with `ERR_RAW_BODY_GONE`, and with
+   * `ERR_INVALID_OPTION` if `readBody` gives no bytes.
+   */
   receive(request: WebhookRequest): Promise<WebhookAnswer>;
   /** Resolves when all accepted messages are handled. Await it after closing the server, before exit. */
   idle(): Promise<void>;
@@ -145,7 +149,12 @@ class Receiver implements WebhookReceiver {
     const { maxBodyBytes } = this.#settings;
     const reading = this.#unverified.open(maxBodyBytes);
     try {
-      const body = await request.readBody(maxBodyBytes, reading);
+      const body: unknown = await request.readBody(maxBodyBytes, reading);
+      if (body !== undefined && !types.isUint8Array(body)) {
+        throw invalidOption('expected readBody to resolve to a Uint8Array or undefined', [
+          'readBody',
+        ]);
+      }
       return body ?? reading.refusal ?? 'body-too-large';
     } catch (error) {
       // The sender went away, which is not an error of the host.

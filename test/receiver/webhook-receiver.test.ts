@@ -233,6 +233,20 @@ describe('a receiver', () => {
     expect(errors).toEqual([gone]);
   });
 
+  test.each([
+    ['text', 'busy'],
+    ['null', null],
+    ['an object', {}],
+  ])('rejects and reports a body that is %s instead of bytes', async (_, body) => {
+    const { receiver, errors, refusals } = receiverOf();
+    const readBody = async () => body as never;
+    const refusal = { code: 'ERR_INVALID_OPTION', path: ['readBody'] };
+    const receiving = receiver.receive(requestOf([], { readBody }));
+    await expect(receiving).rejects.toMatchObject(refusal);
+    expect(errors).toEqual([expect.objectContaining(refusal)]);
+    expect(refusals).toEqual([]);
+  });
+
   test('gives the same answers if listeners throw', async () => {
     for (const listener of [throwing, failing(new Error('listener')) as never]) {
       const { receiver } = receiverOf({ onRefused: listener, onError: listener, secret: throwing });
