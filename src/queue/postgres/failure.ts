@@ -18,6 +18,9 @@ const MISSING = new Set(['3F000', '42P01', '42883']);
 /** A setting or prepared statement that a proxy does not keep for a connection. */
 const PROXIED = new Set(['08P01', '42P05', '26000']);
 
+/** PgBouncer's own errors have this code, whatever they are about. */
+const OF_PROXY = '08P01';
+
 const LOCK_NOT_AVAILABLE = '55P03';
 
 const codeOf = (error: unknown): string | undefined => {
@@ -57,7 +60,9 @@ function detailOf(code: string | undefined): string {
     return 'the schema is missing, run createPostgresSchema once or the SQL file of the package';
   }
   if (PROXIED.has(code)) {
-    return `PostgreSQL answered ${code}; behind a proxy that pools transactions set transactionPooling: true`;
+    const hint = 'behind a proxy that pools transactions set transactionPooling: true';
+    const more = code === OF_PROXY ? '; if it is set, the proxy reaches no server or database' : '';
+    return `PostgreSQL answered ${code}; ${hint}${more}`;
   }
   return IS_SQLSTATE.test(code) ? `PostgreSQL answered ${code}` : `no connection (${code})`;
 }

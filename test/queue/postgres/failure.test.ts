@@ -12,6 +12,7 @@ describe('an error of PostgreSQL', () => {
     ['42883', 'the schema is missing'],
     ['3F000', 'the schema is missing'],
     ['08P01', '08P01; behind a proxy that pools transactions set transactionPooling: true'],
+    ['08P01', 'if it is set, the proxy reaches no server or database'],
     ['42P05', 'answered 42P05; behind a proxy'],
     ['26000', 'answered 26000; behind a proxy'],
     ['ECONNREFUSED', 'no connection (ECONNREFUSED)'],
