@@ -94,7 +94,7 @@ export function describeDeadLetters(harness: QueueHarness): void {
       const rest = await trial.queue.listDeadLetters({
         limit: 1,
         applicationId: 'one',
-        after: next as string,
+        after: next,
       });
       expect(rest.items.map(({ stored }) => stored.messageId)).toEqual(['c']);
       expect(rest).not.toHaveProperty('next');
