@@ -154,7 +154,9 @@ const ELEMENTS: {
 };
 
 const contentOf = (type: SampleMessageType): object =>
-  /^injection_\S+$/.test(type) ? INCIDENT : known(CONTENTS, type, 'messageType');
+  /^injection_\S+$/.test(type)
+    ? INCIDENT
+    : known({ ...CONTENTS, 'injection_…': INCIDENT }, type, 'messageType');
 
 /** Returns the value of a name. Throws ERR_INVALID_OPTION for an unknown name, which types alone exclude. */
 function known(values: Readonly<Record<string, object>>, name: string, argument: string): object {

@@ -108,6 +108,11 @@ test.each(['nope', 'svc.ev0.nope', 'toString', 'injection_'])(
   },
 );
 
+test('the error of an unknown message type names the types of injections', () => {
+  const refusal = { message: expect.stringMatching(/test, .*, injection_…/) };
+  expect(() => sampleMessage('nope' as never)).toThrow(expect.objectContaining(refusal));
+});
+
 describe('override', () => {
   const nested = { b: 1, c: 2 };
   const base = { a: nested, list: [1, 2] };
