@@ -1,6 +1,12 @@
 /** Turns a received request, or a value of a file, into an entry of the inspector's page. */
 import { isUtf8 } from 'node:buffer';
-import { ADVICE, type MessageRow, shownTarget, valueAt } from '../listen/delivery-text.ts';
+import {
+  ADVICE,
+  type MessageRow,
+  shownTarget,
+  sizeText,
+  valueAt,
+} from '../listen/delivery-text.ts';
 import type { Delivery } from '../listen/listener.ts';
 import { explanationText } from '../signature.ts';
 import { printable } from '../terminal.ts';
@@ -106,7 +112,7 @@ export function requestEntry(delivery: Delivery): Entry {
       ['request', source],
       ['answer', decidedBy === undefined ? `${status}` : `${status} (${decidedBy})`],
       ...(content.attempt === undefined ? [] : [['attempt', `${content.attempt}`] as const]),
-      ['size', `${wholeNumber(body.length)} bytes`],
+      ['size', sizeText(delivery)],
     ],
     headers: rows,
     curl: [

@@ -137,6 +137,10 @@ export function messageTitle(found: ReceivedMessage): string {
   return `${shownValue(type) ?? '""'}${unknown}`;
 }
 
+/** Returns the size of the body; it is not known if the body was refused while it was read. */
+export const sizeText = ({ body, refusal }: Delivery): string =>
+  refusal?.reason === 'body-too-large' ? 'more than 2 MiB' : `${wholeNumber(body.length)} bytes`;
+
 /** Returns a block of lines that ends with an empty line. */
 export function deliveryText(delivery: Delivery, output: TerminalOutput): string {
   const { messages, refusal } = delivery;
@@ -151,7 +155,7 @@ export function deliveryText(delivery: Delivery, output: TerminalOutput): string
 }
 
 function headline(delivery: Delivery, output: TerminalOutput): string {
-  const { number, receivedAt, method, body, messages, refusal } = delivery;
+  const { number, receivedAt, method, messages, refusal } = delivery;
   const { status, decidedBy } = delivery;
   const verdict =
     refusal === undefined
@@ -162,8 +166,7 @@ function headline(delivery: Delivery, output: TerminalOutput): string {
   const answer = paint(output, isSuccess ? 'green' : 'yellow', `${status}${by}`);
   const time = new Date(receivedAt).toISOString().slice(11, 19);
   const facts = `${time}  ${printable(method)} ${shownTarget(delivery).slice(0, 200)}`;
-  const size = `${wholeNumber(body.length)} bytes`;
-  return `${paint(output, 'bold', `#${number}`)}  ${facts}  ${size}  ${verdict} -> ${answer}`;
+  return `${paint(output, 'bold', `#${number}`)}  ${facts}  ${sizeText(delivery)}  ${verdict} -> ${answer}`;
 }
 
 export const ADVICE: Readonly<Partial<Record<RefusedRequest['reason'], string>>> = {

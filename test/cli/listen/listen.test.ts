@@ -250,6 +250,12 @@ describe('listen refuses', () => {
     ]);
   });
 
+  it('a body of more than 2 MiB, and does not call it empty', async () => {
+    const command = await listen();
+    await postSigned(command.url, Buffer.alloc(2 ** 21 + 1, ' '), SECRET);
+    expect(blocksOf(command)[0]).toMatch(/ POST \/ {2}more than 2 MiB {2}refused: /);
+  });
+
   it('a message that breaks the contract, and shows at most twenty errors', async () => {
     const command = await listen();
     const wrong = Array.from({ length: 30 }, () => ({ svc_payload_type: 'nothing' }));
