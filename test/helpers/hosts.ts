@@ -67,9 +67,23 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 export const originOf = (server: Server, protocol: HostProtocol): string =>
   `${protocol === 'https' ? 'https' : 'http'}://127.0.0.1:${portOf(server)}`;
 
-/** Sends a request on a new connection. Rejects if the response is cut off. */
+/** Without a limit a host that never answers would hold each of its tests for two minutes. */
+const ANSWER_MS = 15_000;
+
+/** Sends a request on a new connection. Rejects if the response is cut off, or does not come. */
 export function ask(origin: string, path: string, protocol: HostProtocol, asked: Asked = {}) {
-  return protocol === 'http2' ? askHttp2(origin, path, asked) : askHttp1(origin, path, asked);
+  const answer =
+    protocol === 'http2' ? askHttp2(origin, path, asked) : askHttp1(origin, path, asked);
+  return inTime(answer, `${asked.method ?? 'GET'} ${path}`);
+}
+
+async function inTime<T>(answer: Promise<T>, request: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(`${request}: no answer within ${ANSWER_MS} ms`);
+    timer = setTimeout(reject, ANSWER_MS, error);
+  });
+  return await Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 async function askHttp1(origin: string, path: string, asked: Asked): Promise<Answer> {
