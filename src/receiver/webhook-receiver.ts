@@ -1,5 +1,4 @@
 /** The webhook receiver: verifies and answers requests, and handles each message once. */
-import { types } from 'node:util';
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 import { hasMethods } from '../own-properties.ts';
@@ -149,8 +148,8 @@ class Receiver implements WebhookReceiver {
     const { maxBodyBytes } = this.#settings;
     const reading = this.#unverified.open(maxBodyBytes);
     try {
-      const body: unknown = await request.readBody(maxBodyBytes, reading);
-      if (body !== undefined && !types.isUint8Array(body)) {
+      const body = await request.readBody(maxBodyBytes, reading);
+      if (body !== undefined && !ArrayBuffer.isView(body)) {
         throw invalidOption('expected readBody to resolve to a Uint8Array or undefined', [
           'readBody',
         ]);
