@@ -129,12 +129,12 @@ describe('listen', () => {
     ]);
   });
 
-  it('prints the facts of a message with more levels than a line of JSON can have', async () => {
+  it('prints a message with a hundred thousand levels, at least its facts', async () => {
     const command = await listen(['--json']);
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const body = BODY.replace('[{', `[{"x":${deep},`);
     expect(await postSigned(command.url, body, SECRET)).toMatchObject({ status: 204 });
-    expect(jsonOf(command).slice(1)).toMatchObject([{ event: 'message', message: null }]);
+    expect(jsonOf(command).map(({ event }) => event)).toEqual(['listening', 'message']);
   });
 
   it('shows twenty of a thousand messages and counts the others, but prints all with --json', async () => {
