@@ -73,8 +73,9 @@ function hmac(body: string | Uint8Array, secret: string): Buffer {
 function usableSecrets(secret: unknown): readonly string[] {
   const given: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
   const secrets = given.filter(isSecret);
-  // An unset secret must not look like a wrong signature.
-  return secrets.length === 0 ? [checkSecret(undefined)] : secrets;
+  // Throws: an unset secret must not look like a wrong signature.
+  if (secrets.length === 0) checkSecret(undefined);
+  return secrets;
 }
 
 function isSecret(secret: unknown): secret is string {
