@@ -20,7 +20,7 @@ const INTERNAL_ENTRIES = ['./dist/log/writer.js'];
  */
 const BUNDLED = ['ipaddr.js', 'uuid'];
 
-const NOTICES = 'joined/THIRD-PARTY.md';
+const NOTICES = 'bundled/THIRD-PARTY.md';
 
 const sourceOf = (path) => path.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts');
 
@@ -47,7 +47,7 @@ function notices(root, { dependencies }) {
     const license = ['LICENSE', 'LICENSE.md'].map((file) => join(folder, file)).find(existsSync);
     return `## ${name} ${version}\n\n${readFileSync(license, 'utf8').trim()}\n`;
   });
-  return `# What the files beside this one have of others\n\n${parts.join('\n')}`;
+  return `# Bundled packages and their licences\n\n${parts.join('\n')}`;
 }
 
 /**
@@ -97,7 +97,7 @@ export async function bundlePackage(root, outdir, groups) {
     // Otherwise source maps would contain the real path of a linked node_modules.
     preserveSymlinks: true,
     // As deep as the folders of the entries: src/cli finds files of the package by relative paths.
-    chunkNames: 'joined/[name]-[hash]',
+    chunkNames: 'bundled/[name]-[hash]',
     sourcemap: true,
     logLevel: 'warning',
     // Module groups import their modules without names.

@@ -50,7 +50,7 @@ function withoutBlocking(fd: number): number {
 }
 
 /**
- * A path, opened for append and created if it is missing; or an open descriptor. `mayBlock`: a write may
+ * A path, opened for appending and created if it is missing; or an open descriptor. `mayBlock`: a write may
  * block the thread while the reader is slow.
  */
 export type LineTarget = string | { readonly fd: number; readonly mayBlock: boolean };

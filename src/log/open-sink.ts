@@ -27,7 +27,7 @@ export interface LineStream {
 
 /**
  * - a file descriptor; it stays open when the writer is closed
- * - a path; opened for append when the writer is created, in a folder that must exist
+ * - a path; opened for appending when the writer is created, in a folder that must exist
  * - an object whose `write` accepts one line
  * - a pino logger: only its stream is used (no level, redaction, serializer, formatter, mixin or hook)
  */
@@ -78,8 +78,9 @@ function openPath(path: string): LineFile {
   try {
     return new LineFile(path);
   } catch (cause) {
+    const code = String(systemCode(cause));
     throw invalidDestination(
-      `the file could not be opened for append (${String(systemCode(cause))})`,
+      `cannot open the file ${JSON.stringify(path)} for appending (${code})`,
       cause,
     );
   }

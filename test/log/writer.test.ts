@@ -148,6 +148,11 @@ describe('options', () => {
     expect(error.path).toEqual(Object.keys(options));
   });
 
+  test('name a file that cannot be opened, and the cause', () => {
+    const { message } = thrownBy(() => createLogWriter({ destination: '/nowhere/at/all.log' }));
+    expect(message).toContain('cannot open the file "/nowhere/at/all.log" for appending (ENOENT)');
+  });
+
   test.each([null, 'events.log', []])('are rejected when they are %s', (options) => {
     expect(thrownBy(() => createLogWriter(options as never))).toMatchObject({
       code: 'ERR_INVALID_OPTION',

@@ -82,7 +82,7 @@ function givenBy(folder: 'dist' | 'modules'): Given {
 }
 
 /** The dependencies whose code is among ours. */
-const TAKEN_IN = ['ipaddr.js', 'uuid'];
+const BUNDLED = ['ipaddr.js', 'uuid'];
 
 describe('the exports map', () => {
   let given: Given = {};
@@ -122,28 +122,28 @@ describe('the exports map', () => {
 
   it('has a built module for each source, and no others', () => {
     const built = filesBelow('modules').filter((file) => file.endsWith('.js'));
-    // The SQL of the PostgreSQL queue is built from a module that is generated of it.
+    // The SQL of the PostgreSQL queue is built from a module that is generated from it.
     const modules = [...sources.keys()].filter((file) => /(?<!\.d)\.ts$/.test(file));
     expect(built).toEqual(modules.map((file) => file.replace(/\.ts$/, '.js')));
   });
 
-  it('has each module in one of the joined files and in no other', () => {
+  it('has each module in exactly one bundled file', () => {
     const maps = filesBelow('dist').filter((file) => file.endsWith('.js.map'));
-    const joined = maps.flatMap((file) => {
+    const bundled = maps.flatMap((file) => {
       const path = join(root, 'dist', file);
       const map = JSON.parse(readFileSync(path, 'utf8')) as { readonly sources: string[] };
       return map.sources.map((source) => relative(join(root, 'src'), join(path, '..', source)));
     });
-    expect(joined.toSorted()).toEqual([...new Set(joined)].toSorted());
-    const others = joined.filter((source) => !sources.has(source));
+    expect(bundled.toSorted()).toEqual([...new Set(bundled)].toSorted());
+    const others = bundled.filter((source) => !sources.has(source));
     const packages = others.map((source) => /^\.\.\/node_modules\/([^/]+)\//.exec(source)?.[1]);
-    expect(new Set(packages)).toEqual(new Set(TAKEN_IN));
+    expect(new Set(packages)).toEqual(new Set(BUNDLED));
     // Types alone and lists of names leave nothing behind.
-    expect(joined).toEqual(expect.arrayContaining(['errors.ts', 'log/writer.ts', 'cli/main.ts']));
+    expect(bundled).toEqual(expect.arrayContaining(['errors.ts', 'log/writer.ts', 'cli/main.ts']));
   });
 });
 
-describe('the joined files', () => {
+describe('the bundled files', () => {
   const files = filesBelow('dist').filter((file) => file.endsWith('.js'));
   const imported = files.flatMap((file) =>
     [...read(join('dist', file)).matchAll(/\b(?:from|import) ?\(?"([^"]+)"/g)].map(
@@ -158,7 +158,7 @@ describe('the joined files', () => {
 
   it('import the dependencies except the bundled ones', () => {
     const dependencies = Object.keys(manifest.dependencies);
-    expect(dependencies.filter((name) => !TAKEN_IN.includes(name) && name !== 'undici')).toEqual(
+    expect(dependencies.filter((name) => !BUNDLED.includes(name) && name !== 'undici')).toEqual(
       dependencies.filter((name) => imported.includes(name)),
     );
   });
@@ -167,11 +167,11 @@ describe('the joined files', () => {
     const { packages } = JSON.parse(read('package-lock.json')) as {
       readonly packages: Readonly<Record<string, { readonly version: string }>>;
     };
-    const titles = [...read('dist/joined/THIRD-PARTY.md').matchAll(/^## (.+)\n\n(.+)$/gm)];
+    const titles = [...read('dist/bundled/THIRD-PARTY.md').matchAll(/^## (.+)\n\n(.+)$/gm)];
     expect(titles.map(([, title]) => title)).toEqual(
-      TAKEN_IN.map((name) => `${name} ${packages[`node_modules/${name}`]?.version}`),
+      BUNDLED.map((name) => `${name} ${packages[`node_modules/${name}`]?.version}`),
     );
-    expect(read('dist/joined/THIRD-PARTY.md').match(/Permission is hereby granted/g)).toHaveLength(
+    expect(read('dist/bundled/THIRD-PARTY.md').match(/Permission is hereby granted/g)).toHaveLength(
       2,
     );
   });
