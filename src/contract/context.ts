@@ -14,6 +14,7 @@ import { dispatch } from './dispatch.ts';
 import { errorMessage, expecting } from './error-messages.ts';
 import { jsonObject, jsonObjectOrArray, scalarObject } from './free-form.ts';
 import { lazySchema } from './lazy-schema.ts';
+import { nullable } from './nullable.ts';
 import { channelAAddress, countryCode, emptyOr, without } from './primitives.ts';
 import { SCHEMES, VERBS } from './vocabulary.ts';
 
@@ -38,7 +39,7 @@ const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
 /** Facts from the address registries (D13). */
 const ipMetadata = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
-    datacenter: fields(mode, { name: z.string(), url: z.string() }).nullable(),
+    datacenter: nullable(fields(mode, { name: z.string(), url: z.string() })),
     global: z.boolean(),
     loopback: z.boolean(),
     multicast: z.boolean(),
@@ -57,7 +58,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 /** When emitted, values are strings, numbers or booleans (D10). */
 const identifiers = <R extends Reading>(mode: Mode<Dialect, R>) =>
-  tolerated(mode, scalarObject(), jsonObject()).nullable();
+  nullable(tolerated(mode, scalarObject(), jsonObject()));
 
 const IP_EXPECTED = expecting(
   'an object with address, geo and metadata (a reporter also accepts an address as text)',
@@ -83,11 +84,9 @@ const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     identifiers: identifiers(mode),
     ip: ip(mode),
-    svc_identifier: narrowed(
-      mode,
-      z.string().regex(BASE64, { error: expecting('padded base64') }),
-      z.string(),
-    ).nullable(),
+    svc_identifier: nullable(
+      narrowed(mode, z.string().regex(BASE64, { error: expecting('padded base64') }), z.string()),
+    ),
   });
 
 const PORT_DIGITS = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;

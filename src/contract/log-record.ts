@@ -13,6 +13,7 @@ import {
 import { type Choice, dispatch, isObject } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { jsonObject } from './free-form.ts';
+import { nullable } from './nullable.ts';
 import { renamed, semver, timestamp, without } from './primitives.ts';
 import { playbookSlug } from './slug.ts';
 import {
@@ -123,7 +124,7 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
     fields(mode, {
       ...contextField,
       // Only an incident may lack a time of detection (D2).
-      detected_at: timestamp().nullable(),
+      detected_at: nullable(timestamp()),
       event_name: z.literal(incidentName),
       ...versionField,
       payload: incident(mode),

@@ -4,6 +4,7 @@ import { type Dialect, fields, type Mode, type Reading, tolerated, word } from '
 import { type Choice, dispatch, hasAny, isObject } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { list } from './list.ts';
+import { nullable } from './nullable.ts';
 import { timestamp, without } from './primitives.ts';
 import { PULSE_GENRES, SVC_PAYLOAD_TYPES } from './vocabulary.ts';
 import { responseFields, securityEvent, testFields } from './webhook-message.ts';
@@ -74,12 +75,12 @@ const testV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
 /** The fields of a pulse except its type (D43). */
 export const pulseDetails = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) => ({
   pulse_genre: word(mode, PULSE_GENRES),
-  pulse_category: z.string().nullable(),
+  pulse_category: nullable(z.string()),
   date_started: timestamp(),
-  date_ended: timestamp().nullable(),
+  date_ended: nullable(timestamp()),
   humanized_title: z.string(),
-  humanized_accounts: z.string().nullable(),
-  humanized_geos: z.string().nullable(),
+  humanized_accounts: nullable(z.string()),
+  humanized_geos: nullable(z.string()),
   blocked: z.boolean(),
   application_id: z.string(),
   application_name: z.string(),
@@ -98,7 +99,7 @@ const pulse = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
 /** `id` is the message's id: any string, or null (D41). */
 const securityResponseV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
-    id: z.string().nullable(),
+    id: nullable(z.string()),
     svc_payload_type: z.literal('security_response'),
     date_created: timestamp(),
     ...responseFields(mode),

@@ -114,10 +114,16 @@ export const optional = (field: Field): Given[] => [
   ...wrongs(field, ['null', ...field.wrongKinds]),
 ];
 
+const nullOr = (verdicts: Verdicts): Verdicts =>
+  JSON.parse(JSON.stringify(verdicts).replaceAll('"expected ', '"expected null or ')) as Verdicts;
+
+/** Its messages name null too. */
 export const nullable = (field: Field): Given[] => [
-  ...field.given,
+  ...[...field.given, ...wrongs(field, ['nothing', ...field.wrongKinds])].map((given) => ({
+    ...given,
+    verdicts: nullOr(given.verdicts),
+  })),
   ...ok(null),
-  ...wrongs(field, ['nothing', ...field.wrongKinds]),
 ];
 
 /** Required when emitted; real senders leave it out (W). */

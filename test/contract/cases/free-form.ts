@@ -29,8 +29,8 @@ const selfContaining = (): object => {
 };
 
 /** One of each kind, with the path below the field: json-value.test.ts has all values. */
-const REFUSED: readonly [unknown, readonly (string | number)[], string][] = [
-  [new Date(0), [], 'expected a plain object, found a class instance'],
+const refused = (orNull: string): readonly [unknown, readonly (string | number)[], string][] => [
+  [new Date(0), [], `expected ${orNull}a plain object, found a class instance`],
   [selfContaining(), ['self'], 'expected a JSON value, found a cycle'],
   [{ a: [0, undefined] }, ['a', 1], 'expected a JSON value, found nothing'],
 ];
@@ -57,7 +57,7 @@ export const FREE_FORM: readonly Decision[] = FIELDS.flatMap(({ on, field, scala
   {
     title: `D0 rejects values that are not JSON in ${field} of ${on}`,
     cases: [
-      ...REFUSED.map(
+      ...refused(scalars === true ? 'null or ' : '').map(
         ([value, below, says]): Change => ({
           on,
           set: { [field]: value },

@@ -97,7 +97,7 @@ const ACTOR = [
     svc_identifier: [
       ...nullable({ ...TEXT, given: ok('', 'QQ==', 'QUI=', 'QUJD', 'QUJDRA==', '+/+/') }),
       ...onlyReceived(
-        'expected padded base64, found a string',
+        'expected null or padded base64, found a string',
         'QQ',
         'QQ=',
         'Q===',
