@@ -12,6 +12,7 @@ import {
   GATE_BUSY,
   GATE_STOP,
   type HandleSettings,
+  inodeOf,
   type Post,
   type PostedCall,
   type WorkerData,
@@ -39,6 +40,7 @@ interface CallOptions {
 type OnEvent = (post: Pick<WorkerPost, 'due' | 'damage'>) => void;
 
 export class FileWorker {
+  readonly #file: string;
   readonly #worker: Worker;
   readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #pending = new NumberedItems<PendingCall>();
@@ -47,13 +49,16 @@ export class FileWorker {
   #calls: PostedCall[] = [];
   #bodies: Uint8Array[] = [];
   #byteCount = 0;
+  #inode: number | undefined;
   #isClosed = false;
   #hasExited = false;
 
   /** @throws SecurityEventError `ERR_QUEUE_FAILED` when no thread can be started */
-  constructor(file: string, onEvent: OnEvent) {
+  constructor({ file, inode }: Pick<WorkerData, 'file' | 'inode'>, onEvent: OnEvent) {
     const gate = this.#gate.buffer;
-    this.#worker = untraced(() => start({ file, peerPath: peerPath(), gate }));
+    this.#worker = untraced(() => start({ file, inode, peerPath: peerPath(), gate }));
+    this.#file = file;
+    this.#inode = inode;
     this.#worker.unref();
     this.#worker.on('message', (post: WorkerPost) => {
       this.#answer(post);
@@ -67,6 +72,11 @@ export class FileWorker {
         resolve();
       });
     });
+  }
+
+  /** The file's inode, once the file was opened. */
+  get inode(): number | undefined {
+    return this.#inode;
   }
 
   /** Whether it takes no more calls: it is closing, or has failed. */
@@ -150,8 +160,12 @@ export class FileWorker {
   #answer({ answers }: WorkerPost): void {
     for (const { id, value, failure } of answers) {
       const call = this.#take(id);
-      if (failure === undefined) call.resolve(value);
-      else call.reject(errorOf(failure));
+      if (failure !== undefined) {
+        call.reject(errorOf(failure));
+        continue;
+      }
+      this.#inode ??= inodeOf(this.#file);
+      call.resolve(value);
     }
   }
 

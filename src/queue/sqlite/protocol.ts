@@ -2,6 +2,7 @@
  * What the main thread and the worker of a file send each other by `postMessage`: posts, each with several calls
  * or answers. The functions in worker/operations.ts declare the arguments and results of the calls.
  */
+import { statSync } from 'node:fs';
 import type { ApplicationState, StoredMessage } from '../queue.ts';
 import type { SqliteQueueDamage } from './sqlite-options.ts';
 
@@ -63,7 +64,12 @@ export interface WorkerData {
   readonly peerPath: string | null;
   /** Keeps the worker outside SQLite when the process ends: see `Gate` in worker/database.ts. */
   readonly gate: SharedArrayBuffer;
+  /** The file's inode if an earlier worker, which crashed, had opened it. */
+  readonly inode: number | undefined;
 }
+
+export const inodeOf = (file: string): number | undefined =>
+  statSync(file, { throwIfNoEntry: false })?.ino;
 
 /** Index of a number of the gate: 1 while the worker is inside SQLite. */
 export const GATE_BUSY = 0;

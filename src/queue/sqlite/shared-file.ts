@@ -76,8 +76,10 @@ export class SharedFile {
 
   /** Returns the worker. Starts one if there is none, or it has crashed. */
   #openWorker(): FileWorker {
-    if (this.#worker === undefined || this.#worker.isClosed)
-      this.#worker = new FileWorker(this.#path, (post) => this.#onEvent(post));
+    if (this.#worker === undefined || this.#worker.isClosed) {
+      const data = { file: this.#path, inode: this.#worker?.inode };
+      this.#worker = new FileWorker(data, (post) => this.#onEvent(post));
+    }
     return this.#worker;
   }
 

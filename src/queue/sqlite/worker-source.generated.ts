@@ -119,6 +119,8 @@ var systemClock = {
 var systemRandom = () => Math.random();
 
 // src/queue/sqlite/protocol.ts
+var import_node_fs = require("node:fs");
+var inodeOf = (file) => (0, import_node_fs.statSync)(file, { throwIfNoEntry: false })?.ino;
 var GATE_BUSY = 0;
 var GATE_STOP = 1;
 
@@ -340,9 +342,6 @@ function withNumbers(value) {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
 }
-
-// src/queue/sqlite/worker/queue-file.ts
-var import_node_fs3 = require("node:fs");
 
 // src/own-properties.ts
 function ownProperties(given) {
@@ -1098,7 +1097,7 @@ function setDamagedAside(context, application, latest) {
 }
 
 // src/queue/sqlite/worker/disk-space.ts
-var import_node_fs = require("node:fs");
+var import_node_fs2 = require("node:fs");
 var import_node_zlib3 = require("node:zlib");
 var CHECKPOINT_PAGES = 2e3;
 var MAX_WAL_PAGES = 16e3;
@@ -1221,7 +1220,7 @@ var Reserve = class {
       const filling = Buffer.alloc(RESERVE_BYTES - size, "reserved ");
       if (size === 0) filling.write(textOf(0));
       for (let done = 0; done < filling.length; ) {
-        done += (0, import_node_fs.writeSync)(this.#opened(), filling, done, filling.length - done, size + done);
+        done += (0, import_node_fs2.writeSync)(this.#opened(), filling, done, filling.length - done, size + done);
       }
       return true;
     } catch {
@@ -1231,29 +1230,29 @@ var Reserve = class {
   }
   /** Gives the space back to the disk. */
   release() {
-    ignoreFailure(() => (0, import_node_fs.ftruncateSync)(this.#opened(), NOTE_BYTES));
+    ignoreFailure(() => (0, import_node_fs2.ftruncateSync)(this.#opened(), NOTE_BYTES));
   }
   /** Writes the last sequence. It can be too low, since processes may write in another order than they commit. */
   note(sequence) {
-    ignoreFailure(() => void (0, import_node_fs.writeSync)(this.#opened(), textOf(sequence), 0));
+    ignoreFailure(() => void (0, import_node_fs2.writeSync)(this.#opened(), textOf(sequence), 0));
   }
   /** Returns the last sequence that was written; 0 if none was. */
   lastSequence() {
     const bytes = Buffer.alloc(NOTE_BYTES);
-    ignoreFailure(() => void (0, import_node_fs.readSync)(this.#opened(), bytes, 0, NOTE_BYTES, 0));
+    ignoreFailure(() => void (0, import_node_fs2.readSync)(this.#opened(), bytes, 0, NOTE_BYTES, 0));
     const note = bytes.toString("latin1");
     const sequence = Number(/^last sequence (\\d{1,15}) /.exec(note)?.[1] ?? 0);
     return note === textOf(sequence) ? sequence : 0;
   }
   close() {
-    if (this.#descriptor !== void 0) (0, import_node_fs.closeSync)(this.#descriptor);
+    if (this.#descriptor !== void 0) (0, import_node_fs2.closeSync)(this.#descriptor);
     this.#descriptor = void 0;
   }
   #size() {
-    return (0, import_node_fs.statSync)(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    return (0, import_node_fs2.statSync)(this.#path, { throwIfNoEntry: false })?.size ?? 0;
   }
   #opened() {
-    this.#descriptor ??= (0, import_node_fs.openSync)(this.#path, import_node_fs.constants.O_RDWR | import_node_fs.constants.O_CREAT, 384);
+    this.#descriptor ??= (0, import_node_fs2.openSync)(this.#path, import_node_fs2.constants.O_RDWR | import_node_fs2.constants.O_CREAT, 384);
     return this.#descriptor;
   }
 };
@@ -1270,7 +1269,7 @@ function ignoreFailure(work) {
 }
 
 // src/queue/sqlite/worker/open.ts
-var import_node_fs2 = require("node:fs");
+var import_node_fs3 = require("node:fs");
 var import_node_path = require("node:path");
 var MIB = 1024 * 1024;
 var PRAGMAS = \`
@@ -1289,7 +1288,7 @@ var NETWORK_FILE_SYSTEMS = /* @__PURE__ */ new Map([
 ]);
 function openDatabase({ sqlite, gate, file }) {
   refuseNetwork(file);
-  const size = (0, import_node_fs2.statSync)(file, { throwIfNoEntry: false })?.size;
+  const size = (0, import_node_fs3.statSync)(file, { throwIfNoEntry: false })?.size;
   refuseReadOnly(size === void 0 ? (0, import_node_path.dirname)(file) : file);
   const isNew = (size ?? 0) === 0;
   if (!isNew) probe({ sqlite, gate, file });
@@ -1308,7 +1307,7 @@ function openDatabase({ sqlite, gate, file }) {
   }
 }
 var connect = (sqlite, file, readOnly) => new sqlite.DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: false });
-function refuseNetwork(file, statfs = import_node_fs2.statfsSync) {
+function refuseNetwork(file, statfs = import_node_fs3.statfsSync) {
   const name = NETWORK_FILE_SYSTEMS.get(statfs((0, import_node_path.dirname)(file)).type);
   if (name === void 0) return;
   const detail = \`the file is on a network file system (\${name}): use a local disk\`;
@@ -1316,7 +1315,7 @@ function refuseNetwork(file, statfs = import_node_fs2.statfsSync) {
 }
 function refuseReadOnly(path) {
   try {
-    (0, import_node_fs2.accessSync)(path, import_node_fs2.constants.W_OK);
+    (0, import_node_fs3.accessSync)(path, import_node_fs3.constants.W_OK);
   } catch (cause) {
     throw new Rejection("ERR_QUEUE_FAILED", "the file or its disk is read-only", { cause });
   }
@@ -1350,7 +1349,7 @@ function refuseForeign(database) {
 }
 function restrict(database, file) {
   database.retryWhileBusy(() => database.number("pragma schema_version"));
-  if ((0, import_node_fs2.existsSync)(file)) (0, import_node_fs2.chmodSync)(file, 384);
+  if ((0, import_node_fs3.existsSync)(file)) (0, import_node_fs3.chmodSync)(file, 384);
 }
 function useWal(database) {
   const mode = database.get("pragma journal_mode = wal")?.["journal_mode"];
@@ -2036,7 +2035,6 @@ var NO_SETTINGS = {
   maxDeadBytes: Number.MAX_SAFE_INTEGER
 };
 var REMOVED = "the file was removed or replaced while in use: put it back, or let its messages be delivered, and restart";
-var inodeOf = (file) => (0, import_node_fs3.statSync)(file, { throwIfNoEntry: false })?.ino;
 var NO_BYTES = new Uint8Array(0);
 var QueueFile = class {
   #file;
@@ -2044,12 +2042,15 @@ var QueueFile = class {
   #gate;
   #onDamage;
   #storage;
+  /** Set once the file was opened: from then on it must be this one. */
+  #inode;
   #isSynchronous;
   #dataVersion = 0;
   #dueChanges = 0;
-  constructor({ file, peerPath, gate }, onDamage) {
+  constructor({ file, peerPath, gate, inode }, onDamage) {
     this.#file = file;
     this.#peerPath = peerPath;
+    this.#inode = inode;
     this.#gate = new Gate(gate);
     this.#onDamage = onDamage;
   }
@@ -2072,9 +2073,8 @@ var QueueFile = class {
     }
   }
   #commit(calls, onAttempt) {
-    const storage = this.#storageFor(calls);
-    const { store, space } = storage;
-    const refusal = calls.some(isGrowing) ? this.#refusalOfGrowth(storage) : void 0;
+    const { store, space } = this.#storageFor(calls);
+    const refusal = calls.some(isGrowing) ? this.#refusalOfGrowth(space) : void 0;
     const { answers, transfer } = store.transaction(() => {
       const group = new Group(store, refusal);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
@@ -2091,8 +2091,8 @@ var QueueFile = class {
     return { answers, transfer, due, damage: damageOf(store) };
   }
   /** Returns why no messages may be added; \`undefined\` if they may. */
-  #refusalOfGrowth({ space, inode }) {
-    if (inodeOf(this.#file) !== inode) return REMOVED;
+  #refusalOfGrowth(space) {
+    if (inodeOf(this.#file) !== this.#inode) return REMOVED;
     return space.canGrow() ? void 0 : "the disk is full";
   }
   /** Errors here do not reject the calls, which are committed. */
@@ -2135,6 +2135,8 @@ var QueueFile = class {
     return storage;
   }
   #openStorage(nowMs) {
+    if (this.#inode !== void 0 && inodeOf(this.#file) !== this.#inode)
+      throw new Rejection("ERR_QUEUE_FAILED", REMOVED);
     const sqlite = this.#gate.run(() => loadSqlite(this.#peerPath));
     const database = openDatabase({ sqlite, gate: this.#gate, file: this.#file });
     const space = new DiskSpace(this.#file, database);
@@ -2156,7 +2158,8 @@ var QueueFile = class {
       throw error;
     }
     this.#isSynchronous = void 0;
-    return { database, store, space, inode: inodeOf(this.#file) };
+    this.#inode = inodeOf(this.#file);
+    return { database, store, space };
   }
   /** Whether another process has made a message due. */
   isDueByOthers() {

@@ -117,20 +117,21 @@ describe('a file that cannot be used', () => {
   });
 });
 
+const REMOVED = {
+  code: 'ERR_QUEUE_FAILED',
+  message: expect.stringContaining('the file was removed or replaced while in use'),
+};
+
 describe('a file that is removed while in use', () => {
   test('takes no messages until it is put back, and gives those that it has', async () => {
     const file = newFile();
     const queue = await openQueue({ file });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     const add = () => queue.enqueue([entryOf('one', { messageId: 'b' })]);
-    const refused = {
-      code: 'ERR_QUEUE_FAILED',
-      message: expect.stringContaining('the file was removed or replaced while in use'),
-    };
     renameSync(file, `${file}.moved`);
-    await expect(add()).rejects.toMatchObject(refused);
+    await expect(add()).rejects.toMatchObject(REMOVED);
     writeFileSync(file, '');
-    await expect(add()).rejects.toMatchObject(refused);
+    await expect(add()).rejects.toMatchObject(REMOVED);
     expect(idsOf(await claimFrom(queue))).toEqual(['a']);
     renameSync(`${file}.moved`, file);
     await add();
@@ -138,23 +139,38 @@ describe('a file that is removed while in use', () => {
   });
 });
 
+/** Ends the worker during a call, which must fail. */
+async function crashWorkerDuring(call: () => Promise<unknown>): Promise<void> {
+  const { Worker: Class } = await import('node:worker_threads');
+  const workers: Worker[] = [];
+  const post = vi.spyOn(Class.prototype, 'postMessage').mockImplementation(function (this: Worker) {
+    workers.push(this);
+  });
+  const lost = call();
+  await vi.waitUntil(() => workers.length > 0);
+  post.mockRestore();
+  await workers[0]?.terminate();
+  await expect(lost).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+}
+
 describe('a worker that crashes', () => {
   test('fails the calls under way, and the next call opens the file again', async () => {
+    const queue = await openQueue({ file: newFile() });
+    await queue.enqueue([entryOf('one', { messageId: 'a' })]);
+    await crashWorkerDuring(() => queue.enqueue([entryOf('one', { messageId: 'b' })]));
+    expect(idsOf(await claimFrom(queue))).toEqual(['a']);
+  });
+
+  test('makes no new file if the file was removed before, until it is put back', async () => {
     const file = newFile();
     const queue = await openQueue({ file });
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
-    const { Worker: Class } = await import('node:worker_threads');
-    const workers: Worker[] = [];
-    const post = vi.spyOn(Class.prototype, 'postMessage').mockImplementation(function (
-      this: Worker,
-    ) {
-      workers.push(this);
-    });
-    const lost = queue.enqueue([entryOf('one', { messageId: 'b' })]);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    post.mockRestore();
-    await workers[0]?.terminate();
-    await expect(lost).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    const names = ['', '-wal', '-shm', '-reserve'];
+    for (const name of names) renameSync(file + name, `${file}.moved${name}`);
+    await crashWorkerDuring(() => queue.stats());
+    for (let count = 0; count < 2; count += 1)
+      await expect(queue.stats()).rejects.toMatchObject(REMOVED);
+    for (const name of names) renameSync(`${file}.moved${name}`, file + name);
     expect(idsOf(await claimFrom(queue))).toEqual(['a']);
   });
 });

@@ -28,7 +28,8 @@ test('the worker of a file waits 50 ms at most between two polls, and each notic
   const other = await openQueue({ file, sync: false });
   const { port1: port, port2 } = new MessageChannel();
   onTestFinished(() => port.close());
-  new FileThread(port2, { file, peerPath: peerPath(), gate: new SharedArrayBuffer(8) }).listen();
+  const gate = new SharedArrayBuffer(8);
+  new FileThread(port2, { file, peerPath: peerPath(), gate, inode: undefined }).listen();
 
   const received = (): unknown => receiveMessageOnPort(port)?.message;
   const poll = async (): Promise<unknown> => {

@@ -37,7 +37,7 @@ interface FileUnderTest {
 
 function openFile(path = join(temporaryFolder(), 'queue.db'), gate = newGate()): FileUnderTest {
   const reports: WorkerPost['damage'][] = [];
-  const data = { file: path, peerPath: peerPath(), gate };
+  const data = { file: path, peerPath: peerPath(), gate, inode: undefined };
   const file = new QueueFile(data, (damage) => reports.push(damage));
   onTestFinished(() => file.close());
   const run: FileUnderTest['run'] = (...calls) => {

@@ -1,7 +1,13 @@
 /** The open file, and the groups of calls that share a transaction. */
-import { statSync } from 'node:fs';
 import { systemClock } from '../../../runtime/clock.ts';
-import type { Answer, HandleSettings, PostedCall, WorkerData, WorkerPost } from '../protocol.ts';
+import {
+  type Answer,
+  type HandleSettings,
+  inodeOf,
+  type PostedCall,
+  type WorkerData,
+  type WorkerPost,
+} from '../protocol.ts';
 import { repairTimes } from './applications.ts';
 import { type Database, Gate, Stopped } from './database.ts';
 import { DiskSpace } from './disk-space.ts';
@@ -34,7 +40,6 @@ interface Storage {
   readonly database: Database;
   readonly store: Store;
   readonly space: DiskSpace;
-  readonly inode: number | undefined;
 }
 
 /** Settings for `repairTimes` and for calls of an incident store, which come from no queue. */
@@ -49,9 +54,6 @@ const NO_SETTINGS: HandleSettings = {
 const REMOVED =
   'the file was removed or replaced while in use: put it back, or let its messages be delivered, and restart';
 
-const inodeOf = (file: string): number | undefined =>
-  statSync(file, { throwIfNoEntry: false })?.ino;
-
 const NO_BYTES = new Uint8Array(0);
 
 type AnyOperation = (context: Context, ...args: readonly unknown[]) => unknown;
@@ -62,16 +64,19 @@ export class QueueFile {
   readonly #gate: Gate;
   readonly #onDamage: (damage: WorkerPost['damage']) => void;
   #storage: Storage | undefined;
+  /** Set once the file was opened: from then on it must be this one. */
+  #inode: number | undefined;
   #isSynchronous: boolean | undefined;
   #dataVersion = 0;
   #dueChanges = 0;
 
   constructor(
-    { file, peerPath, gate }: WorkerData,
+    { file, peerPath, gate, inode }: WorkerData,
     onDamage: (damage: WorkerPost['damage']) => void,
   ) {
     this.#file = file;
     this.#peerPath = peerPath;
+    this.#inode = inode;
     this.#gate = new Gate(gate);
     this.#onDamage = onDamage;
   }
@@ -98,10 +103,9 @@ export class QueueFile {
   }
 
   #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
-    const storage = this.#storageFor(calls);
-    const { store, space } = storage;
+    const { store, space } = this.#storageFor(calls);
     // Before the transaction, since this may run a checkpoint.
-    const refusal = calls.some(isGrowing) ? this.#refusalOfGrowth(storage) : undefined;
+    const refusal = calls.some(isGrowing) ? this.#refusalOfGrowth(space) : undefined;
     const { answers, transfer } = store.transaction(() => {
       const group = new Group(store, refusal);
       const endMs = systemClock.monotonicMs() + GROUP_MS;
@@ -119,9 +123,9 @@ export class QueueFile {
   }
 
   /** Returns why no messages may be added; `undefined` if they may. */
-  #refusalOfGrowth({ space, inode }: Storage): string | undefined {
+  #refusalOfGrowth(space: DiskSpace): string | undefined {
     // SQLite would write to a removed file without an error, and its end would lose the messages.
-    if (inodeOf(this.#file) !== inode) return REMOVED;
+    if (inodeOf(this.#file) !== this.#inode) return REMOVED;
     return space.canGrow() ? undefined : 'the disk is full';
   }
 
@@ -170,6 +174,9 @@ export class QueueFile {
   }
 
   #openStorage(nowMs: number | null): Storage {
+    // A new file would hide that the messages of the removed one are lost.
+    if (this.#inode !== undefined && inodeOf(this.#file) !== this.#inode)
+      throw new Rejection('ERR_QUEUE_FAILED', REMOVED);
     const sqlite = this.#gate.run(() => loadSqlite(this.#peerPath));
     const database = openDatabase({ sqlite, gate: this.#gate, file: this.#file });
     const space = new DiskSpace(this.#file, database);
@@ -192,7 +199,8 @@ export class QueueFile {
       throw error;
     }
     this.#isSynchronous = undefined;
-    return { database, store, space, inode: inodeOf(this.#file) };
+    this.#inode = inodeOf(this.#file);
+    return { database, store, space };
   }
 
   /** Whether another process has made a message due. */
