@@ -12,14 +12,29 @@ interface Failure {
  */
 const RETRYABLE = new Set(['40P01', '40001', '26000', '25006']);
 
-/** The schema, a table or a function does not exist. */
-const MISSING = new Set(['3F000', '42P01', '42883']);
+const NO_SCHEMA =
+  'the schema is missing, run createPostgresSchema once or the SQL file of the package';
 
-/** A setting or prepared statement that a proxy does not keep for a connection. */
-const PROXIED = new Set(['08P01', '42P05', '26000']);
+/** The proxy does not keep a setting or prepared statement for a connection. */
+const PROXY = 'behind a proxy that pools transactions set transactionPooling: true';
 
-/** PgBouncer's own errors have this code, whatever they are about. */
-const OF_PROXY = '08P01';
+const LOGIN = 'the login was refused, check user and password, and pg_hba.conf of the server';
+
+const ADVICE: Readonly<Record<string, string>> = {
+  '3F000': NO_SCHEMA,
+  '42P01': NO_SCHEMA,
+  '42883': NO_SCHEMA,
+  // PgBouncer's own errors have this code, whatever they are about.
+  '08P01': `${PROXY}; if it is set, the proxy reaches no server or database`,
+  '42P05': PROXY,
+  '26000': PROXY,
+  '28000': LOGIN,
+  '28P01': LOGIN,
+  '3D000': 'the database does not exist, create it',
+  '42501':
+    'the user lacks rights, grant usage of the schema and all rights on its tables and sequences; only the owner can run createPostgresSchema',
+  '53300': 'the server has no free connection, lower maxConnections or raise its max_connections',
+};
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -30,7 +45,8 @@ const codeOf = (error: unknown): string | undefined => {
 
 export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(error) ?? '');
 
-const IS_SQLSTATE = /^[0-9A-Z]{5}$/;
+/** With a digit, unlike Node's EPIPE. */
+const IS_SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 
 const causeCode = (error: unknown): string =>
   error instanceof SecurityEventError ? (codeOf(error.cause) ?? '') : '';
@@ -56,15 +72,9 @@ export function failure(error: unknown): SecurityEventError {
 
 function detailOf(code: string | undefined): string {
   if (code === undefined) return 'PostgreSQL did not answer';
-  if (MISSING.has(code)) {
-    return 'the schema is missing, run createPostgresSchema once or the SQL file of the package';
-  }
-  if (PROXIED.has(code)) {
-    const hint = 'behind a proxy that pools transactions set transactionPooling: true';
-    const more = code === OF_PROXY ? '; if it is set, the proxy reaches no server or database' : '';
-    return `PostgreSQL answered ${code}; ${hint}${more}`;
-  }
-  return IS_SQLSTATE.test(code) ? `PostgreSQL answered ${code}` : `no connection (${code})`;
+  if (!IS_SQLSTATE.test(code)) return `no connection (${code})`;
+  const advice = Object.hasOwn(ADVICE, code) ? `: ${ADVICE[code]}` : '';
+  return `PostgreSQL answered ${code}${advice}`;
 }
 
 /** Messages about values quote them; the client's errors hold connections and queries. */

@@ -7,14 +7,20 @@ const thrown = (code: string | undefined, message = 'why'): SecurityEventError =
 
 describe('an error of PostgreSQL', () => {
   test.each([
-    ['53300', 'PostgreSQL answered 53300'],
-    ['42P01', 'the schema is missing'],
+    ['53200', 'PostgreSQL answered 53200. '],
+    ['53300', 'answered 53300: the server has no free connection, lower maxConnections'],
+    ['42501', 'answered 42501: the user lacks rights, grant usage of the schema'],
+    ['28000', 'answered 28000: the login was refused, check user and password'],
+    ['28P01', 'answered 28P01: the login was refused'],
+    ['3D000', 'answered 3D000: the database does not exist'],
+    ['42P01', 'answered 42P01: the schema is missing'],
     ['42883', 'the schema is missing'],
     ['3F000', 'the schema is missing'],
-    ['08P01', '08P01; behind a proxy that pools transactions set transactionPooling: true'],
+    ['08P01', '08P01: behind a proxy that pools transactions set transactionPooling: true'],
     ['08P01', 'if it is set, the proxy reaches no server or database'],
-    ['42P05', 'answered 42P05; behind a proxy'],
-    ['26000', 'answered 26000; behind a proxy'],
+    ['42P05', 'answered 42P05: behind a proxy'],
+    ['26000', 'answered 26000: behind a proxy'],
+    ['EPIPE', 'no connection (EPIPE)'],
     ['ECONNREFUSED', 'no connection (ECONNREFUSED)'],
     [undefined, 'PostgreSQL did not answer'],
   ])('of code %s has a message that says what to do', (code, text) => {
