@@ -1,4 +1,4 @@
-/** Returns the known name that the user probably meant: the one that begins, or begins and ends, like `given`. */
+/** Returns the known name that the user probably meant: one with the same beginning, or with one wrong letter. */
 export function closestName(given: string, known: readonly string[]): string | undefined {
   // Without dashes, so that `secretfile` means `secret-file`.
   const wanted = given.slice(0, MAX_LENGTH).replaceAll('-', '');
@@ -7,11 +7,15 @@ export function closestName(given: string, known: readonly string[]): string | u
     const prefix = commonPrefix(wanted, other);
     const rest = Math.min(wanted.length, other.length) - prefix;
     const suffix = Math.min(rest, commonSuffix(wanted, other));
-    const isClose =
+    const common = prefix + suffix;
+    const hasSameBeginning =
       prefix >= 2 &&
       wanted.length <= other.length + 2 &&
       (prefix >= other.length / 2 || suffix >= other.length / 3);
-    return { name, isClose, common: prefix + suffix };
+    // Two letters differ if they were exchanged.
+    const maxDifferent = wanted.length === other.length ? 2 : 1;
+    const isTypo = common >= 2 && Math.max(wanted.length, other.length) - common <= maxDifferent;
+    return { name, isClose: hasSameBeginning || isTypo, common };
   });
   return candidates.filter(({ isClose }) => isClose).toSorted((a, b) => b.common - a.common)[0]
     ?.name;

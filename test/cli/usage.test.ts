@@ -21,6 +21,7 @@ const WRONG: readonly Row[] = [
   ['dead', 'dead needs a command\nRun security-events dead --help.'],
   ['dead lits', 'unknown command dead lits\nDid you mean dead list?'],
   ['sign --secret-fil x', 'unknown option --secret-fil\nDid you mean --secret-file?'],
+  ['listen --prot 8080', 'unknown option --prot\nDid you mean --port?'],
   ['sign -x', 'unknown option -x\n--help lists the options.'],
   // An unknown option may be a secret.
   [`sign --${'a'.repeat(64)}`, `unknown option --${'a'.repeat(40)}\n`],
