@@ -1,6 +1,6 @@
 /** Reads a file or standard input: as bytes, or as JSON values. */
 import { isUtf8 } from 'node:buffer';
-import { createReadStream } from 'node:fs';
+import { close, constants, createReadStream, open } from 'node:fs';
 import { usageError, withPath } from './errors.ts';
 import { paint, type Terminal } from './terminal.ts';
 
@@ -23,11 +23,26 @@ export async function* openInput(
     yield* terminal.input;
     return;
   }
+  const { signal } = terminal;
+  const stream = createReadStream(name, { signal });
+  const onAbort = (): void => {
+    if (stream.pending) releasePipe(name);
+  };
+  signal.addEventListener('abort', onAbort);
   try {
-    yield* createReadStream(name, { signal: terminal.signal });
+    yield* stream;
   } catch (error) {
     throw withPath(name, error);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** Opens a named pipe for writing. Ends an `open` that waits for a writer: Node cannot cancel it, not even to exit. */
+function releasePipe(path: string): void {
+  open(path, constants.O_WRONLY | constants.O_NONBLOCK, (_error, file) => {
+    if (file !== undefined) close(file);
+  });
 }
 
 /** Far above the limit of a request body: only keeps a wrong file from filling the memory. */

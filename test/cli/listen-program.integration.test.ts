@@ -1,4 +1,4 @@
-/** `listen` and `test` as programs: what only real processes can prove. */
+/** Commands as programs: what only real processes can prove. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { postSigned } from '../helpers/http.ts';
 import { root } from '../helpers/package-files.ts';
 import { listenOn } from '../helpers/servers.ts';
-import { temporaryFolder } from '../helpers/temporary-files.ts';
+import { namedPipe, temporaryFile, temporaryFolder } from '../helpers/temporary-files.ts';
 
 const main = join(root, 'dist/cli/main.js');
 const SECRET = 'secret-of-the-test';
@@ -101,4 +101,11 @@ it('SIGTERM ends a program whose database does not answer', async () => {
   expect(await listing.ended).toBe(130);
   // It waits for the database for 30 s.
   expect(performance.now() - before).toBeLessThan(15_000);
+});
+
+it('SIGTERM ends a program that opens a named pipe without a writer', async () => {
+  const validating = program(['validate', temporaryFile('5\n'), namedPipe()], {});
+  await validating.has(/found a number\n/);
+  validating.child.kill('SIGTERM');
+  expect(await validating.ended).toBe(130);
 });
