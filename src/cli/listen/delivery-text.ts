@@ -137,9 +137,17 @@ export function messageTitle(found: ReceivedMessage): string {
   return `${shownValue(type) ?? '""'}${unknown}`;
 }
 
-/** Returns the size of the body; it is not known if the body was refused while it was read. */
-export const sizeText = ({ body, refusal }: Delivery): string =>
-  refusal?.reason === 'body-too-large' ? 'more than 2 MiB' : `${wholeNumber(body.length)} bytes`;
+/** Reasons for which a body is not read to its end. */
+const UNREAD: Readonly<Partial<Record<RefusedRequest['reason'], string>>> = {
+  'body-too-large': 'more than 2 MiB',
+  'body-late': 'body not read: too slow',
+  busy: 'body not read: too many at once',
+  incomplete: 'body not read: the sender disconnected',
+};
+
+/** Returns the size of the body, or why it is unknown. */
+export const sizeText = ({ body, refusal }: Pick<Delivery, 'body' | 'refusal'>): string =>
+  (refusal && UNREAD[refusal.reason]) ?? `${wholeNumber(body.length)} bytes`;
 
 /** Returns a block of lines that ends with an empty line. */
 export function deliveryText(delivery: Delivery, output: TerminalOutput): string {

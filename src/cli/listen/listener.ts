@@ -36,7 +36,7 @@ export interface ReceivedRequest {
   /** Path and query, as sent. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** As received; empty if it was larger than 2 MiB. */
+  /** As received; empty if it could not be read. */
   readonly body: Buffer;
   /** Empty if the request was refused. */
   readonly messages: readonly ReceivedMessage[];
@@ -178,12 +178,13 @@ async function receiveRequest(
   const source = nodeRequest(request, request);
   const budget = bodies.open(MAX_BODY_BYTES);
   const reading = source.readBody(MAX_BODY_BYTES, budget).finally(() => budget.end());
-  const body = Buffer.from((await reading.catch(() => undefined)) ?? []);
-  const { refusal } = budget;
+  const read = await reading.catch(() => undefined);
+  const body = Buffer.from(read ?? []);
+  const unread = budget.refusal ?? (read === undefined ? 'incomplete' : undefined);
   const answer =
-    refusal === 'busy' || refusal === 'body-late'
-      ? { ...REFUSALS[refusal], text: `${refusal}\n` }
-      : await receiver.receive({ ...source, readBody: () => reading });
+    unread === undefined
+      ? await receiver.receive({ ...source, readBody: () => reading })
+      : { ...REFUSALS[unread], text: `${unread}\n` };
   const facts = { method, target, headers, body, answer };
   if (answer.status === 204) return { ...facts, messages: parseBody(body).messages };
   const reason = answer.text.trim() as RefusedRequest['reason'];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messageRows, messageTitle } from '../../../src/cli/listen/delivery-text.ts';
+import { messageRows, messageTitle, sizeText } from '../../../src/cli/listen/delivery-text.ts';
 import { parseBody, type ReceivedMessage } from '../../../src/receiver/index.ts';
 import { sampleMessage, sampleMessageV1 } from '../../../src/testing/index.ts';
 
@@ -97,4 +97,16 @@ describe('the rows of a message', () => {
     const { unknown } = Object.fromEntries(messageRows(found, NOW));
     expect(unknown?.split(', ').toSorted()).toEqual(['message.a\\u0007', 'trace']);
   });
+});
+
+it.each([
+  [undefined, '2,000 bytes'],
+  ['signature-wrong', '2,000 bytes'],
+  ['body-too-large', 'more than 2 MiB'],
+  ['body-late', 'body not read: too slow'],
+  ['busy', 'body not read: too many at once'],
+  ['incomplete', 'body not read: the sender disconnected'],
+] as const)('the size of a body with refusal %s is "%s"', (reason, text) => {
+  const refusal = reason && { refusal: { reason } };
+  expect(sizeText({ body: Buffer.alloc(2000), ...refusal })).toBe(text);
 });
