@@ -34,14 +34,14 @@ const IDENTIFYING_KEYS: readonly (readonly [string, Shape])[] = [
 /** An object with more keys than a record has is a log line: platforms add their own (D17). */
 const RECORD_KEYS = ['context', 'detected_at', 'event_name', 'event_version', 'payload'];
 
-function recognise(value: unknown): Shape | undefined {
+export function recognise(value: unknown): Shape | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const shape = IDENTIFYING_KEYS.find(([key]) => Object.hasOwn(value, key))?.[1];
   if (shape !== 'record') return shape;
   return Object.keys(value).every((key) => RECORD_KEYS.includes(key)) ? 'record' : 'line';
 }
 
-function notRecognised(value: unknown): string {
+export function notRecognised(value: unknown): string {
   const keys = IDENTIFYING_KEYS.map(([key]) => `\`${key}\``).join(', ');
   const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
   const found = kind === 'a object' ? 'an object without them' : kind;

@@ -38,6 +38,8 @@ function pollingClock() {
   return { poll, clock: { ...systemClock, sleep } };
 }
 
+const SHAPE = 'an object with one of the keys `svc_payload_type`, `message_type`, `event_name`';
+
 const fileWith = (text: string): string => temporaryFile(text, 'events.ndjson');
 
 describe('view', () => {
@@ -67,7 +69,7 @@ describe('view', () => {
     const values = [
       { ...sampleRecord(), level: 30 },
       sampleMessage('security_response'),
-      [sampleMessage(), sampleMessageV1('pulse')],
+      [sampleMessage(), sampleMessageV1('pulse'), sampleRecord()],
       { event: 'message', request: 1, message: sampleMessage('test') },
       { event_name: 'svc.ev0.threat.attack' },
       42,
@@ -77,10 +79,10 @@ describe('view', () => {
     expect(found.map(({ verdict, subtitle }) => [verdict, subtitle])).toEqual([
       ['valid', 'shop-1 · threat.attack'],
       ['valid', 'shop-1 · security_response'],
-      ['valid', 'shop-1 · 2 messages'],
+      ['valid', 'shop-1 · 3 messages'],
       ['valid', 'test-1 · test'].map((text) => text.replace('test-1', 'shop-1')),
       ['invalid', 'threat.attack'],
-      ['invalid', 'the whole value: expected an object'],
+      ['invalid', `the whole value: expected ${SHAPE}`],
     ]);
     expect(found[0]).toMatchObject({ label: 'line 1', title: 'sql_injection', curl: '' });
     expect(found[4]?.issues).toContainEqual({
@@ -88,6 +90,25 @@ describe('view', () => {
       expected: 'an object',
       found: 'nothing',
     });
+  });
+
+  it.each([
+    ['a foreign object', { a: 1 }, '', 'an object without them'],
+    ['an element', [{ a: 1 }], '[0]', 'an object without them'],
+    ['a number', 42, '', 'a number'],
+  ])('says the same about %s as validate', async (_, value, place, found) => {
+    const { issues } = valueEntry({ file: 'f', line: 1, value, text: '' }, 0);
+    const path = place === '' ? 'the whole value' : '0';
+    expect(issues).toEqual([{ path, expected: SHAPE, found }]);
+    const { stdout } = await runCommand(['validate'], { input: JSON.stringify(value) });
+    expect(stdout).toBe(`standard input:1${place}: expected ${SHAPE}, found ${found}\n`);
+  });
+
+  it.each([[0], [1001]])('shows no messages of a list with %i elements', (length) => {
+    const value = Array.from({ length }, () => sampleMessage());
+    const { issues } = valueEntry({ file: 'f', line: 1, value, text: '' }, 0);
+    const expected = '1 to 1000 elements';
+    expect(issues).toEqual([{ path: 'the whole value', expected, found: String(length) }]);
   });
 
   it('shows both times of a message that has two', () => {

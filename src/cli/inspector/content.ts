@@ -1,8 +1,9 @@
 /** The content of the inspector's page: messages and log records. */
-import { contract } from '../../contract/index.ts';
-import { type ParsedBody, parseBody, type ReceivedMessage } from '../../receiver/index.ts';
+import { contract, MAX_MESSAGES_PER_REQUEST } from '../../contract/index.ts';
+import { parseBody, type ReceivedMessage } from '../../receiver/index.ts';
 import { type MessageRow, messageRows, shownValue, valueAt } from '../listen/delivery-text.ts';
 import { printable } from '../terminal.ts';
+import { notRecognised, recognise } from '../validate.ts';
 import { counted } from '../values.ts';
 
 interface ShownIssue {
@@ -35,6 +36,8 @@ export interface Content {
   readonly moreIssues: number;
 }
 
+export const NO_CONTENT: Content = { messages: [], moreMessages: 0, issues: [], moreIssues: 0 };
+
 const MAX_MESSAGES = 100;
 const MAX_ISSUES = 200;
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
@@ -45,18 +48,6 @@ function shownIssue({ path, message }: Issue): ShownIssue {
   const where = shownValue(path.map(String).join('.')) ?? 'the whole value';
   return { path: where, expected: printable(expected), found: printable(found) };
 }
-
-type ShownIssues = Pick<Content, 'issues' | 'moreIssues'>;
-
-const shownIssues = (issues: readonly Issue[]): ShownIssues => ({
-  issues: issues.slice(0, MAX_ISSUES).map(shownIssue),
-  moreIssues: Math.max(0, issues.length - MAX_ISSUES),
-});
-
-const issuesOf = ({ refused }: ParsedBody, isArray: boolean): Issue[] =>
-  refused.flatMap(({ index, issues }) =>
-    issues.map(({ path, message }) => ({ path: isArray ? [index, ...path] : path, message })),
-  );
 
 const HEADING = ['description', 'addresses', 'application', 'event', 'genre'];
 
@@ -78,35 +69,59 @@ function shownMessage(type: string, rows: readonly MessageRow[], badges: string[
   };
 }
 
-interface BodyFacts {
-  /** Ids that arrived before. */
-  readonly repeated?: ReadonlySet<string> | undefined;
-  /** Whether paths of issues begin with the index of a message. Default `true`. */
-  readonly isArray?: boolean;
+/** A message, a log record, or an element that is neither. */
+interface Judged {
+  readonly show?: () => ShownMessage;
+  readonly retryCount?: number;
+  readonly issues: readonly Issue[];
 }
 
-export function contentOf(
-  parsed: ParsedBody,
+function judgedMessage(
+  found: ReceivedMessage,
   now: number,
-  { repeated, isArray = true }: BodyFacts = {},
-): Content {
-  const counts = parsed.messages.flatMap((found) =>
-    found.format === 2 ? [found.message.retry_count] : [],
-  );
-  const messages = parsed.messages.slice(0, MAX_MESSAGES).map((found: ReceivedMessage) => {
-    const { format, id } = found;
-    const type = format === 2 ? found.message.message_type : found.message.svc_payload_type;
-    const rows: MessageRow[] = [...messageRows(found, now), ['id', shownValue(id) ?? 'none']];
-    const isRepeated = id !== null && repeated?.has(id) === true;
-    const badges = [...(format === 1 ? ['format 1'] : []), ...(isRepeated ? ['repeated'] : [])];
-    return shownMessage(shownValue(type) ?? '""', rows, badges);
-  });
+  repeated: ReadonlySet<string> = new Set(),
+): Judged {
+  const { format, id } = found;
+  const type = format === 2 ? found.message.message_type : found.message.svc_payload_type;
+  const isRepeated = id !== null && repeated.has(id);
+  const badges = [...(format === 1 ? ['format 1'] : []), ...(isRepeated ? ['repeated'] : [])];
+  return {
+    show: () => {
+      const rows: MessageRow[] = [...messageRows(found, now), ['id', shownValue(id) ?? 'none']];
+      return shownMessage(shownValue(type) ?? '""', rows, badges);
+    },
+    ...(format === 2 && { retryCount: found.message.retry_count }),
+    issues: [],
+  };
+}
+
+const withIndex = (issues: readonly Issue[], index: number): Issue[] =>
+  issues.map(({ path, message }) => ({ path: [index, ...path], message }));
+
+function contentFrom(judged: readonly Judged[]): Content {
+  const shows = judged.flatMap(({ show }) => show ?? []);
+  const counts = judged.flatMap(({ retryCount }) => retryCount ?? []);
+  const issues = judged.flatMap((one) => one.issues);
   return {
     attempt: counts.length === 0 ? undefined : Math.max(...counts) + 1,
-    messages,
-    moreMessages: parsed.messages.length - messages.length,
-    ...shownIssues(issuesOf(parsed, isArray)),
+    messages: shows.slice(0, MAX_MESSAGES).map((show) => show()),
+    moreMessages: Math.max(0, shows.length - MAX_MESSAGES),
+    issues: issues.slice(0, MAX_ISSUES).map(shownIssue),
+    moreIssues: Math.max(0, issues.length - MAX_ISSUES),
   };
+}
+
+/** Describes a body, also an unverified one, which the page marks. `repeated` has the ids that arrived before. */
+export function bodyContent(body: Uint8Array, now: number, repeated: ReadonlySet<string>): Content {
+  try {
+    const { messages, refused } = parseBody(body);
+    return contentFrom([
+      ...messages.map((found) => judgedMessage(found, now, repeated)),
+      ...refused.map(({ index, issues }) => ({ issues: withIndex(issues, index) })),
+    ]);
+  } catch {
+    return NO_CONTENT;
+  }
 }
 
 /** Returns the second line of a row: the application and the kind of its messages, or the first issue. */
@@ -120,15 +135,6 @@ export function subtitleOf({
   const count = messages.length + moreMessages;
   const kind = count > 1 ? counted(count, 'message') : first.type;
   return first.application === undefined ? kind : `${first.application} · ${kind}`;
-}
-
-/** Parses any body, also unverified ones, which the page marks. Returns nothing for an unreadable one. */
-export function readLeniently(body: Uint8Array): ParsedBody {
-  try {
-    return parseBody(body);
-  } catch {
-    return { messages: [], refused: [] };
-  }
 }
 
 const { LogLine } = contract({ dialect: 'open', reading: 'received' });
@@ -151,13 +157,13 @@ const RECORD_ROWS: readonly (readonly [label: string, separator: string, ...path
   ['occurred', '', 'detected_at'],
 ];
 
-function recordContent(value: object): Content {
+function judgedRecord(value: object): Judged {
   const issues = LogLine.safeParse(value).error?.issues ?? [];
   const type = (shownValue(valueAt(value, 'event_name')) ?? '""').replace(/^svc\.ev0\./, '');
   const rows = RECORD_ROWS.map(([label, separator, ...paths]): MessageRow => {
     return [label, paths.flatMap((path) => shownValue(valueAt(value, path)) ?? []).join(separator)];
   }).filter(([, text]) => text !== '');
-  return { messages: [shownMessage(type, rows, [])], moreMessages: 0, ...shownIssues(issues) };
+  return { show: () => shownMessage(type, rows, []), issues };
 }
 
 /** JSON.stringify fails for tens of thousands of levels, which JSON.parse reads. */
@@ -170,16 +176,30 @@ function textOf(value: unknown): string | undefined {
 }
 
 const TOO_DEEP = 'expected fewer levels of nesting, found too many to show';
-const NOT_MESSAGES = 'expected a log record or 1 to 1000 messages, found something else';
 
+function judge(value: unknown, now: number): Judged {
+  const shape = recognise(value);
+  if (shape === undefined) return { issues: [{ path: [], message: notRecognised(value) }] };
+  if (shape === 'record' || shape === 'line') return judgedRecord(value as object);
+  const text = textOf([value]);
+  if (text === undefined) return { issues: [{ path: [], message: TOO_DEEP }] };
+  const { messages, refused } = parseBody(text);
+  const [found] = messages.map((message) => judgedMessage(message, now));
+  return found ?? { issues: refused.flatMap(({ issues }) => issues) };
+}
+
+/** Describes a value of a file, or each element of an array. */
 export function valueContent(value: unknown, now: number): Content {
-  if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'event_name')) {
-    return recordContent(value);
+  if (!Array.isArray(value)) return contentFrom([judge(value, now)]);
+  const { length } = value;
+  if (length === 0 || length > MAX_MESSAGES_PER_REQUEST) {
+    const message = `expected 1 to ${MAX_MESSAGES_PER_REQUEST} elements, found ${length}`;
+    return contentFrom([{ issues: [{ path: [], message }] }]);
   }
-  const text = textOf([value].flat());
-  const parsed = readLeniently(Buffer.from(text ?? ''));
-  const message = text === undefined ? TOO_DEEP : NOT_MESSAGES;
-  const isRead = parsed.messages.length + parsed.refused.length > 0;
-  const content = contentOf(parsed, now, { isArray: Array.isArray(value) });
-  return isRead ? content : { ...content, ...shownIssues([{ path: [], message }]) };
+  return contentFrom(
+    value.map((element, index) => {
+      const { issues, ...judged } = judge(element, now);
+      return { ...judged, issues: withIndex(issues, index) };
+    }),
+  );
 }

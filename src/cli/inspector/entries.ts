@@ -11,7 +11,7 @@ import type { Delivery } from '../listen/listener.ts';
 import { explanationText } from '../signature.ts';
 import { printable } from '../terminal.ts';
 import { wholeNumber } from '../values.ts';
-import { type Content, contentOf, readLeniently, subtitleOf, valueContent } from './content.ts';
+import { bodyContent, type Content, NO_CONTENT, subtitleOf, valueContent } from './content.ts';
 
 export interface Entry extends Content {
   /** `#3` or `line 12`. */
@@ -91,7 +91,7 @@ function bodyOf(bytes: Buffer): Pick<Entry, 'body' | 'bodyLength' | 'encoding'> 
 /** Describes a request of `listen`. */
 export function requestEntry(delivery: Delivery): Entry {
   const { number, receivedAt, method, headers, body, status, decidedBy } = delivery;
-  const content = contentOf(readLeniently(body), receivedAt, { repeated: delivery.repeated });
+  const content = bodyContent(body, receivedAt, delivery.repeated);
   const judgement = judge(delivery, content.messages.length > 0);
   const source = `${method} ${shownTarget(delivery)}`;
   const rows = Object.entries(headers).map(([name, value]) => {
@@ -138,8 +138,7 @@ export function valueEntry(
   now: number,
 ): Entry {
   const value = valueAt(given, 'event') === 'message' ? valueAt(given, 'message') : given;
-  const content =
-    error === undefined ? valueContent(value, now) : contentOf({ messages: [], refused: [] }, now);
+  const content = error === undefined ? valueContent(value, now) : NO_CONTENT;
   const isValid = error === undefined && content.issues.length === 0;
   const reason = isValid ? 'Follows the contract' : 'Breaks the contract';
   return {

@@ -268,7 +268,9 @@ describe('listen refuses', () => {
       `X-Svc-Integrity: ${'a'.repeat(64)}\r\n\r\n[`,
     ];
     socket.write(lines.join(''), () => socket.resetAndDestroy());
-    await command.output(/not read: the sender disconnected {2}refused: incomplete -> 400 \(the sender had disconnected\)\n/);
+    await command.output(
+      /not read: the sender disconnected {2}refused: incomplete -> 400 \(the sender had disconnected\)\n/,
+    );
     expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
   });
 });
