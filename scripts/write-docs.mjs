@@ -1,10 +1,4 @@
-/**
- * Writes the generated pages of docs/ from the built package. With `--check` it only checks them and exits
- * with 1 if a page is out of date.
- */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+/** Writes the generated pages of docs/ from the built package. `--check` only compares them. */
 import { tsImport } from 'tsx/esm/api';
 import { table } from '../modules/cli/command.js';
 import { loadCommands } from '../modules/cli/command-line.js';
@@ -25,6 +19,7 @@ import { eventsPage } from './pages/events.mjs';
 import { metricsPage } from './pages/metrics.mjs';
 import { optionsPage } from './pages/options.mjs';
 import { projectionPage } from './pages/projection.mjs';
+import { writeGenerated } from './write-generated.mjs';
 
 // TypeScript that the build does not compile.
 const { measuredPages } = await tsImport('../bench/pages/measured-pages.ts', import.meta.url);
@@ -46,17 +41,5 @@ const PAGES = {
   ...measuredPages(),
   'sql/postgres-queue.sql': schemaFile('security_events'),
 };
-const isCheck = process.argv.includes('--check');
 
-for (const [page, text] of Object.entries(PAGES)) {
-  const path = fileURLToPath(new URL(`../${page}`, import.meta.url));
-  if (!isCheck) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-    continue;
-  }
-  if (readFileSync(path, 'utf8') !== text) {
-    process.stderr.write(`${page} is out of date: run \`npm run docs\` and commit it\n`);
-    process.exitCode = 1;
-  }
-}
+writeGenerated(PAGES, 'npm run docs');
