@@ -2,7 +2,7 @@
 
 import { suggestion } from './closest-name.ts';
 import { type InputIssue, SecurityEventError } from './errors.ts';
-import { isObjectLike, ownProperties } from './own-properties.ts';
+import { isObjectLike } from './own-properties.ts';
 
 /** The longest timeout of Node's timers. A longer one would fire immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -124,13 +124,13 @@ export interface Subject {
 
 const THE_OPTIONS: Subject = { name: 'the options', path: [] };
 
-/** Checks an object. Returns a copy without a prototype, which later changes of the original do not affect. */
+/** Checks an object. Returns a copy like {@link copyOptions}. */
 export function check<T>(
   given: unknown,
   rules: Rules<keyof T & string>,
   subject: Subject = THE_OPTIONS,
 ): Partial<T> {
-  const copy = copyOf(given, subject);
+  const copy = copyOptions(given, subject);
   throwAll(faultsOf(copy, rules, subject));
   return copy as Partial<T>;
 }
@@ -141,7 +141,7 @@ export function readOptions<Table extends OptionTable>(
   table: Table,
   subject: Subject = THE_OPTIONS,
 ): OptionValues<Table> {
-  const copy = copyOf(given, subject);
+  const copy = copyOptions(given, subject);
   const rows = Object.entries(table);
   const missing = rows.filter(([name, { isRequired }]) => isRequired && copy[name] === undefined);
   throwAll([
@@ -160,8 +160,24 @@ interface Fault extends InputIssue {
   readonly detail: string;
 }
 
-function copyOf(given: unknown, { name, path }: Subject): Record<string, unknown> {
-  if (isObjectLike(given) && !Array.isArray(given)) return ownProperties(given) as never;
+/**
+ * Returns a copy of an object without a prototype, which later changes of the original do not affect. Throws
+ * `ERR_INVALID_OPTION` for any other value, and if a getter throws.
+ */
+export function copyOptions(given: unknown, { name, path }: Subject): Record<string, unknown> {
+  let place = path;
+  try {
+    if (isObjectLike(given) && !Array.isArray(given)) {
+      const copy = Object.create(null) as Record<string, unknown>;
+      for (const key of Object.keys(given)) {
+        place = [...path, key];
+        copy[key] = Reflect.get(given, key);
+      }
+      return copy;
+    }
+  } catch (cause) {
+    throw unreadableOption(place, cause);
+  }
   throw invalidOption(`expected ${name} to be an object`, path);
 }
 
@@ -174,8 +190,17 @@ function faultsOf(copy: object, rules: Rules<string>, { name, path }: Subject): 
       const message = `unknown key ${JSON.stringify(key)} in ${name}${near}`;
       return [{ path: place, message, detail: message }];
     }
-    return value === undefined || rule.isUsable(value) ? [] : [unusable(rule, place)];
+    return value === undefined || isUsable(rule, value) ? [] : [unusable(rule, place)];
   });
+}
+
+function isUsable(rule: Rule, value: unknown): boolean {
+  try {
+    return rule.isUsable(value);
+  } catch {
+    // A getter or a proxy threw.
+    return false;
+  }
 }
 
 const unusable = ({ expected }: Pick<Rule, 'expected'>, path: readonly PropertyKey[]): Fault => ({
@@ -193,6 +218,12 @@ function errorOf(faults: readonly Fault[]): SecurityEventError {
   const issues = faults.map(({ path, message }) => ({ path, message }));
   const detail = faults[0]?.detail ?? '';
   return new SecurityEventError('ERR_INVALID_OPTION', { detail, issues });
+}
+
+/** Returns the error for an option whose value could not be read, because the host's code threw `cause`. */
+export function unreadableOption(path: readonly string[], cause: unknown): SecurityEventError {
+  const detail = `reading ${path.join('.') || 'the options'} threw`;
+  return new SecurityEventError('ERR_INVALID_OPTION', { detail, path, cause });
 }
 
 export function isInteger(value: unknown, min: number, max: number): boolean {

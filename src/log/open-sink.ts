@@ -1,5 +1,6 @@
 /** Opens the sink for the caller's `destination`. */
 import { SecurityEventError } from '../errors.ts';
+import { unreadableOption } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BufferedFileSink } from './buffered-file-sink.ts';
 import { LineFile } from './line-file.ts';
@@ -55,6 +56,15 @@ export function openSink(options: SinkOptions): LineSink {
   if (typeof destination === 'number') {
     return fileSink(openDescriptor(destination, sync), options);
   }
+  try {
+    return streamSink(options);
+  } catch (error) {
+    throw error instanceof SecurityEventError ? error : unreadableOption(['destination'], error);
+  }
+}
+
+function streamSink(options: SinkOptions): LineSink {
+  const { destination, sync } = options;
   const stream = streamOf(destination);
   const fd = standardDescriptor(stream);
   if (fd !== undefined) return fileSink(openDescriptor(fd, sync), options);

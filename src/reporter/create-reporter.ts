@@ -6,7 +6,7 @@ import { isStream, streamOfLogger } from '../log/stream-kind.ts';
 import { RecordValidator } from '../log/validate-record.ts';
 import { RecordWriter } from '../log/writer.ts';
 import { readWriterOptions } from '../log/writer-options.ts';
-import { check, invalidOption } from '../option-rules.ts';
+import { check, invalidOption, unreadableOption } from '../option-rules.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { newId } from '../runtime/id.ts';
@@ -168,7 +168,8 @@ function openWithin<T>(name: 'log' | 'webhook', open: () => T): T {
   try {
     return open();
   } catch (error) {
-    throw error instanceof SecurityEventError ? error.copy([name, ...error.path]) : error;
+    if (error instanceof SecurityEventError) throw error.copy([name, ...error.path]);
+    throw unreadableOption([name], error);
   }
 }
 

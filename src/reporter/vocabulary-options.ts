@@ -1,5 +1,12 @@
 /** Rows that override the vocabulary of messages, validated when the reporter is made. */
-import { check, invalidOption, NON_EMPTY_TEXT, type Rules, usable } from '../option-rules.ts';
+import {
+  check,
+  copyOptions,
+  invalidOption,
+  NON_EMPTY_TEXT,
+  type Rules,
+  usable,
+} from '../option-rules.ts';
 import { definedProperties } from '../own-properties.ts';
 import type {
   EventTerms,
@@ -53,9 +60,7 @@ function rowsOf<Row>(
   read: (row: unknown, path: readonly string[]) => Row,
 ): Readonly<Record<string, Row>> {
   if (table === undefined) return {};
-  if (typeof table !== 'object' || table === null || Array.isArray(table)) {
-    throw invalidOption(`expected ${option} to be an object of rows`, [option]);
-  }
-  const rows = Object.entries(table).filter(([, row]) => row !== undefined);
+  const copy = copyOptions(table, { name: option, path: [option] });
+  const rows = Object.entries(copy).filter(([, row]) => row !== undefined);
   return Object.fromEntries(rows.map(([key, row]) => [key, read(row, [option, key])]));
 }

@@ -10,29 +10,21 @@ import {
  * Returns `thrown` itself if it is a SecurityEventError. An error of another copy of this library, for
  * which `instanceof` does not work, keeps its code; any other gets `code` and `details`.
  */
-export function wrapHostError(
+export const wrapHostError = (
   thrown: unknown,
   code: SecurityEventErrorCode,
   details: Omit<ErrorDetails, 'cause'> = {},
-): SecurityEventError {
-  if (thrown instanceof SecurityEventError) return thrown;
-  const { input } = details;
-  const foreign = fromAnotherCopy(thrown);
-  if (foreign === undefined) return new SecurityEventError(code, { ...details, cause: thrown });
-  return new SecurityEventError(foreign.code, { path: foreign.path, input, cause: thrown });
-}
+): SecurityEventError =>
+  ownError(thrown, details.input) ?? new SecurityEventError(code, { ...details, cause: thrown });
 
-interface ForeignError {
-  readonly code: SecurityEventErrorCode;
-  readonly path: readonly PropertyKey[];
-}
-
-/** Also compares the name: Node has codes like ours, such as `ERR_INVALID_URL`. */
-function fromAnotherCopy(thrown: unknown): ForeignError | undefined {
+/** Returns undefined for an error of the host. Also compares the name: Node has codes like ours, such as `ERR_INVALID_URL`. */
+function ownError(thrown: unknown, input: unknown): SecurityEventError | undefined {
   try {
+    if (thrown instanceof SecurityEventError) return thrown;
     const { name, code, path } = thrown as Partial<SecurityEventError>;
     if (name !== 'SecurityEventError' || !isCode(code)) return undefined;
-    return { code, path: Array.isArray(path) ? [...path].filter(isKey) : [] };
+    const keys = Array.isArray(path) ? [...path].filter(isKey) : [];
+    return new SecurityEventError(code, { path: keys, input, cause: thrown });
   } catch {
     // A getter or a proxy threw, or `thrown` is null or undefined.
     return undefined;

@@ -26,7 +26,6 @@ test.runIf(process.platform === 'linux')(
       expect.objectContaining({ code: expect.stringMatching(/^ERR_INVALID_/) }),
     );
     expect(existsSync(destination)).toBe(true);
-    expect(existsSync(destination)).toBe(true);
     await expect.poll(() => descriptorsOf(destination)).toEqual([]);
   },
 );
@@ -67,6 +66,24 @@ describe('options', () => {
       expect.objectContaining({ code: expect.stringMatching(/^ERR_INVALID_/), path }),
     );
   });
+});
+
+function fail(): never {
+  throw new Error('of the host');
+}
+
+test.each([
+  'service',
+  'log',
+  'webhook',
+  'enrichment',
+  'eventVocabulary',
+  'incidents',
+])('the error names an option that cannot be read: %s', (name) => {
+  const value = new Proxy({}, { get: fail, ownKeys: fail });
+  expect(() => createReporter({ service: SERVICE, log: false, [name]: value })).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
+  );
 });
 
 test.each([

@@ -46,7 +46,8 @@ test.each([
   ['a text', 'the secret is 1234'],
   ['nothing', undefined],
   ['null', null],
-  ['what cannot be read', new Proxy({}, { get: () => nodeError('throw') })],
+  ['a proxy whose `get` throws', new Proxy({}, { get: () => nodeError('throw') })],
+  ['a proxy that `instanceof` cannot read', new Proxy({}, { getPrototypeOf: fail })],
 ])('%s is reported by the code of what was done, without its text', (_name, cause) => {
   const input = {};
   const error = wrapHostError(cause, 'ERR_WRITE_FAILED', { detail: 'of the host', input });
@@ -57,6 +58,10 @@ test.each([
   expect(error.message).toContain('of the host');
   expect(error.message).not.toContain('1234');
 });
+
+function fail(): never {
+  throw new Error('of the proxy');
+}
 
 function nodeError(how?: 'throw'): unknown {
   try {
