@@ -190,11 +190,11 @@ function faultsOf(copy: object, rules: Rules<string>, { name, path }: Subject): 
       const message = `unknown key ${JSON.stringify(key)} in ${name}${near}`;
       return [{ path: place, message, detail: message }];
     }
-    return value === undefined || isUsable(rule, value) ? [] : [unusable(rule, place)];
+    return value === undefined || accepts(rule, value) ? [] : [unusable(rule, place)];
   });
 }
 
-function isUsable(rule: Rule, value: unknown): boolean {
+function accepts(rule: Rule, value: unknown): boolean {
   try {
     return rule.isUsable(value);
   } catch {

@@ -151,7 +151,12 @@ test.each(['size', 'unknown'])('an option whose getter throws is named: %s', (na
   const subject = { name: 'schedule', path: ['schedule'] };
   const message = expect.stringContaining(`reading schedule.${name} threw`);
   expect(() => checked(given, subject)).toThrow(
-    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['schedule', name], message, cause }),
+    expect.objectContaining({
+      code: 'ERR_INVALID_OPTION',
+      path: ['schedule', name],
+      message,
+      cause,
+    }),
   );
 });
 

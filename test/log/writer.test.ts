@@ -130,6 +130,13 @@ describe('options', () => {
   test.each([
     { destination: null },
     { destination: {} },
+    {
+      destination: {
+        get write() {
+          throw new Error('of the host');
+        },
+      },
+    },
     { destination: '' },
     { destination: '/nowhere/at/all.log' },
     { destination: -1 },

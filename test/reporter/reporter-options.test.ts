@@ -72,19 +72,15 @@ function fail(): never {
   throw new Error('of the host');
 }
 
-test.each([
-  'service',
-  'log',
-  'webhook',
-  'enrichment',
-  'eventVocabulary',
-  'incidents',
-])('the error names an option that cannot be read: %s', (name) => {
-  const value = new Proxy({}, { get: fail, ownKeys: fail });
-  expect(() => createReporter({ service: SERVICE, log: false, [name]: value })).toThrow(
-    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
-  );
-});
+test.each(['service', 'log', 'webhook', 'enrichment', 'eventVocabulary', 'incidents'])(
+  'the error names an option that cannot be read: %s',
+  (name) => {
+    const value = new Proxy({}, { get: fail, ownKeys: fail });
+    expect(() => createReporter({ service: SERVICE, log: false, [name]: value })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
+    );
+  },
+);
 
 test.each([
   ['an object with `write`', { write: () => {} }],
