@@ -8,13 +8,13 @@
  */
 import { writev } from 'node:fs';
 import { promisify } from 'node:util';
-import type { Clock } from '../runtime/clock.ts';
+import { type Deferred, deferred } from '../runtime/deferred.ts';
 import { LINE_FEED, type LineFile } from './line-file.ts';
 import {
-  type LateOutcomes,
   type LineOutcome,
   type LineSink,
   type OnLost,
+  type SinkOptions,
   systemCode,
 } from './line-sink.ts';
 import { RETRYABLE_CODES } from './sync-file-sink.ts';
@@ -28,81 +28,65 @@ const KEEP_ALIVE_MS = 1000;
 /** Pause between two retries after that. */
 const IDLE_PAUSE_MS = 100;
 
-export interface BufferedOptions {
-  readonly file: LineFile;
-  readonly maxBufferBytes: number;
-  readonly clock: Clock;
-  readonly late: LateOutcomes;
-}
-
 interface Line {
   bytes: Buffer;
   readonly onLost: OnLost | undefined;
-}
-
-interface Waiter {
-  readonly upTo: number;
-  readonly resolve: () => void;
+  /** Ends when the line is written or lost, if a flush waits for that. */
+  end?: Deferred;
 }
 
 export class BufferedFileSink implements LineSink {
   readonly #file: LineFile;
-  readonly #maxBufferBytes: number;
-  readonly #clock: Clock;
-  readonly #late: LateOutcomes;
+  readonly #options: SinkOptions;
   readonly #queue: Line[] = [];
   /** The lines being written; the first is written up to `#offset`. */
   #batch: Line[] = [];
   #offset = 0;
   #pendingBytes = 0;
-  #accepted = 0;
-  #settled = 0;
-  #waiters: Waiter[] = [];
+  /** Number of calls of `flush` that wait for lines. */
+  #waiting = 0;
   #isDraining = false;
   #isClosed = false;
   #stalledMs = 0;
   #idlePause = new AbortController();
 
-  constructor(options: BufferedOptions) {
-    this.#file = options.file;
-    this.#maxBufferBytes = options.maxBufferBytes;
-    this.#clock = options.clock;
-    this.#late = options.late;
+  constructor(file: LineFile, options: SinkOptions) {
+    this.#file = file;
+    this.#options = options;
   }
 
   write(line: string, onLost?: OnLost): LineOutcome {
     const bytes = Buffer.from(line);
-    if (this.#pendingBytes + bytes.length > this.#maxBufferBytes) return 'dropped';
+    if (this.#pendingBytes + bytes.length > this.#options.maxBufferBytes) return 'dropped';
     this.#queue.push({ bytes, onLost });
     this.#pendingBytes += bytes.length;
-    this.#accepted += 1;
     if (!this.#isDraining) void this.#drain();
     return 'pending';
   }
 
   async flush(): Promise<void> {
-    const upTo = this.#accepted;
-    if (this.#settled < upTo) {
-      await new Promise<void>((resolve) => {
-        this.#waiters.push({ upTo, resolve });
-        // Ends an idle pause, since pauses must keep the process alive while a flush waits.
-        this.#idlePause.abort();
-      });
+    const last = this.#queue.at(-1) ?? this.#batch.at(-1);
+    if (last !== undefined) {
+      last.end ??= deferred();
+      this.#waiting += 1;
+      // Ends an idle pause, since pauses must keep the process alive while a flush waits.
+      this.#idlePause.abort();
+      await last.end.promise;
+      this.#waiting -= 1;
     }
     await this.#file.sync();
   }
 
   close(): readonly (OnLost | undefined)[] {
-    const left = [...this.#batch, ...this.#queue].map(({ onLost }) => onLost);
+    const left = [...this.#batch, ...this.#queue];
     this.#isClosed = true;
-    this.#settled = this.#accepted;
     this.#queue.length = 0;
     this.#batch = [];
-    this.#resolveWaiters();
+    for (const { end } of left) end?.resolve();
     this.#idlePause.abort();
     // A write in progress still uses the descriptor: its number could be reused for another file.
     if (!this.#isDraining) this.#file.close();
-    return left;
+    return left.map(({ onLost }) => onLost);
   }
 
   async #drain(): Promise<void> {
@@ -146,7 +130,7 @@ export class BufferedFileSink implements LineSink {
       left -= first.bytes.length;
       this.#batch.shift();
       this.#settle(first);
-      this.#late.written();
+      this.#options.late.written();
       first = this.#batch[0];
     }
     this.#offset = left;
@@ -158,29 +142,22 @@ export class BufferedFileSink implements LineSink {
     this.#offset = 0;
     if (first === undefined) return;
     this.#settle(first);
-    this.#late.failed(cause, first.onLost);
+    this.#options.late.failed(cause, first.onLost);
   }
 
-  #settle({ bytes }: Line): void {
+  #settle({ bytes, end }: Line): void {
     this.#pendingBytes -= bytes.length;
-    this.#settled += 1;
-    this.#resolveWaiters();
-  }
-
-  #resolveWaiters(): void {
-    if (this.#waiters.length === 0) return;
-    const ready = this.#waiters.filter(({ upTo }) => upTo <= this.#settled);
-    this.#waiters = this.#waiters.filter(({ upTo }) => upTo > this.#settled);
-    for (const { resolve } of ready) resolve();
+    end?.resolve();
   }
 
   async #pause(): Promise<void> {
     if (this.#isClosed) return;
     const ms = Math.min(this.#stalledMs + 1, MAX_PAUSE_MS);
-    const keepsAlive = this.#waiters.length > 0 || this.#stalledMs < KEEP_ALIVE_MS;
+    const keepsAlive = this.#waiting > 0 || this.#stalledMs < KEEP_ALIVE_MS;
     this.#stalledMs += ms;
-    if (keepsAlive) return this.#clock.sleep(ms);
+    const { clock } = this.#options;
+    if (keepsAlive) return clock.sleep(ms);
     this.#idlePause = new AbortController();
-    await this.#clock.sleepUnref(IDLE_PAUSE_MS, this.#idlePause.signal);
+    await clock.sleepUnref(IDLE_PAUSE_MS, this.#idlePause.signal);
   }
 }

@@ -2,6 +2,7 @@
  * The interface between the writer and its destinations. `write` throws the original error, of the
  * system or a stream; the writer wraps it.
  */
+import type { Clock } from '../runtime/clock.ts';
 
 /** The state of a line when `write` returns. */
 export type LineOutcome =
@@ -25,6 +26,14 @@ export interface LateOutcomes {
   failed(cause: unknown, onLost: OnLost | undefined): void;
   /** The stream reported an error that belongs to no known line. */
   streamFailed(cause: unknown): void;
+}
+
+/** What sinks need, besides their destination. */
+export interface SinkOptions {
+  readonly sync: boolean;
+  readonly maxBufferBytes: number;
+  readonly clock: Clock;
+  readonly late: LateOutcomes;
 }
 
 export interface LineSink {

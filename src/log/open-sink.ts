@@ -1,10 +1,9 @@
 /** Opens the sink for the caller's `destination`. */
 import { SecurityEventError } from '../errors.ts';
 import { unreadableOption } from '../option-rules.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { BufferedFileSink } from './buffered-file-sink.ts';
 import { LineFile } from './line-file.ts';
-import { type LateOutcomes, type LineSink, systemCode } from './line-sink.ts';
+import { type LineSink, type SinkOptions, systemCode } from './line-sink.ts';
 import {
   type HostStream,
   isStream,
@@ -34,14 +33,6 @@ export interface LineStream {
  */
 export type LogDestination = number | string | LineStream | PinoLogger;
 
-export interface SinkOptions {
-  readonly destination: unknown;
-  readonly sync: boolean;
-  readonly maxBufferBytes: number;
-  readonly clock: Clock;
-  readonly late: LateOutcomes;
-}
-
 const invalidDestination = (detail: string, cause?: unknown): SecurityEventError =>
   new SecurityEventError('ERR_INVALID_OPTION', {
     detail,
@@ -50,22 +41,20 @@ const invalidDestination = (detail: string, cause?: unknown): SecurityEventError
   });
 
 /** Throws ERR_INVALID_OPTION or ERR_DESTINATION_NOT_SYNCHRONOUS. */
-export function openSink(options: SinkOptions): LineSink {
-  const { destination, sync } = options;
+export function openSink(destination: unknown, options: SinkOptions): LineSink {
   if (typeof destination === 'string') return fileSink(openPath(destination), options);
   if (typeof destination === 'number') {
-    return fileSink(openDescriptor(destination, sync), options);
+    return fileSink(openDescriptor(destination, options.sync), options);
   }
   try {
-    return streamSink(options);
+    return streamSink(streamOf(destination), options);
   } catch (error) {
     throw error instanceof SecurityEventError ? error : unreadableOption(['destination'], error);
   }
 }
 
-function streamSink(options: SinkOptions): LineSink {
-  const { destination, sync } = options;
-  const stream = streamOf(destination);
+function streamSink(stream: HostStream, options: SinkOptions): LineSink {
+  const { sync } = options;
   const fd = standardDescriptor(stream);
   if (fd !== undefined) return fileSink(openDescriptor(fd, sync), options);
   if (sortsByLevel(stream)) {
@@ -78,11 +67,11 @@ function streamSink(options: SinkOptions): LineSink {
       path: ['destination'],
     });
   }
-  return new StreamSink({ ...options, stream });
+  return new StreamSink(stream, options);
 }
 
-const fileSink = (file: LineFile, { sync, maxBufferBytes, clock, late }: SinkOptions): LineSink =>
-  sync ? new SyncFileSink(file) : new BufferedFileSink({ file, maxBufferBytes, clock, late });
+const fileSink = (file: LineFile, options: SinkOptions): LineSink =>
+  options.sync ? new SyncFileSink(file) : new BufferedFileSink(file, options);
 
 function openPath(path: string): LineFile {
   try {

@@ -10,16 +10,8 @@ export type PlatformName = (typeof PLATFORMS)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The parts of a record that attributes come from. If the record lacks an object, its fields are empty. */
-interface Parts {
-  readonly service: Fields;
-  readonly address: unknown;
-  readonly userId: string | number | undefined;
-  readonly request: Fields;
-  readonly status: unknown;
-}
-
-function partsOf(record: JsonObject): Parts {
+/** Returns the parts of a record that attributes come from. If the record lacks an object, its fields are empty. */
+function partsOf(record: JsonObject) {
   const { actor, http, service } = fieldsOf(fieldsOf(record)['context']);
   const { identifiers, ip } = fieldsOf(actor);
   const { request, response } = fieldsOf(http);

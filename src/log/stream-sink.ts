@@ -6,10 +6,10 @@
 import { hasMethods, readProperty } from '../own-properties.ts';
 import { ignoreRejection, isPromiseLike } from '../runtime/host-calls.ts';
 import {
-  type LateOutcomes,
   type LineOutcome,
   type LineSink,
   type OnLost,
+  type SinkOptions,
   systemCode,
 } from './line-sink.ts';
 import {
@@ -20,17 +20,10 @@ import {
   WANTS_METADATA,
 } from './stream-kind.ts';
 
-export interface StreamSinkOptions {
-  readonly stream: HostStream;
-  readonly sync: boolean;
-  readonly maxBufferBytes: number;
-  readonly late: LateOutcomes;
-}
-
 export class StreamSink implements LineSink {
   readonly #stream: HostStream;
   readonly #leaves: readonly HostStream[];
-  readonly #options: StreamSinkOptions;
+  readonly #options: SinkOptions;
   readonly #unwatch: () => void;
   /** One for each line that is not written or lost yet. */
   readonly #pending = new Map<Promise<void>, OnLost | undefined>();
@@ -44,14 +37,14 @@ export class StreamSink implements LineSink {
   #isMuted = false;
   #isClosed = false;
 
-  constructor(options: StreamSinkOptions) {
+  constructor(stream: HostStream, options: SinkOptions) {
     this.#options = options;
-    this.#stream = options.stream;
-    this.#leaves = leavesOf(options.stream);
+    this.#stream = stream;
+    this.#leaves = leavesOf(stream);
     const [leaf] = this.#leaves;
     this.#confirmsLater =
       !options.sync &&
-      leaf === options.stream &&
+      leaf === stream &&
       streamKindOf(leaf) === 'sonic-boom' &&
       leaf.sync === false;
     const unwatchAll = this.#leaves.map((each) => this.#watch(each));

@@ -55,10 +55,11 @@ export class RecordValidator {
    */
   serialize(record: object, contextJson?: ContextJson): SerializedRecord {
     for (const dialect of this.#dialects) {
+      const context = contextJson?.[dialect];
       const json =
         contextJson === undefined
           ? serializeLogRecord(record, dialect)
-          : serializeWithContext(contextJson[dialect], record as RecordWithoutContext, dialect);
+          : context && serializeWithContextJson(context, record as RecordWithoutContext, dialect);
       if (json !== undefined) {
         return { json, record: record as JsonObject, isOutsideStrict: dialect === 'open' };
       }
@@ -80,10 +81,3 @@ export class RecordValidator {
     return { data: undefined, issues, isOutsideStrict: false };
   }
 }
-
-const serializeWithContext = (
-  contextJson: Fragment,
-  record: RecordWithoutContext,
-  dialect: Dialect,
-): Fragment =>
-  contextJson === undefined ? undefined : serializeWithContextJson(contextJson, record, dialect);

@@ -13,7 +13,7 @@ import {
 } from '../option-rules.ts';
 import type { SpanReader } from './active-span.ts';
 import type { LogDestination } from './open-sink.ts';
-import { createAttributeReader, type PlatformFunction, type ReadAttributes } from './platform.ts';
+import { createAttributeReader, type PlatformFunction } from './platform.ts';
 import { PLATFORMS, type PlatformName, platformPreset } from './platform-presets.ts';
 import type { WrittenRecord } from './validate-record.ts';
 
@@ -64,16 +64,10 @@ export const LOG_WRITER_OPTIONS = {
 export interface LogWriterOptions<D extends Dialect = 'strict'>
   extends OptionsOf<typeof LOG_WRITER_OPTIONS, { dialect: D; platform: Platform<D> }> {}
 
-export interface WriterSettings {
-  readonly destination: unknown;
-  readonly dialect: Dialect;
-  readonly readAttributes: ReadAttributes;
-  readonly sync: boolean;
-  readonly maxBufferBytes: number;
-}
+export type WriterSettings = ReturnType<typeof readWriterOptions>;
 
 /** Throws ERR_INVALID_OPTION. */
-export function readWriterOptions<D extends Dialect>(options: LogWriterOptions<D>): WriterSettings {
+export function readWriterOptions<D extends Dialect>(options: LogWriterOptions<D>) {
   const { platform, activeSpan, ...settings } = readOptions(options, LOG_WRITER_OPTIONS);
   const readAttributes = isPlatformName(platform)
     ? platformPreset(platform, activeSpan)

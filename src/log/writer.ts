@@ -76,7 +76,7 @@ export class RecordWriter<D extends Dialect> implements LogWriter<D> {
     this.#settings = settings;
     this.#clock = clock;
     this.#validator = new RecordValidator(settings.dialect);
-    this.#sink = openSink({ ...settings, clock, late: this.#counters });
+    this.#sink = openSink(settings.destination, { ...settings, clock, late: this.#counters });
   }
 
   write(record: WritableRecord<D>): void {

@@ -197,10 +197,8 @@ function countRecords({ counter, observableCounter, onCollect }: Metrics): Stop 
   };
 }
 
-type Senders = NonNullable<MetricsOptions['senders']>;
-
 interface QueueParts {
-  readonly senders: Senders;
+  readonly senders: NonNullable<MetricsOptions['senders']>;
   readonly classOf: ClassOf;
   readonly clock: Clock;
 }

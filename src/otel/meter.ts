@@ -40,33 +40,25 @@ export type Collect = (result: {
 /** Bucket boundaries of the semantic conventions for `http.client.request.duration`, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-type Create<T> = (name: MetricName) => T;
-
-export interface Metrics {
-  readonly counter: Create<CounterLike>;
-  readonly histogram: Create<HistogramLike>;
-  readonly observableCounter: Create<object>;
-  readonly gauge: Create<object>;
-  /** Returns a function that removes the callback. */
-  readonly onCollect: (collect: Collect, observables: object[]) => () => void;
-}
-
 function nameAndDetails(name: MetricName): [string, MetricDetails] {
   const { unit, description } = METRICS[name];
   return [`security_events.${name}`, { unit, description }];
 }
 
-export function metricsOf(meter: MeterLike): Metrics {
+export type Metrics = ReturnType<typeof metricsOf>;
+
+export function metricsOf(meter: MeterLike) {
   return {
-    counter: (name) => meter.createCounter(...nameAndDetails(name)),
-    histogram: (name) => {
+    counter: (name: MetricName) => meter.createCounter(...nameAndDetails(name)),
+    histogram: (name: MetricName) => {
       const [fullName, details] = nameAndDetails(name);
       const advice = { explicitBucketBoundaries: [...BUCKETS] };
       return meter.createHistogram(fullName, { ...details, advice });
     },
-    observableCounter: (name) => meter.createObservableCounter(...nameAndDetails(name)),
-    gauge: (name) => meter.createObservableGauge(...nameAndDetails(name)),
-    onCollect: (collect, observables) => {
+    observableCounter: (name: MetricName) => meter.createObservableCounter(...nameAndDetails(name)),
+    gauge: (name: MetricName) => meter.createObservableGauge(...nameAndDetails(name)),
+    /** Returns a function that removes the callback. */
+    onCollect: (collect: Collect, observables: object[]) => {
       meter.addBatchObservableCallback(collect, observables);
       return () => meter.removeBatchObservableCallback(collect, observables);
     },
