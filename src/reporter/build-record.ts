@@ -16,9 +16,7 @@ export interface EventCall {
   readonly kind: EventKind;
   /** The caller's payload; for a custom event its name and options. */
   readonly payload: unknown;
-  /** The caller's context, for `onRejected`. */
-  readonly givenContext: EventContext;
-  /** A copy of the context's own keys. Empty until they are read. */
+  /** The caller's own object. */
   readonly context: EventContext;
   /** The module of a derived reporter. The module of the context overrides it. */
   readonly module: string | undefined;
@@ -36,6 +34,8 @@ export interface RecordDraft extends JsonObject {
 /** An event whose call has been read. */
 export interface ReportedEvent {
   readonly call: EventCall;
+  /** A copy of the own keys of the call's context. */
+  readonly context: EventContext;
   readonly draft: RecordDraft;
   /** The context of `draft`, if the events of the request share it. */
   readonly shared: SharedContext | undefined;
@@ -45,9 +45,6 @@ export interface ReportedEvent {
 
 /** The context of a call without one. */
 export const NO_CONTEXT: EventContext = Object.freeze({});
-
-/** `EventCall.context` before the caller's context is read. */
-export const UNREAD_CONTEXT: EventContext = Object.freeze(ownProperties({}));
 
 export const EVENT_NAME = {
   attack: 'svc.ev0.threat.attack',
@@ -64,6 +61,7 @@ const MESSAGE_KEYS = new Set(['related_ips', 'compromised_accounts']);
 
 export interface RecordParts {
   readonly call: EventCall;
+  readonly detectedAt: EventContext['detected_at'];
   /** The shared context of the request, or one that is not copied yet. */
   readonly context: SharedContext | UnvalidatedContext;
   readonly service: Service;
@@ -78,15 +76,15 @@ export interface RecordParts {
  *
  * @throws SecurityEventError `ERR_INVALID_RECORD` for values that are not JSON. Also throws what a getter throws.
  */
-export function buildRecord({ call, context, service, payload, now }: RecordParts): RecordDraft {
-  const { detected_at } = call.context;
+export function buildRecord(parts: RecordParts): RecordDraft {
+  const { call, detectedAt, context, service, payload, now } = parts;
   const fields = {
     context:
       context instanceof SharedContext
         ? context.value
         : copyField('context', { ...context, service }, call),
     detected_at:
-      detected_at === undefined ? now() : copyField('detected_at', textOf(detected_at, call), call),
+      detectedAt === undefined ? now() : copyField('detected_at', textOf(detectedAt, call), call),
     event_name: EVENT_NAME[call.kind],
     event_version: EVENT_VERSION,
     // Validation reports a missing payload.

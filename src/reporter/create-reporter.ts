@@ -11,8 +11,9 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { newId } from '../runtime/id.ts';
 import { buildMessage, type MessageRules } from './build-message.ts';
-import { buildRecord, type EventCall, NO_CONTEXT } from './build-record.ts';
+import { buildRecord, NO_CONTEXT } from './build-record.ts';
 import { contextOfEvent } from './event-context.ts';
+import type { EventContext } from './event-input.ts';
 import { EventPipeline } from './event-pipeline.ts';
 import { IncidentPipeline } from './incident-pipeline.ts';
 import { IncidentReports } from './incident-reports.ts';
@@ -81,44 +82,39 @@ export function makeReporter(options: ReporterOptions, system: ReporterSystem): 
   return new ReporterMethods({ pipeline, counters, log, webhook, clock, isStrict });
 }
 
-/** An example event for {@link warmUp}; it is never reported. */
-const EXAMPLE_CALL: EventCall = {
-  kind: 'attack',
-  payload: { ruleset: 'crs' },
-  givenContext: NO_CONTEXT,
-  context: {
-    actor: { ip: '192.0.2.1' },
-    http: {
-      request: {
-        host: 'shop.example',
-        parameters: { form: {}, json: {}, other: {}, query: { q: 'a' } },
-        path: '/',
-        port: 443,
-        referer: null,
-        remote_ip: '192.0.2.1',
-        remote_port: '50000',
-        scheme: 'https',
-        user_agent: 'example',
-        verb: 'GET',
-      },
-      response: { blocked: false, status: 200 },
+/** The context of the example event of {@link warmUp}, which is never reported. */
+const EXAMPLE: EventContext = {
+  actor: { ip: '192.0.2.1' },
+  detected_at: new Date(0).toISOString(),
+  http: {
+    request: {
+      host: 'shop.example',
+      parameters: { form: {}, json: {}, other: {}, query: { q: 'a' } },
+      path: '/',
+      port: 443,
+      referer: null,
+      remote_ip: '192.0.2.1',
+      remote_port: '50000',
+      scheme: 'https',
+      user_agent: 'example',
+      verb: 'GET',
     },
+    response: { blocked: false, status: 200 },
   },
-  module: undefined,
 };
-
-const epoch = (): string => new Date(0).toISOString();
 
 /** Builds an unused record and message, so that the first event need not wait for schemas and serialisers. */
 function warmUp(validator: RecordValidator, rules: MessageRules): void {
   try {
-    const call = EXAMPLE_CALL;
-    const { context: given, payload } = call;
-    const context = contextOfEvent(given, {}, undefined);
-    const draft = buildRecord({ call, context, service: rules.service, payload, now: epoch });
-    const shared = new SharedContextCache(rules.service).find(draft.context, undefined);
+    const { service } = rules;
+    const payload = { ruleset: 'crs' };
+    const call = { kind: 'attack', payload, context: NO_CONTEXT, module: undefined } as const;
+    const { detected_at: detectedAt } = EXAMPLE;
+    const context = contextOfEvent(EXAMPLE, {}, undefined);
+    const draft = buildRecord({ call, detectedAt, context, service, payload, now: () => '' });
+    const shared = new SharedContextCache(service).find(draft.context, undefined);
     validator.serialize(draft, shared?.json);
-    const event = { call, draft, shared, override: {} };
+    const event = { call, context: EXAMPLE, draft, shared, override: {} };
     buildMessage(event, {}, { ...rules, newId: () => '' });
   } catch {
     // A build can fail while a prototype is polluted. The first event that needs the schemas builds them.

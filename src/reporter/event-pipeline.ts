@@ -1,6 +1,5 @@
 /** Reports events: builds the record and the message of each, and passes them to both channels. */
 
-import type { Enrichment } from '../capture/enrichment/enrichers.ts';
 import {
   currentScope,
   type RequestContext,
@@ -11,16 +10,10 @@ import { copyJson, type JsonObject } from '../contract/json-value.ts';
 import { SecurityEventError } from '../errors.ts';
 import type { RecordValidator } from '../log/validate-record.ts';
 import { ownProperties } from '../own-properties.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { debugError } from '../runtime/diagnostics.ts';
 import { ignoreRejection, isPromiseLike } from '../runtime/host-calls.ts';
 import { isOwnWork } from '../runtime/untraced.ts';
-import {
-  buildMessage,
-  type DraftMessage,
-  type MessageRules,
-  type NoMessageReason,
-} from './build-message.ts';
+import { buildMessage, type DraftMessage, type NoMessageReason } from './build-message.ts';
 import {
   buildRecord,
   copyRecord,
@@ -33,18 +26,15 @@ import {
 } from './build-record.ts';
 import { contextOfEvent } from './event-context.ts';
 import { checkContextKeys, type EventContext, type MessageOverride } from './event-input.ts';
-import { type IncidentPipeline, withEventType } from './incident-pipeline.ts';
-import type { LogChannel } from './log-channel.ts';
+import { type IncidentParts, type IncidentPipeline, withEventType } from './incident-pipeline.ts';
 import {
   EventReceipt,
   type EventSkipReason,
   type ReportResult,
   settledReceipt,
 } from './receipt.ts';
-import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
 import { SharedContextCache } from './shared-context.ts';
-import type { WebhookChannel } from './webhook-channel.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
 /** Redacts an event, or drops it: see the reporter's options. */
@@ -62,18 +52,12 @@ interface Route<Message> {
   send(event: ReportedEvent, message: Message, receipt: EventReceipt): void;
 }
 
-export interface PipelineParts {
-  readonly rules: MessageRules;
-  readonly log: LogChannel | undefined;
+export interface PipelineParts extends Omit<IncidentParts, 'reports'> {
   readonly validator: RecordValidator;
-  readonly webhook: WebhookChannel | undefined;
   readonly incidents: IncidentPipeline;
   readonly counters: ReporterCounters;
-  readonly rejections: Rejections;
-  readonly clock: Pick<Clock, 'now'>;
   /** The host's `context` option. Without it, the request scope is read. */
   readonly readRequest: (() => RequestContext | undefined) | undefined;
-  readonly enrichment: Enrichment | undefined;
   readonly beforeSend: BeforeSend | undefined;
   /** Whether the event name of an exploit ends with its protection. */
   readonly hasSuffix: boolean;
@@ -148,23 +132,25 @@ export class EventPipeline {
   }
 
   /** Returns undefined when `beforeSend` drops the event. */
-  #read(unread: EventCall): ReportedEvent | undefined {
+  #read(call: EventCall): ReportedEvent | undefined {
     const { rules, clock, enrichment, beforeSend, hasSuffix, isStrict } = this.#parts;
-    const call = withOwnContext(unread);
-    if (isStrict) checkContextKeys(unread.givenContext, call.context);
+    const given: EventContext = call.context === NO_CONTEXT ? NO_KEYS : ownProperties(call.context);
+    if (isStrict) checkContextKeys(call.context, given);
     const scope = this.#parts.readRequest === undefined ? currentScope() : undefined;
     const request = this.#request(scope);
     const payload = recordPayload(call);
-    const override = messageOverride(call.context);
-    const shared = overridesActorOrHttp(call.context)
-      ? undefined
-      : this.#contexts?.find(request, scope);
-    const context = shared ?? contextOfEvent(call.context, ownProperties(request), enrichment);
+    const override = messageOverride(given);
+    const { actor, http, detected_at: detectedAt } = given;
+    const isShared = actor === undefined && http === undefined;
+    const shared = isShared ? this.#contexts?.find(request, scope) : undefined;
+    const context = shared ?? contextOfEvent(given, ownProperties(request), enrichment);
     const now = (): string => this.#isoTime(clock.now());
-    const built = buildRecord({ call, context, service: rules.service, payload, now });
-    const draft = beforeSend === undefined ? built : applyBeforeSend(beforeSend, built);
-    if (draft === undefined) return undefined;
-    return { call, draft: hasSuffix ? withSuffix(draft) : draft, shared, override };
+    const { service } = rules;
+    const built = buildRecord({ call, detectedAt, context, service, payload, now });
+    const changed = beforeSend === undefined ? built : applyBeforeSend(beforeSend, built);
+    if (changed === undefined) return undefined;
+    const draft = hasSuffix ? withSuffix(changed) : changed;
+    return { call, context: given, draft, shared, override };
   }
 
   /** Events of the same millisecond share the text. Throws a RangeError for a time that no record can have. */
@@ -244,12 +230,7 @@ const READ_THREW = 'reading the event threw';
 
 const NO_REQUEST: RequestContext = Object.freeze({});
 
-/** Copies the own keys of the context. Runs getters, which may throw. */
-const withOwnContext = (call: EventCall): EventCall =>
-  call.givenContext === NO_CONTEXT ? call : { ...call, context: ownProperties(call.givenContext) };
-
-const overridesActorOrHttp = ({ actor, http }: EventContext): boolean =>
-  actor !== undefined || http !== undefined;
+const NO_KEYS = Object.freeze(ownProperties({}));
 
 /**
  * Returns the record that `beforeSend` returns or has changed, or undefined if it drops the event.
@@ -278,11 +259,9 @@ const skipped = (reason: EventSkipReason): ReportResult => ({
   error: undefined,
 });
 
-const NO_OVERRIDE: MessageOverride = Object.freeze(ownProperties({}));
-
 /** Copies the overrides before host code runs again. Returns an error if they are not a JSON object. */
 function messageOverride({ webhook }: EventContext): MessageOverride | false | SecurityEventError {
-  if (webhook === undefined) return NO_OVERRIDE;
+  if (webhook === undefined) return NO_KEYS;
   if (webhook === false) return false;
   try {
     const copy = copyJson(webhook);

@@ -72,7 +72,7 @@ export class LogChannel {
   /** Rejects an event whose line was lost after its call (`sync: false`). */
   #lost({ call, draft }: ReportedEvent, valid: ValidRecord, cause: unknown): void {
     const { counters, rejections } = this.#parts;
-    counters.notWritten(valid);
+    counters.written(valid, -1);
     rejections.add('log', call, writeFailed(cause, draft));
   }
 

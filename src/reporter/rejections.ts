@@ -52,7 +52,7 @@ export class Rejections {
     // A rejected incident is added again if the store then fails to retract it.
     if (this.#rejected[by].has(call)) return error;
     this.#rejected[by].add(call);
-    const { kind: method, payload, givenContext: context } = call;
+    const { kind: method, payload, context } = call;
     this.#counters.rejected(by);
     if (this.#diagnostics.isWanted) {
       const { code, message } = error;

@@ -96,9 +96,9 @@ export const REPORTER_OPTIONS = {
    */
   suffix: option<boolean>(ON_OR_OFF, false),
   /** Category, kind and title of messages, by ruleset or protection. Overrides the built-in rows. Default none. */
-  eventVocabulary: optional<EventVocabulary>(checkedElsewhere('an object of rows')),
+  eventVocabulary: option<EventVocabulary>(checkedElsewhere('an object of rows'), {}, 'none'),
   /** Message type by incident type; `null`: no message. Overrides the built-in rows. Default none. */
-  incidentVocabulary: optional<IncidentVocabulary>(checkedElsewhere('an object of rows')),
+  incidentVocabulary: option<IncidentVocabulary>(checkedElsewhere('an object of rows'), {}, 'none'),
   /** URL of your page of an event or incident. Default `urn:uuid:{id}`. */
   eventUrl: optional<string>(
     usable('an absolute URL with {id} in it', isTemplate),
@@ -136,13 +136,7 @@ export const urlFrom = (template: string, id: string): string =>
 /** `encodeURIComponent` throws for these. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
-type Values = OptionValues<typeof REPORTER_OPTIONS>;
-/** Options that always have a value after validation. */
-type Filled = 'eventVocabulary' | 'incidentVocabulary';
-
-export type CheckedOptions = Omit<Values, Filled> & {
-  readonly [Name in Filled]: NonNullable<Values[Name]>;
-};
+export type CheckedOptions = OptionValues<typeof REPORTER_OPTIONS>;
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option. */
 export function readReporterOptions(options: ReporterOptions): CheckedOptions {

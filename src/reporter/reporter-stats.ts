@@ -39,35 +39,24 @@ export class ReporterCounters {
     dropped: 0,
     ownWork: 0,
   };
-  readonly #reported: Record<EventKind, number> = {
-    attack: 0,
-    vulnerabilityExploit: 0,
-    incident: 0,
-    playbookTrigger: 0,
-    userLogin: 0,
-    userSignup: 0,
-    customEvent: 0,
-  };
+  readonly #reportedByName = Object.fromEntries(
+    Object.values(EVENT_NAME).map((name) => [name, 0]),
+  ) as Record<EventName, number>;
   readonly #skipped = new Map<EventSkipReason, number>();
   readonly #rejected: Record<RejectedChannel, number> = { log: 0, webhook: 0 };
 
   reported(kind: EventKind): void {
-    this.#reported[kind] += 1;
+    this.#reportedByName[EVENT_NAME[kind]] += 1;
   }
 
   count(counter: Counter): void {
     this.#counts[counter] += 1;
   }
 
-  written({ isOutsideStrict }: ValidRecord): void {
-    this.#counts.written += 1;
-    if (isOutsideStrict) this.#counts.outsideStrict += 1;
-  }
-
-  /** Takes back the count of a record that was lost after its call. */
-  notWritten({ isOutsideStrict }: ValidRecord): void {
-    this.#counts.written -= 1;
-    if (isOutsideStrict) this.#counts.outsideStrict -= 1;
+  /** Counts a written record; -1 takes back the count of one that was lost after its call. */
+  written({ isOutsideStrict }: ValidRecord, count: 1 | -1 = 1): void {
+    this.#counts.written += count;
+    if (isOutsideStrict) this.#counts.outsideStrict += count;
   }
 
   /** Counts an event without a message, and returns how it ended. */
@@ -81,12 +70,9 @@ export class ReporterCounters {
   }
 
   snapshot(): ReporterStats {
-    const byName = Object.entries(this.#reported).map(
-      ([kind, count]) => [EVENT_NAME[kind as EventKind], count] as const,
-    );
     return {
-      reported: byName.reduce((sum, [, count]) => sum + count, 0),
-      reportedByName: Object.fromEntries(byName) as ReporterStats['reportedByName'],
+      reported: Object.values(this.#reportedByName).reduce((sum, count) => sum + count, 0),
+      reportedByName: { ...this.#reportedByName },
       ...this.#counts,
       skipped: Object.fromEntries(this.#skipped),
       rejected: { ...this.#rejected },

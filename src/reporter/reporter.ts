@@ -4,7 +4,7 @@ import type { CloseResult, FlushResult } from '../delivery/sender.ts';
 import { check, integer, MAX_TIMER_MS, NON_EMPTY_TEXT } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
-import { NO_CONTEXT, UNREAD_CONTEXT } from './build-record.ts';
+import { NO_CONTEXT } from './build-record.ts';
 import type {
   AttackPayload,
   CustomOptions,
@@ -116,8 +116,8 @@ class EventMethods implements EventReporter {
   readonly customEvent: EventReporter['customEvent'] = (name, options, context) =>
     this.#report('customEvent', { event_name: name, options }, context);
 
-  #report(kind: EventKind, payload: unknown, givenContext: EventContext = NO_CONTEXT): Receipt {
-    const call = { kind, payload, givenContext, context: UNREAD_CONTEXT, module: this.#module };
+  #report(kind: EventKind, payload: unknown, context: EventContext = NO_CONTEXT): Receipt {
+    const call = { kind, payload, context, module: this.#module };
     const { receipt, error } = this.#parts.pipeline.report(call);
     if (this.#parts.isStrict && error !== undefined) throw error;
     return receipt;

@@ -55,13 +55,8 @@ const sendSingly =
 /** One bad message makes the whole batch go out singly, so batches are capped. */
 export const MAX_BATCH_MESSAGES = 100;
 
-/** Receives the result of one message. */
-export interface SendListener {
-  /** Called when the message is accepted or skipped. */
-  sent(sent: SingleSendResult): void;
-  /** Called with the error that `send` rejected with. */
-  failed(error: unknown): void;
-}
+/** Called once with the result of a message, or the error that `send` rejected with. Must not throw. */
+export type OnResult = (result: PromiseSettledResult<SingleSendResult>) => void;
 
 export class SendBatcher {
   readonly #sendBatch: SendBatch;
@@ -74,13 +69,12 @@ export class SendBatcher {
     this.#sendBatch = sendBatch;
   }
 
-  /** Sends a message. `listener` is called once, and must not throw. */
-  send(message: DraftMessage, selection: SendSelection, listener: SendListener): void {
+  send(message: DraftMessage, selection: SendSelection, onResult: OnResult): void {
     if (this.#openBatch?.hasRoomFor(selection) !== true) {
       this.#openBatch = new Batch(selection);
       void this.#begin(this.#openBatch);
     }
-    this.#openBatch.add(message, listener);
+    this.#openBatch.add(message, onResult);
   }
 
   /** Resolves when the sender has answered for every message so far. */
@@ -91,15 +85,16 @@ export class SendBatcher {
   /** Begins the call at once. Never rejects. */
   async #begin(batch: Batch): Promise<void> {
     const call = this.#calls.begin();
-    let results: Awaited<ReturnType<SendBatch>> | undefined;
+    let results: Awaited<ReturnType<SendBatch>>;
     try {
       results = await this.#sendBatch(this.#closeBatch(batch), batch.selection);
     } catch (error) {
       // If `send` threw synchronously, the host can still add messages until its code ends.
       await endOfRun();
-      batch.fail(error);
+      // Each message has its own part of the error.
+      results = refusals(error, batch.messages).map((reason) => ({ status: 'rejected', reason }));
     }
-    if (results !== undefined) batch.settle(results);
+    batch.settle(results);
     this.#calls.end(call);
   }
 
@@ -118,11 +113,11 @@ export class SendBatcher {
 /** Resolves when the synchronous run of the host's code is over. */
 const endOfRun = async (): Promise<void> => {};
 
-/** The messages of one call, with a listener for each. */
+/** The messages of one call. */
 class Batch {
   readonly messages: DraftMessage[] = [];
   readonly selection: SendSelection;
-  readonly #listeners: SendListener[] = [];
+  readonly #callbacks: OnResult[] = [];
 
   constructor(selection: SendSelection) {
     this.selection = selection;
@@ -133,22 +128,12 @@ class Batch {
     return isSame && this.messages.length < MAX_BATCH_MESSAGES;
   }
 
-  add(message: DraftMessage, listener: SendListener): void {
+  add(message: DraftMessage, onResult: OnResult): void {
     this.messages.push(message);
-    this.#listeners.push(listener);
+    this.#callbacks.push(onResult);
   }
 
   settle(results: readonly PromiseSettledResult<SingleSendResult>[]): void {
-    for (const [index, listener] of this.#listeners.entries()) {
-      const result = results[index] as PromiseSettledResult<SingleSendResult>;
-      if (result.status === 'fulfilled') listener.sent(result.value);
-      else listener.failed(result.reason);
-    }
-  }
-
-  /** Fails each message with its own part of the error. */
-  fail(error: unknown): void {
-    const errors = refusals(error, this.messages);
-    for (const [index, listener] of this.#listeners.entries()) listener.failed(errors[index]);
+    for (const [index, result] of results.entries()) this.#callbacks[index]?.(result);
   }
 }

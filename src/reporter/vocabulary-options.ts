@@ -59,7 +59,6 @@ function rowsOf<Row>(
   option: string,
   read: (row: unknown, path: readonly string[]) => Row,
 ): Readonly<Record<string, Row>> {
-  if (table === undefined) return {};
   const copy = copyOptions(table, { name: option, path: [option] });
   const rows = Object.entries(copy).filter(([, row]) => row !== undefined);
   return Object.fromEntries(rows.map(([key, row]) => [key, read(row, [option, key])]));

@@ -15,7 +15,7 @@ import { InFlightLimit } from './in-flight-limit.ts';
 import type { EventReceipt, Settlement } from './receipt.ts';
 import type { Rejections } from './rejections.ts';
 import type { ReporterCounters } from './reporter-stats.ts';
-import { SendBatcher, type SendListener, sendBatchBy } from './send-batcher.ts';
+import { type OnResult, SendBatcher, sendBatchBy } from './send-batcher.ts';
 import { wrapHostError } from './wrap-host-error.ts';
 
 /** The part of a webhook sender that a reporter uses. */
@@ -51,21 +51,16 @@ export class WebhookChannel {
       receipt.settle(this.reject(event.call, full));
       return;
     }
-    this.#batcher.send(message, selectionOf(event), this.#listener(event.call, receipt));
+    this.#batcher.send(message, selectionOf(event), this.#settle(event.call, receipt));
   }
 
   /** Captures the async context of the event, for `onRejected`. */
-  #listener(call: EventCall, receipt: EventReceipt): SendListener {
+  #settle(call: EventCall, receipt: EventReceipt): OnResult {
     const context = captureAsyncContext();
-    return {
-      sent: (answer) => {
-        this.#inFlight.leave();
-        receipt.settle(this.#countAnswer(answer));
-      },
-      failed: (thrown) => {
-        this.#inFlight.leave();
-        context.runInAsyncScope(() => receipt.settle(this.reject(call, thrown)));
-      },
+    return (result) => {
+      this.#inFlight.leave();
+      if (result.status === 'fulfilled') receipt.settle(this.#countAnswer(result.value));
+      else context.runInAsyncScope(() => receipt.settle(this.reject(call, result.reason)));
     };
   }
 
@@ -116,8 +111,8 @@ function withCallPaths(error: SecurityEventError): SecurityEventError {
 const pathInCall = ([, ...rest]: readonly PropertyKey[]): PropertyKey[] => ['webhook', ...rest];
 
 /** Applications choose by module and playbook which messages they get. */
-function selectionOf({ call, draft }: ReportedEvent): SendSelection {
-  const { module = call.module } = call.context;
+function selectionOf({ call, context, draft }: ReportedEvent): SendSelection {
+  const { module = call.module } = context;
   const isPlaybook = call.kind === 'playbookTrigger';
   const slug = isPlaybook ? ownProperties(draft.payload)['playbook_slug'] : undefined;
   return ownProperties({

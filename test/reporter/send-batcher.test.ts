@@ -91,11 +91,9 @@ describe('a call of the sender', () => {
   function toldBy(sendBatch: SendBatch, count: number) {
     const batcher = new SendBatcher(sendBatch);
     const reported: unknown[] = [];
-    const end = {
-      sent: () => void reported.push('sent'),
-      failed: (error: unknown) => void reported.push(error),
-    };
-    for (let index = 0; index < count; index += 1) batcher.send(message, {}, end);
+    for (let index = 0; index < count; index += 1) {
+      batcher.send(message, {}, (result) => void reported.push(result));
+    }
     return { batcher, reported };
   }
 
@@ -120,7 +118,8 @@ describe('a call of the sender', () => {
       throw thrown;
     }, 2);
     await batcher.waitForAnswers();
-    expect(reported).toEqual([thrown, thrown]);
+    const failed = { status: 'rejected', reason: thrown };
+    expect(reported).toEqual([failed, failed]);
   });
 });
 

@@ -12,7 +12,6 @@ describe('rows of rulesets and protections', () => {
     const row = { category: 'package', kind: 'package_vulnerable', title: 'Old package' };
     const table = { old: row, xss: { title: 'XSS' }, lfi: {}, rfi: { kind: undefined } };
     const read = readEventVocabulary({ ...table, crs: undefined });
-    expect(readEventVocabulary(undefined)).toEqual({});
     row.title = 'changed';
     expect(read).toEqual({
       old: { category: 'package', kind: 'package_vulnerable', title: 'Old package' },
@@ -48,7 +47,6 @@ describe('rows of incident types', () => {
     expect(read).toEqual(before);
     expect(Object.hasOwn(read['ssrf'] ?? {}, 'pulse_genre')).toBe(false);
     expect(Object.hasOwn(read, 'lfi')).toBe(false);
-    expect(readIncidentVocabulary(undefined)).toEqual({});
   });
 
   test.each([
