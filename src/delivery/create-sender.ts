@@ -128,7 +128,12 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     ...timeLimit,
     timeLimit,
     find,
-    destinations: new Destinations({ find, network: settings.http.network, ...timeLimit }),
+    destinations: new Destinations({
+      ...timeLimit,
+      find,
+      network: settings.http.network,
+      isSettingsFunction: settings.isSettingsFunction,
+    }),
     isDelivering,
     queue,
     stopping,

@@ -1,6 +1,7 @@
 /** Delivers a claim: finds its destination, makes one attempt, and settles the claim. */
 import type { ApplicationUpdate, Claim } from '../queue/queue.ts';
 import { isPromiseLike } from '../runtime/host-calls.ts';
+import { NumberedItems } from '../runtime/numbered-items.ts';
 import { withTimeout } from '../runtime/timers.ts';
 import type { AttemptResult } from '../webhook/outcome.ts';
 import { type AttemptParts, encodeAndSign, retryAfterOf } from './attempt.ts';
@@ -51,6 +52,12 @@ export interface DeliveryParts extends AttemptParts, ReportParts, ClaimCallParts
  */
 const STATE_MS = 5000;
 
+interface WaitingClaim {
+  readonly applicationId: string;
+  /** Whether its lease has ended: then this process got a newer claim of the application. */
+  isLost: boolean;
+}
+
 interface AttemptInput extends HeldClaim {
   readonly destination: Destination;
   readonly breaker: CircuitBreaker;
@@ -60,8 +67,8 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #calls: ClaimCalls;
   readonly #rateLimits = new RateLimits();
-  /** Claims that wait for settings or a rate limit, by application. */
-  readonly #waiting = new Map<string, Claim>();
+  /** Claims that wait for settings or a rate limit. */
+  readonly #waiting = new NumberedItems<WaitingClaim>();
   #attempts = 0;
 
   constructor(parts: DeliveryParts) {
@@ -79,7 +86,10 @@ export class Delivery {
     const { applicationId } = held.claim;
     this.#calls.recordClaim(held.claim);
     // A queue allows one claim per application (law 2 in queue/queue.ts): an older one has lost its lease.
-    this.#waiting.delete(applicationId);
+    if (this.#waiting.size > 0) {
+      for (const older of this.#waiting)
+        if (older.applicationId === applicationId) older.isLost = true;
+    }
     return this.#resolve(held);
   }
 
@@ -213,15 +223,15 @@ export class Delivery {
 
   /** Awaits `work`, then calls `deliver`, unless this process got a newer claim of the application meanwhile. */
   async #afterWait<T>(
-    { claim, slot }: HeldClaim,
+    { claim: { applicationId }, slot }: HeldClaim,
     work: Promise<T>,
     deliver: (result: T) => Promise<void>,
   ): Promise<void> {
-    this.#waiting.set(claim.applicationId, claim);
+    const waiting = { applicationId, isLost: false };
+    const number = this.#waiting.add(waiting);
     const result = await this.#inSlot(slot, work);
-    if (this.#waiting.get(claim.applicationId) !== claim) return;
-    this.#waiting.delete(claim.applicationId);
-    await deliver(result);
+    this.#waiting.remove(number);
+    if (!waiting.isLost) await deliver(result);
   }
 
   /** Awaits `work`. Gives up the active slot if that takes long, and takes one again afterwards. */

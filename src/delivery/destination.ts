@@ -48,12 +48,17 @@ const FAILED: Unresolved = { because: 'failed' };
 export interface DestinationParts extends Omit<TimeLimit, 'ms'> {
   readonly find: SettingsReader['find'];
   readonly network: NetworkPolicy;
+  /** Whether a function returns the settings, usually as a new object each time. */
+  readonly isSettingsFunction: boolean;
 }
 
 /** Never throws for bad settings: they may be corrected while messages wait (D72, D82). */
 export class Destinations {
   readonly #parts: DestinationParts;
-  /** Settings objects that were read before, so that each is read once. */
+  /**
+   * Settings that were read before, so that each object is read once. Not those of functions: V8 would keep all of them
+   * until the next full collection.
+   */
   readonly #known = new WeakMap<ResolvedApplication, Resolution>();
 
   constructor(parts: DestinationParts) {
@@ -75,23 +80,24 @@ export class Destinations {
     if (application === undefined) return UNKNOWN;
     if (application.enabled === false) return DISABLED;
     const { secret } = application;
-    if (typeof secret !== 'function') return this.#read(application);
-    const ask = async (): Promise<Resolution> => this.#destinationOf(application, await secret());
-    return ask();
+    if (typeof secret === 'function') return this.#askSecret(application, secret);
+    const known = this.#known.get(application);
+    if (known !== undefined) return known;
+    const resolved = this.#destinationOf(application, secret);
+    if (!this.#parts.isSettingsFunction) this.#known.set(application, resolved);
+    return resolved;
+  }
+
+  async #askSecret(
+    application: ResolvedApplication,
+    secret: () => string | Promise<string>,
+  ): Promise<Resolution> {
+    return this.#destinationOf(application, await secret());
   }
 
   async #inTime(resolved: Promise<Resolution>): Promise<Resolution> {
     const answer = await withTimeout(resolved.catch(unresolvedBy), this.#parts);
     return answer?.value ?? FAILED;
-  }
-
-  #read(application: ResolvedApplication): Resolution {
-    let known = this.#known.get(application);
-    if (known === undefined) {
-      known = this.#destinationOf(application, application.secret as string | undefined);
-      this.#known.set(application, known);
-    }
-    return known;
   }
 
   #destinationOf(application: ResolvedApplication, secret: string | undefined): Resolution {

@@ -11,9 +11,12 @@ const SHOP: ResolvedApplication = {
   format: 2,
 };
 
-function destinations(find: SettingsReader['find']): Destinations {
+function destinations(
+  find: SettingsReader['find'],
+  { isSettingsFunction = false, clock = createFakeClock() } = {},
+): Destinations {
   const { signal } = new AbortController();
-  return new Destinations({ find, network: 'public', clock: createFakeClock(), signal });
+  return new Destinations({ find, network: 'public', isSettingsFunction, clock, signal });
 }
 
 test('a URL is known by a hash that does not hold it', () => {
@@ -35,6 +38,11 @@ test('settings that are an object give the same destination, read once', () => {
     isRefused: false,
   });
   expect(known.resolve('shop-1')).toBe(first);
+});
+
+test('settings of a function are not kept: they are usually new each time', () => {
+  const asked = destinations(() => SHOP, { isSettingsFunction: true });
+  expect(asked.resolve('shop-1')).not.toBe(asked.resolve('shop-1'));
 });
 
 test('a secret that is a function is asked for each time', async () => {
@@ -78,8 +86,7 @@ test('settings that fail, or do not answer within 10 s, give none', async () => 
   const failing = destinations(() => Promise.reject(new Error('x')));
   expect(await failing.resolve('shop-1')).toEqual({ because: 'failed' });
   const clock = createFakeClock();
-  const { signal } = new AbortController();
-  const asked = new Destinations({ find: () => never, network: 'public', clock, signal });
+  const asked = destinations(() => never, { clock });
   expect(await clock.runUntilSettled(Promise.resolve(asked.resolve('shop-1')), 10_000)).toEqual({
     because: 'failed',
   });
