@@ -14,18 +14,12 @@ export interface AttemptParts extends Omit<TimeLimit, 'ms'> {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Made for each attempt, since `date_created` and `retry_count` differ (D23, D24). */
-export interface SignedRequest {
-  readonly body: Buffer;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly maxRetryCount: number;
-}
-
+/** Makes the request of one attempt: `date_created` and `retry_count` differ between attempts (D23, D24). */
 export function encodeAndSign(
   messages: readonly Outgoing[],
   secret: string,
   { clock, headers }: Pick<AttemptParts, 'clock' | 'headers'>,
-): SignedRequest {
+) {
   let maxRetryCount = 0;
   for (const { retryCount } of messages) if (retryCount > maxRetryCount) maxRetryCount = retryCount;
   const body = encodeBody(messages, formatTimestamp(clock.now()));

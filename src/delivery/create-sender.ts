@@ -2,15 +2,15 @@
 import type { Dialect } from '../contract/index.ts';
 import { SecurityEventError } from '../errors.ts';
 import { createMemoryQueue } from '../queue/memory.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { newId } from '../runtime/id.ts';
 import { maxOpenFiles } from '../runtime/open-files.ts';
-import { type Random, systemRandom } from '../runtime/random.ts';
+import { systemRandom } from '../runtime/random.ts';
 import { shareAbortListener, withSettingsTimeout } from '../runtime/timers.ts';
 import { untraced } from '../runtime/untraced.ts';
 import { createYield } from '../runtime/yield-to-event-loop.ts';
 import { createSettings } from '../settings/source.ts';
-import { createPoster, type Poster, type PosterOptions } from '../webhook/http/client.ts';
+import { createPoster } from '../webhook/http/client.ts';
 import { messageReader } from '../webhook/read-messages.ts';
 import { initialState } from './circuit-breaker.ts';
 import { Delivery } from './deliver.ts';
@@ -26,7 +26,8 @@ import { reopener } from './reopen.ts';
 import { LastFailures } from './report.ts';
 import { Scheduler } from './scheduler.ts';
 import { sendTestMessage } from './send-test.ts';
-import { type InternalSender, SEND_EACH, type WebhookSender } from './sender.ts';
+import type { SendSystem } from './send-webhook.ts';
+import type { InternalSender, WebhookSender } from './sender.ts';
 import { SenderMethods } from './sender-methods.ts';
 import { Slots, withinOpenFiles } from './slots.ts';
 import { Tracker } from './tracker.ts';
@@ -52,11 +53,7 @@ export function createWebhookSender<D extends Dialect = 'strict'>(
 }
 
 /** What a sender needs from the process. */
-export interface SenderSystem {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly newId: () => string;
-  readonly createPoster: (options: PosterOptions) => Poster;
+export interface SenderSystem extends SendSystem {
   /** Number of files and sockets that the process may have open. */
   readonly maxOpenFiles: number;
 }
@@ -216,19 +213,7 @@ export function untracedSender(sender: Sender): Sender {
     const outer = (...call: unknown[]) => untraced(inner.bind(sender, ...call));
     return outer as unknown as Sender[Name];
   };
-  return Object.fromEntries(METHODS.map((name) => [name, method(name)])) as unknown as Sender;
+  const names = Reflect.ownKeys(SenderMethods.prototype) as (keyof Sender)[];
+  const methods = names.filter((name) => name !== ('constructor' as never));
+  return Object.fromEntries(methods.map((name) => [name, method(name)])) as unknown as Sender;
 }
-
-const METHODS = [
-  'send',
-  SEND_EACH,
-  'sendTest',
-  'stats',
-  'deadLetters',
-  'replay',
-  'purge',
-  'reopen',
-  'flush',
-  'close',
-  Symbol.asyncDispose,
-] as const;

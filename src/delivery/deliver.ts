@@ -54,7 +54,7 @@ const STATE_MS = 5000;
 
 interface WaitingClaim {
   readonly applicationId: string;
-  /** Whether its lease has ended: then this process got a newer claim of the application. */
+  /** Whether this process has got a newer claim of the application. */
   isLost: boolean;
 }
 
@@ -76,7 +76,6 @@ export class Delivery {
     this.#calls = new ClaimCalls(parts);
   }
 
-  /** Number of attempts that were started. */
   get attempts(): number {
     return this.#attempts;
   }
@@ -86,10 +85,7 @@ export class Delivery {
     const { applicationId } = held.claim;
     this.#calls.recordClaim(held.claim);
     // A queue allows one claim per application (law 2 in queue/queue.ts): an older one has lost its lease.
-    if (this.#waiting.size > 0) {
-      for (const older of this.#waiting)
-        if (older.applicationId === applicationId) older.isLost = true;
-    }
+    for (const older of this.#waiting) older.isLost ||= older.applicationId === applicationId;
     return this.#resolve(held);
   }
 

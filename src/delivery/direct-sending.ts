@@ -22,7 +22,7 @@ import {
   type UndeliveredReason,
 } from './report.ts';
 import { DEFAULT_POLICY, type DeliveryPolicy } from './retry-policy.ts';
-import { type Settlement, settlementOf, type Verdict } from './settlement.ts';
+import { settlementOf, type Verdict } from './settlement.ts';
 
 export interface DirectCall extends AttemptParts {
   readonly destination: Endpoint;
@@ -166,10 +166,7 @@ class DirectSending {
     return entries.slice(from, to);
   }
 
-  async #attempt(
-    entries: readonly AcceptedEntry[],
-    { sends, retryState }: Batch,
-  ): Promise<Attempt> {
+  async #attempt(entries: readonly AcceptedEntry[], { sends, retryState }: Batch) {
     const { clock, destination, policy, poster, random } = this.#call;
     const claimedAtMs = clock.monotonicMs();
     const history = { ageMs: claimedAtMs - this.#startedAt, retryState };
@@ -242,13 +239,6 @@ class DirectSending {
       this.#undelivered.push({ index, message_id: stored.messageId, ...why });
     }
   }
-}
-
-interface Attempt {
-  readonly settlement: Settlement;
-  readonly end: AttemptEnd;
-  /** The wait that the receiver asked for. */
-  readonly retryAfterMs: number | undefined;
 }
 
 const firstOf = ({ entries, from }: Batch): AcceptedEntry => entries[from] as AcceptedEntry;

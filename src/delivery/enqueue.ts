@@ -183,20 +183,11 @@ function countBy<T>(
 ): Iterable<Readonly<KeyCount<T>>> {
   if (list.length === 0) return [];
   const found = new Map<string, KeyCount<T>>();
-  let last: KeyCount<T> | undefined;
-  let lastKey: string | undefined;
-  for (const one of list) {
-    const key = keyOf(one);
-    // Consecutive items usually have the same key, which saves the lookup.
-    if (last === undefined || key !== lastKey) {
-      last = found.get(key);
-      lastKey = key;
-    }
-    if (last === undefined) {
-      last = { first: one, count: 0 };
-      found.set(key, last);
-    }
-    last.count += 1;
+  for (const first of list) {
+    const key = keyOf(first);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { first, count: 1 });
+    else known.count += 1;
   }
   return found.values();
 }

@@ -6,9 +6,8 @@ import { deferred } from '../runtime/deferred.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';
 import { keepProcessAlive } from '../runtime/timers.ts';
 import { errorCodeOf, type Observe } from './events.ts';
-import type { FlushOptions } from './read-options.ts';
 import type { LastFailures } from './report.ts';
-import type { FlushResult } from './sender.ts';
+import type { FlushOptions, FlushResult } from './sender.ts';
 import type { WatchCounts } from './settled-messages.ts';
 import type { Tracker } from './tracker.ts';
 

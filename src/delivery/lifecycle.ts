@@ -5,8 +5,7 @@ import { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import { keepProcessAlive, noAnswerError, withTimeout } from '../runtime/timers.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { Flushes, type FlushParts } from './flushes.ts';
-import type { FlushOptions } from './read-options.ts';
-import { type CloseResult, type FlushResult, QueuedMessage } from './sender.ts';
+import { type CloseResult, type FlushOptions, type FlushResult, QueuedMessage } from './sender.ts';
 
 export interface LifecycleParts extends FlushParts {
   readonly queue: MessageQueue;
@@ -14,7 +13,6 @@ export interface LifecycleParts extends FlushParts {
   readonly drain: (untilMs: number, signal: AbortSignal) => Promise<void>;
   /** Stops claiming, and aborts the requests in flight. Resolves when none is left. */
   readonly stop: () => Promise<void>;
-  /** Ends all connections. */
   readonly disconnect: () => Promise<void>;
   readonly yieldToEventLoop: YieldToEventLoop;
 }

@@ -45,7 +45,7 @@ import {
   policyNumbers,
   senderSchedule,
 } from './retry-policy.ts';
-import type { DeadLetterQuery, DeadLetterSelection } from './sender.ts';
+import type { CloseOptions, DeadLetterQuery, DeadLetterSelection, FlushOptions } from './sender.ts';
 import type { SlotLimits } from './slots.ts';
 
 type HttpOptions = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
@@ -234,15 +234,6 @@ export function readSendOptions(destination: unknown, options: unknown): SendSet
     headers: requestHeaders(given),
     http,
   };
-}
-
-export interface FlushOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly deadlineMs?: number | undefined;
-}
-
-export interface CloseOptions {
-  readonly deadlineMs?: number | undefined;
 }
 
 const MAX_PAGE = 1000;

@@ -80,12 +80,10 @@ const MAX_DESTINATIONS = 1000;
 export class LastFailures {
   readonly #byApplication = new BoundedMap<string, DestinationFailure>(MAX_DESTINATIONS);
 
-  /** Records a failure. */
   record(failure: DestinationFailure): void {
     this.#byApplication.set(failure.applicationId, failure);
   }
 
-  /** Removes the failure of a destination that accepted a request. */
   remove(applicationId: string): void {
     this.#byApplication.delete(applicationId);
   }

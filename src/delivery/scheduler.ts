@@ -69,7 +69,6 @@ export class Scheduler {
     this.#loop ??= this.#run();
   }
 
-  /** Whether a claim is not settled yet. */
   get isInFlight(): boolean {
     return this.#claims.count > 0;
   }

@@ -48,7 +48,7 @@ export interface SendCall {
   readonly options?: unknown;
 }
 
-/** What a call needs from the process. */
+/** What sending needs from the process. */
 export interface SendSystem {
   readonly clock: Clock;
   readonly random: Random;

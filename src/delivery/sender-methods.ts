@@ -7,9 +7,7 @@ import type { Observe } from './events.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import {
   CLOSE_RULES,
-  type CloseOptions,
   FLUSH_RULES,
-  type FlushOptions,
   QUERY_RULES,
   readApplicationId,
   readMethodOptions,
@@ -18,10 +16,12 @@ import {
 import type { SendReport } from './report.ts';
 import { sendEach } from './send-each.ts';
 import {
+  type CloseOptions,
   type CloseResult,
   type DeadLetterList,
   type DeadLetterQuery,
   DeadMessage,
+  type FlushOptions,
   type FlushResult,
   type InternalSender,
   SEND_EACH,

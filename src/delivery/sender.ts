@@ -100,6 +100,14 @@ export interface DeadLetterQuery extends DeadLetterSelection {
   readonly after?: string | undefined;
 }
 
+export interface CloseOptions {
+  readonly deadlineMs?: number | undefined;
+}
+
+export interface FlushOptions extends CloseOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Delivers messages at least once (D70), in the background. After `close`, methods that change the queue reject with
  * `ERR_SENDER_CLOSED`, and `flush` resolves when `close` has ended. Any method may reject with the queue's error
@@ -143,22 +151,13 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
    * `settledElsewhere` counts the messages that another process settled. With `role: 'enqueue'` it waits until the queue
    * has stored the messages, and counts nothing.
    */
-  flush(options?: {
-    readonly signal?: AbortSignal | undefined;
-    readonly deadlineMs?: number | undefined;
-  }): Promise<FlushResult>;
+  flush(options?: FlushOptions): Promise<FlushResult>;
   /**
    * Stops accepting, delivers what is due within `deadlineMs` (0 to 2147483647; default 10000), aborts requests that are
    * still in flight, and closes the queue. All calls return the promise of the first one. Rejects with
    * `ERR_QUEUE_FAILED` if the queue does not answer for 30 s.
    */
-  close(options?: { readonly deadlineMs?: number | undefined }): Promise<CloseResult>;
-}
-
-interface Queued {
-  readonly applicationId: string;
-  readonly stored: StoredMessage;
-  readonly sends: number;
+  close(options?: CloseOptions): Promise<CloseResult>;
 }
 
 /** A message from the queue that was not delivered. Parses its content on access, and does not print it. */
@@ -170,7 +169,11 @@ export class QueuedMessage {
   readonly sends: number;
   readonly #stored: StoredMessage;
 
-  constructor({ applicationId, stored, sends }: Queued) {
+  constructor({
+    applicationId,
+    stored,
+    sends,
+  }: Pick<DeadLetter, 'applicationId' | 'stored' | 'sends'>) {
     this.applicationId = applicationId;
     this.message_id = stored.messageId;
     this.format = stored.format;

@@ -4,8 +4,10 @@ import type { DeadReason, DiscardReason } from '../queue/queue.ts';
 /** The state in which a message ends. */
 export type FinalState = 'delivered' | 'dead' | 'discarded';
 
-export interface SettledMessage {
-  readonly outcome: FinalState;
+/** How a message ended. */
+export interface MessageEnd {
+  /** `accepted`: it stays in a queue, and another process, or a later one, delivers it. */
+  readonly outcome: FinalState | 'accepted';
   /** Why the message is dead or discarded. */
   readonly reason?: DeadReason | DiscardReason;
 }
@@ -13,7 +15,7 @@ export interface SettledMessage {
 /** Calls that began at about the same time, and messages that were settled meanwhile. */
 class Generation {
   calls = 0;
-  readonly kept = new Map<number, SettledMessage>();
+  readonly kept = new Map<number, MessageEnd>();
 }
 
 /**
@@ -31,7 +33,6 @@ export class EarlySettlements {
   #current = new Generation();
   #previous = new Generation();
 
-  /** Number of messages that are kept. */
   get size(): number {
     return this.#current.kept.size + this.#previous.kept.size;
   }
@@ -47,7 +48,7 @@ export class EarlySettlements {
   }
 
   /** Keeps a settled message while a call is in progress. Drops the oldest one when the limit is reached. */
-  keep(sequence: number, message: SettledMessage): void {
+  keep(sequence: number, message: MessageEnd): void {
     if (this.#current.calls + this.#previous.calls === 0) return;
     this.#current.kept.set(sequence, message);
     if (this.size <= MAX_KEPT) return;
@@ -57,7 +58,7 @@ export class EarlySettlements {
   }
 
   /** Removes and returns the message with this sequence; `undefined` if it is not kept. */
-  take(sequence: number): SettledMessage | undefined {
+  take(sequence: number): MessageEnd | undefined {
     if (this.size === 0) return undefined;
     for (const { kept } of [this.#previous, this.#current]) {
       const message = kept.get(sequence);
@@ -85,14 +86,6 @@ export interface WatchCounts extends SettledCounts {
   readonly settledElsewhere: number;
   /** Not settled. */
   readonly pending: number;
-}
-
-/** How a followed message ended. */
-export interface MessageEnd {
-  /** `accepted`: it stays in a queue, and another process, or a later one, delivers it. */
-  readonly outcome: FinalState | 'accepted';
-  /** Why the message is dead or discarded: one of the reasons of dead letters or of discarded messages. */
-  readonly reason?: string;
 }
 
 /** A message whose end a caller waits for; most messages are only counted. The promise is created on first use. */

@@ -67,20 +67,15 @@ export function settlementOf(
   const isBisection = messages.some(isWithinBisection);
   const [first] = messages;
   const failedAlone = messageCount === 1 && hasFailedAlone(first);
-  const step = afterAttempt(
-    breaker,
-    {
-      outcome,
-      bodyBytes: attempted.bodyBytes,
-      messageCount,
-      isTimeout: failure === 'headers-timeout' || failure === 'deadline',
-      blamesDestination: !failedAlone && !(isBisection && isContentBlamed),
-      isBisection: isBisection && isContentBlamed,
-      retryAfterMs: attempted.retryAfterMs,
-      now: attempted.now,
-    },
-    { policy, random },
-  );
+  const input = {
+    ...attempted,
+    outcome,
+    messageCount,
+    isTimeout: failure === 'headers-timeout' || failure === 'deadline',
+    blamesDestination: !failedAlone && !(isBisection && isContentBlamed),
+    isBisection: isBisection && isContentBlamed,
+  };
+  const step = afterAttempt(breaker, input, { policy, random });
   const end: RequestEnd = {
     outcome,
     isRefusal,

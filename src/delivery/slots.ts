@@ -6,7 +6,6 @@ import type { ClaimRequest, Health } from '../queue/queue.ts';
 import { deferred } from '../runtime/deferred.ts';
 
 export interface SlotLimits {
-  /** Maximum number of active requests. */
   readonly maxActiveRequests: number;
   /** Maximum number of requests that wait for a late response. */
   readonly maxWaitingRequests: number;
@@ -33,7 +32,6 @@ const HEALTHY_ONLY: ClaimRequest['ofHealth'] = ['healthy'];
 const ANY_HEALTH: ClaimRequest['ofHealth'] = ['healthy', 'untried', 'failing'];
 
 export interface InFlight {
-  /** Number of active requests. */
   readonly active: number;
   /** Number of requests that wait for a late response. */
   readonly waiting: number;
@@ -162,12 +160,10 @@ export class Slots {
     }
   }
 
-  /** Returns how many requests may become active. */
   #free(): number {
     return this.#limits.maxActiveRequests - this.#active - this.#reserved;
   }
 
-  /** Returns how many more requests may wait. */
   #places(): number {
     return this.#limits.maxWaitingRequests - this.#waiting - this.#keptPlaces;
   }

@@ -91,7 +91,6 @@ export class Tracker {
     if (!isDeliveredHere) this.#opening.resolve();
   }
 
-  /** The present epoch. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -123,12 +122,10 @@ export class Tracker {
     return this.#acceptedCount;
   }
 
-  /** Number of ranges in memory. */
   get rangeCount(): number {
     return this.#ranges.size;
   }
 
-  /** Number of messages that were settled here, whichever sender accepted them. */
   get settledCounts(): SettledCounts {
     return { ...this.#settledHere };
   }

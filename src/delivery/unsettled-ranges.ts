@@ -30,7 +30,6 @@ export class UnsettledRanges {
     return this.#unsettled;
   }
 
-  /** Number of ranges. */
   get size(): number {
     return this.#ranges.length - this.#emptyCount;
   }

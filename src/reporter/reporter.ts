@@ -1,6 +1,6 @@
 /** The reporter: one method for each kind of event, and reporters derived from it. */
-import { FLUSH_RULES, type FlushOptions } from '../delivery/read-options.ts';
-import type { CloseResult, FlushResult } from '../delivery/sender.ts';
+import { FLUSH_RULES } from '../delivery/read-options.ts';
+import type { CloseResult, FlushOptions, FlushResult } from '../delivery/sender.ts';
 import { check, integer, MAX_TIMER_MS, NON_EMPTY_TEXT } from '../option-rules.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { cancelWait, onAbort } from '../runtime/on-abort.ts';

@@ -14,12 +14,10 @@ export class CallsInProgress {
   #count = 0;
   #waits: Wait[] = [];
 
-  /** Number of calls that have begun so far. */
   get begunCalls(): number {
     return this.#begun;
   }
 
-  /** Number of calls in progress. */
   get count(): number {
     return this.#count;
   }
