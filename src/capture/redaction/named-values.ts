@@ -149,32 +149,30 @@ function isInTag(text: string, at: number): boolean {
   return TAG.test(before);
 }
 
-/** `"password":"…"` in JSON inside a string, escaped or not, and `password: "…"` or `"""…"""` in GraphQL. */
+/** `"password":"…"` in JSON or Python, also escaped in a string, and `password: "…"` or `"""…"""` in GraphQL. */
 function members(verdictOf: VerdictOf): Find {
   const endOfBare = endFinder('[^\\s,}\\]]');
   return function* find(text) {
-    const colons = /(?:\\?"|(?<=\w))[ \t]{0,8}:[ \t]{0,8}(?=("""|\\"\\"\\"|\\?")?)/g;
+    const colons = /(?:\\?(["'])|(?<=\w))[ \t]{0,8}:[ \t]{0,8}(?=("""|\\"\\"\\"|\\?["'])?)/g;
     for (let match = colons.exec(text); match !== null; match = colons.exec(text)) {
       const from = match.index + match[0].length;
-      const isBareName = !match[0].includes('"');
-      const quote = match[1];
+      const [, nameQuote, quote] = match;
       // A bare name with a bare value is prose, or a part of a URL.
-      if (isBareName && quote === undefined) continue;
+      if (nameQuote === undefined && quote === undefined) continue;
       // An object or array: its members are judged one by one.
       if ('{['.includes(text[from] ?? '{')) continue;
       const start = from + (quote?.length ?? 0);
-      const name = isBareName ? nameBefore(text, match.index) : quotedName(text, match.index);
+      const before = text.slice(Math.max(0, match.index - MAX_NAME_LENGTH), match.index);
+      const name =
+        nameQuote === undefined
+          ? nameBefore(before, before.length)
+          : before.slice(before.lastIndexOf(nameQuote) + 1);
       const endOf = quote === undefined ? endOfBare : closing(quote);
       const end = secretEnd(verdictOf(name), text, { start, endOf });
       if (end !== undefined) yield { start, end };
       colons.lastIndex = end ?? from;
     }
   };
-}
-
-function quotedName(text: string, at: number): string {
-  const before = text.slice(Math.max(0, at - MAX_NAME_LENGTH), at);
-  return before.slice(before.lastIndexOf('"') + 1);
 }
 
 /** Returns the index of the closing quote, or the end of the text. Skips escaped quotes. */
@@ -208,7 +206,7 @@ function elements(verdictOf: VerdictOf): Find {
 
 export const namedValueFinders = (verdictOf: VerdictOf): readonly Finder[] => [
   { applies: (text) => text.includes('='), finds: [assignments(verdictOf)] },
-  { applies: (text) => text.includes('"'), finds: [members(verdictOf)] },
+  { applies: (text) => /["']/.test(text), finds: [members(verdictOf)] },
   // The end of an element may be cut off.
   { applies: (text, isCut) => text.includes(isCut ? '<' : '</'), finds: [elements(verdictOf)] },
 ];

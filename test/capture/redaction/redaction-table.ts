@@ -128,6 +128,10 @@ export const FOUND: readonly Shape[] = [
     text(`{"user":{"password":"${WORD}"}}`),
     text(`{\\"apiKey\\":\\"${WORD}\\"}`),
     text(`{"code":"${RANDOM}"}`, RANDOM),
+    text(`{'user': {'name': 'ada', 'password': '${WORD}', 'age': 7}}`),
+    text(`{'password': "it's ${WORD}"}`),
+    text(`{"log":"{\\'password\\': \\'${WORD}\\'}"}`),
+    text(`login({ email: 'a@b.example', password: '${WORD}' })`),
     {
       secret: WORD,
       sources: {
