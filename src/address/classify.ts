@@ -20,54 +20,43 @@ export interface AddressMetadata {
   readonly network_type: 'public' | 'private';
 }
 
-/** How an IPv6 address carries an IPv4 address. */
-export type Carrier = 'v4-mapped' | 'nat64' | '6to4' | 'teredo';
-
 export interface AddressClassification {
   /** For `v4-mapped` and `nat64` the kind of the embedded IPv4 address. */
   readonly kind: AddressKind;
   /** The block that determines the kind. */
   readonly block: AddressBlock;
-  /** 6to4: the router's address; Teredo: the client's. */
-  readonly embedded: { readonly carrier: Carrier; readonly address: ipaddr.IPv4 } | undefined;
+  /** An IPv4 address in an IPv6 address. 6to4: the router's; Teredo: the client's. */
+  readonly embedded: ipaddr.IPv4 | undefined;
   readonly metadata: AddressMetadata;
 }
 
 const NEITHER_GLOBAL_NOR_PRIVATE: ReadonlySet<AddressKind> = new Set(['cgnat', 'multicast']);
 
-/**
- * Position of the IPv4 address (RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC 4380 4), and whether it decides
- * the kind.
- */
-const CARRIERS: Readonly<
-  Record<Carrier, { firstByte: number; inverted: boolean; embeddedDecides: boolean }>
-> = {
-  'v4-mapped': { firstByte: 12, inverted: false, embeddedDecides: true },
-  nat64: { firstByte: 12, inverted: false, embeddedDecides: true },
-  '6to4': { firstByte: 2, inverted: false, embeddedDecides: false },
-  teredo: { firstByte: 12, inverted: true, embeddedDecides: false },
-};
+/** First byte of the IPv4 address (RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC 4380 4). */
+const EMBEDDED_AT: ReadonlyMap<AddressKind, number> = new Map([
+  ['v4-mapped', 12],
+  ['nat64', 12],
+  ['6to4', 2],
+  ['teredo', 12],
+]);
 
 /** Classifies an address by the IANA registries alone, without a look-up. */
 export function classifyAddress(address: Address): AddressClassification {
   const outerBlock = blockOf(address);
-  const embedded = embeddedAddress(address, outerBlock.kind);
-  const usesEmbedded = embedded !== undefined && CARRIERS[embedded.carrier].embeddedDecides;
-  const block = usesEmbedded ? blockOf(embedded.address) : outerBlock;
+  const { kind } = outerBlock;
+  const embedded = embeddedAddress(address, kind);
+  const embeddedDecides = kind === 'v4-mapped' || kind === 'nat64';
+  const block = embedded !== undefined && embeddedDecides ? blockOf(embedded) : outerBlock;
   return { kind: block.kind, block, embedded, metadata: metadataOf(address, block) };
 }
 
-function embeddedAddress(address: Address, kind: AddressKind): AddressClassification['embedded'] {
+function embeddedAddress(address: Address, kind: AddressKind): ipaddr.IPv4 | undefined {
+  const at = EMBEDDED_AT.get(kind);
   // 192.88.99.0/24 also belongs to 6to4, but embeds no address.
-  if (!isCarrier(kind) || address instanceof ipaddr.IPv4) return undefined;
-  const { firstByte, inverted } = CARRIERS[kind];
-  const bytes = address.toByteArray().slice(firstByte, firstByte + 4);
-  const octets = inverted ? bytes.map((byte) => byte ^ 0xff) : bytes;
-  return { carrier: kind, address: new ipaddr.IPv4(octets) };
-}
-
-function isCarrier(kind: AddressKind): kind is Carrier {
-  return Object.hasOwn(CARRIERS, kind);
+  if (at === undefined || address instanceof ipaddr.IPv4) return undefined;
+  const bytes = address.toByteArray().slice(at, at + 4);
+  // Teredo inverts the bits.
+  return new ipaddr.IPv4(kind === 'teredo' ? bytes.map((byte) => byte ^ 0xff) : bytes);
 }
 
 function metadataOf(address: Address, { kind, globallyReachable }: AddressBlock): AddressMetadata {

@@ -118,23 +118,17 @@ export const ADDRESS_BLOCKS: readonly AddressBlock[] = [...IPV4_ROWS, ...IPV6_RO
   ([cidr, name, rfc, kind, globallyReachable]) => ({ cidr, name, rfc, kind, globallyReachable }),
 );
 
-interface Range {
-  readonly network: Address;
-  readonly prefix: number;
-  readonly block: AddressBlock;
-}
-
-const longestFirst = lazyValue((): readonly Range[] =>
-  ADDRESS_BLOCKS.map((block) => {
-    const [network, prefix] = ipaddr.parseCIDR(block.cidr);
-    return { network, prefix, block };
-  }).toSorted((a, b) => b.prefix - a.prefix),
+const longestFirst = lazyValue(() =>
+  ADDRESS_BLOCKS.map((block) => ({ block, range: ipaddr.parseCIDR(block.cidr) })).toSorted(
+    (a, b) => b.range[1] - a.range[1],
+  ),
 );
 
 /** Returns the smallest block that contains the address; `0.0.0.0/0` and `::/0` contain all. */
 export function blockOf(address: Address): AddressBlock {
   const holder = longestFirst().find(
-    ({ network, prefix }) => network.kind() === address.kind() && address.match(network, prefix),
+    ({ range: [network, prefix] }) =>
+      network.kind() === address.kind() && address.match(network, prefix),
   );
-  return (holder as Range).block;
+  return (holder as { readonly block: AddressBlock }).block;
 }

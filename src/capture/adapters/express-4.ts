@@ -35,41 +35,38 @@ export function passBlocksToNext(application: unknown): void {
   if (!isObject(layerClass) || !('handle_request' in layerClass)) return;
   if (Object.hasOwn(layerClass, PATCHED)) return;
   Reflect.defineProperty(layerClass, PATCHED, { value: true });
-  patch(layerClass, 'handle_request', { property: 'handle', wrap: wrapHandle(NEXT_INDEX) });
-  patch(layerClass, 'handle_error', { property: 'handle', wrap: wrapHandle(ERROR_NEXT_INDEX) });
-  const routerClass: unknown = Object.getPrototypeOf(router);
-  if (!isObject(routerClass)) return;
-  patch(routerClass, 'process_params', { property: 'params', wrap: wrapCallbacks });
+  patch(layerClass, 'handle_request', (self) => ({
+    handle: { value: wrapHandle(self, NEXT_INDEX) },
+  }));
+  patch(layerClass, 'handle_error', (self) => ({
+    handle: { value: wrapHandle(self, ERROR_NEXT_INDEX) },
+  }));
+  patch(Object.getPrototypeOf(router) as object, 'process_params', (self) => ({
+    params: { value: wrapCallbacks(self) },
+  }));
 }
 
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
 
-interface Replacement {
-  readonly property: string;
-  /** Returns the replacement for the property of `source`. */
-  readonly wrap: (source: object) => unknown;
-}
+type ChangesOf = (self: object) => PropertyDescriptorMap;
 
-/** Calls the original method on an object with one replaced property: other packages may patch it too. */
-function patch(owner: object, method: string, { property, wrap }: Replacement): void {
+/** Calls the original method on a derived, changed object: other packages may patch the method too. */
+function patch(owner: object, method: string, changesOf: ChangesOf): void {
   const original = readProperty(owner, method);
   if (typeof original !== 'function') return;
   Reflect.set(owner, method, function call(this: object, ...args: readonly unknown[]): unknown {
     if (currentScope() === undefined) return Reflect.apply(original, this, args);
-    const source = Object.create(this, { [property]: { value: wrap(this) } }) as object;
-    return Reflect.apply(original, source, args);
+    return Reflect.apply(original, Object.create(this, changesOf(this)), args);
   });
 }
 
-const wrapHandle =
-  (nextAt: number): Replacement['wrap'] =>
-  (source) =>
-    wrapHandler(readProperty(source, 'handle') as Handler, nextAt);
+const wrapHandle = (layer: object, nextAt: number): Handler =>
+  wrapHandler(readProperty(layer, 'handle') as Handler, nextAt);
 
 /** `app.param` keeps lists of callbacks by the name of the parameter. */
-function wrapCallbacks(source: object): unknown {
-  const callbacks = readProperty(source, 'params') as Readonly<Record<string, readonly Handler[]>>;
+function wrapCallbacks(router: object): unknown {
+  const callbacks = readProperty(router, 'params') as Readonly<Record<string, readonly Handler[]>>;
   const wrapped = Object.entries(callbacks).map(
     ([name, list]) => [name, list.map((handler) => wrapHandler(handler, NEXT_INDEX))] as const,
   );

@@ -9,7 +9,7 @@ import {
   readOptions,
   unusableOption,
 } from '../../option-rules.ts';
-import { readProperty } from '../../own-properties.ts';
+import { hasMethods } from '../../own-properties.ts';
 import { CAPTURE_OPTIONS, readCaptureOptions } from '../request/capture-options.ts';
 import {
   type BlockedResponse,
@@ -31,7 +31,7 @@ const OPTIONS = {
   ...CAPTURE_OPTIONS,
   /** Reporter or sender that is flushed before the handler's result is returned. Default: none. */
   flush: optional<Flushable>(
-    object('a reporter or a sender', (value) => typeof readProperty(value, 'flush') === 'function'),
+    object('a reporter or a sender', (value) => hasMethods(value, 'flush')),
   ),
   /**
    * Maximum time that the flush takes, in milliseconds; less if the function's own timeout is near, and half of

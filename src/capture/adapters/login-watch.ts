@@ -9,7 +9,7 @@ import {
   readOptions,
   required,
 } from '../../option-rules.ts';
-import { readProperty } from '../../own-properties.ts';
+import { hasMethods, readProperty } from '../../own-properties.ts';
 import { debugError } from '../../runtime/diagnostics.ts';
 import { ignoreRejection, tryCall } from '../../runtime/host-calls.ts';
 import { createRedactor } from '../redaction/redactor.ts';
@@ -42,10 +42,7 @@ export interface LoginAttempt {
 
 const OPTIONS = {
   reporter: required<LoginReporter>(
-    object(
-      'an object with userLogin',
-      (reporter) => 'userLogin' in reporter && typeof reporter.userLogin === 'function',
-    ),
+    object('an object with userLogin', (reporter) => hasMethods(reporter, 'userLogin')),
   ),
   /**
    * Returns whether an authentication is a login. Default: all except restored sessions and accounts that
@@ -96,8 +93,8 @@ export class LoginWatch {
 
   /** Returns a derived strategy; the registered one is not changed. */
   watch(strategy: unknown): unknown {
-    if (!isStrategy(strategy)) return strategy;
-    const { authenticate } = strategy;
+    if (!hasMethods(strategy, 'authenticate')) return strategy;
+    const { authenticate } = strategy as Strategy;
     const begin = (derived: Strategy, given: readonly unknown[]): void => {
       tryCall(() => this.#begin(derived, given));
     };
@@ -191,14 +188,6 @@ function tryHost<T>(name: keyof typeof OPTIONS, call: () => T): T | undefined {
 }
 
 const newChain = (): Chain => ({ tried: 0, hasFailedLogin: false, identifiers: null });
-
-function isStrategy(value: unknown): value is Strategy {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof Reflect.get(value, 'authenticate') === 'function'
-  );
-}
 
 /** Returns whether `passport.authorize` was called: the current user connects another account. */
 const connectsAccount = (options: unknown): boolean =>

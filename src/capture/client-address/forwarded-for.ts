@@ -64,15 +64,8 @@ export function* forwardedHops(header: string, value: string): Generator<Forward
  * shorter, since a proxy may replace the list instead of appending to it.
  */
 export function elementFromRight(value: string, place: number): string | undefined {
-  let found: string | undefined;
-  let at = 0;
-  for (const element of elementsFromRight(value, false)) {
-    if (typeof element !== 'string') break;
-    found = element;
-    if (at === place) break;
-    at += 1;
-  }
-  return found;
+  const elements = [...elementsFromRight(value, false)].filter((it) => typeof it === 'string');
+  return elements.slice(0, place + 1).at(-1);
 }
 
 /** Yields elements from the right, without empty ones (RFC 9110 section 5.6.1.2), or why one was not read. */

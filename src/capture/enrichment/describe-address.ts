@@ -3,7 +3,7 @@ import { classifyAddress } from '../../address/classify.ts';
 import { normaliseAddress } from '../../address/normalise.ts';
 import { type Address, parseAddress } from '../../address/parse.ts';
 import type { LogActor } from '../../contract/index.ts';
-import { check, type Rules, usable } from '../../option-rules.ts';
+import { type OptionsOf, optional, readOptions, usable } from '../../option-rules.ts';
 import { isObjectLike, ownProperties } from '../../own-properties.ts';
 import { ownText } from '../request/clean-text.ts';
 import type { Enrichment } from './enrichers.ts';
@@ -11,14 +11,12 @@ import type { AddressEnrichment } from './enrichment.ts';
 
 export type ActorIp = LogActor['ip'];
 
-export interface DescribeAddressOptions {
+export const ENRICHMENT_OPTION = {
   /** Adds facts about addresses: see `createEnrichment`. Default: none. */
-  readonly enrichment?: Enrichment | undefined;
-}
+  enrichment: optional<Enrichment>(usable('the result of `createEnrichment`', isObjectLike)),
+} as const;
 
-const RULES: Rules<keyof DescribeAddressOptions> = {
-  enrichment: usable('the result of `createEnrichment`', isObjectLike),
-};
+export interface DescribeAddressOptions extends OptionsOf<typeof ENRICHMENT_OPTION> {}
 
 /**
  * Returns all facts of an IP address that the contract requires, with a normalised address
@@ -32,7 +30,7 @@ export function describeAddress(
   address: string,
   options: DescribeAddressOptions = {},
 ): ActorIp | undefined {
-  const { enrichment } = check<DescribeAddressOptions>(options, RULES);
+  const { enrichment } = readOptions(options, ENRICHMENT_OPTION);
   const normal = normaliseAddress(address);
   return normal === undefined ? undefined : describeNormalised(normal, enrichment);
 }

@@ -18,7 +18,7 @@ const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
 
 /** Last words of names whose value is only a fact about a secret: `token_type`, `password_length`. */
 const ABOUT =
-  /^(?:type|method|mode|policy|scanning|protection|count|length|lifetime|expiry|expires|enabled|required|strength|status|format|alg|algorithm|in|at)$/i;
+  /[a-z0-9] (?:type|method|mode|policy|scanning|protection|count|length|lifetime|expiry|expires|enabled|required|strength|status|format|alg|algorithm|in|at) $/;
 
 const NOT_ASCII = /\P{ASCII}/u;
 const OTHER_LETTERS = /\P{ASCII}/gu;
@@ -37,47 +37,20 @@ function inLatinLetters(name: string): string {
   return letters.replace(OTHER_LETTERS, (letter) => LATIN.get(letter.toLowerCase()) ?? letter);
 }
 
-interface Words {
-  readonly joined: string;
-  /** Offsets in `joined` where words begin and end. */
-  readonly bounds: ReadonlySet<number>;
-  readonly last: string;
-}
-
-function wordsOf(name: string): Words {
-  const bounds = new Set<number>([0]);
+/** Returns the words in lower case, with a space before and after each. */
+function wordsOf(name: string): string {
   const words = inLatinLetters(name.slice(0, MAX_JUDGED_LENGTH)).match(WORD) ?? [];
-  let joined = '';
-  for (const word of words) {
-    joined += word.toLowerCase();
-    bounds.add(joined.length);
-  }
-  return { joined, bounds, last: words.length > 1 ? (words.at(-1) as string) : '' };
+  return ` ${words.join(' ').toLowerCase()} `;
 }
 
-interface Pattern {
-  readonly text: string;
-  readonly opensAnywhere: boolean;
-  readonly endsAnywhere: boolean;
-}
+const NO_WORDS = wordsOf('');
 
-const patternOf = (pattern: string): Pattern => ({
-  text: pattern.replaceAll('*', ''),
-  opensAnywhere: pattern.startsWith('*'),
-  endsAnywhere: pattern.endsWith('*'),
-});
-
-function matches(
-  { text, opensAnywhere, endsAnywhere }: Pattern,
-  { joined, bounds }: Words,
-): boolean {
-  let at = joined.indexOf(text);
-  while (at !== -1) {
-    const opens = opensAnywhere || bounds.has(at);
-    if (opens && (endsAnywhere || bounds.has(at + text.length))) return true;
-    at = joined.indexOf(text, at + 1);
-  }
-  return false;
+/** Returns an expression for {@link wordsOf}. A pattern spans any number of words. */
+function expressionOf(patterns: readonly string[]): RegExp {
+  const alternatives = patterns.map((pattern) =>
+    ` ${[...pattern].join(' ?')} `.replace(/^ \* \?| \?\* $/g, ''),
+  );
+  return new RegExp(alternatives.join('|') || '(?!)');
 }
 
 /** `ambiguous`: the value decides. */
@@ -96,14 +69,15 @@ export function nameMatcher({
   ambiguous,
   kept,
 }: NamePatterns): (name: string) => NameVerdict {
-  const [secret, unclear] = [sensitive.map(patternOf), ambiguous.map(patternOf)];
-  const exempt = new Set(kept.map((name) => wordsOf(name).joined));
+  const [secret, unclear] = [expressionOf(sensitive), expressionOf(ambiguous)];
+  const joined = (words: string): string => words.replaceAll(' ', '');
+  const exempt = new Set(kept.map((name) => joined(wordsOf(name))));
   const judge = (name: string): NameVerdict => {
     const words = wordsOf(name);
-    if (words.joined === '') return 'ambiguous';
-    if (exempt.has(words.joined) || ABOUT.test(words.last)) return 'harmless';
-    if (secret.some((pattern) => matches(pattern, words))) return 'sensitive';
-    return unclear.some((pattern) => matches(pattern, words)) ? 'ambiguous' : 'harmless';
+    if (words === NO_WORDS) return 'ambiguous';
+    if (exempt.has(joined(words)) || ABOUT.test(words)) return 'harmless';
+    if (secret.test(words)) return 'sensitive';
+    return unclear.test(words) ? 'ambiguous' : 'harmless';
   };
   // An attacker's random names must not fill the memory.
   const verdicts = new BoundedMap<string, NameVerdict>(MAX_CACHED);

@@ -39,9 +39,8 @@ const HARMLESS_VALUES: ReadonlySet<unknown> = new Set<unknown>([
 const LABELS = ['name', 'key', 'field', 'id', 'Name', 'Key', 'Field', 'Id'];
 const VALUES = ['value', 'Value'];
 
-/** Stands for a value that exceeds the budget. */
-const TOO_LARGE = Symbol('too large');
-type Copied = JsonValue | typeof TOO_LARGE;
+/** `undefined`: the value exceeds the budget. */
+type Copied = JsonValue | undefined;
 
 export class BoundedJsonCopier {
   readonly #limits: CopyLimits;
@@ -57,9 +56,7 @@ export class BoundedJsonCopier {
 
   /** Returns the copy; `undefined` for null and undefined, or if no part of the value fits. */
   copy(value: unknown): JsonValue | undefined {
-    if (value === undefined || value === null) return undefined;
-    const copied = this.#value(value);
-    return copied === TOO_LARGE ? undefined : copied;
+    return value === undefined || value === null ? undefined : this.#value(value);
   }
 
   #value(value: unknown): Copied {
@@ -80,7 +77,7 @@ export class BoundedJsonCopier {
   }
 
   #scalar(value: string | number | boolean | null): Copied {
-    return this.#budget.take(jsonBytes(value)) ? value : TOO_LARGE;
+    return this.#budget.take(jsonBytes(value)) ? value : undefined;
   }
 
   #number(value: number): Copied {
@@ -94,7 +91,7 @@ export class BoundedJsonCopier {
     const fitting = this.#fit(text, this.#limits.maxStringLength);
     if (this.#budget.take(jsonBytes(fitting))) return fitting;
     const length = this.#budget.textLength();
-    if (length < 1) return TOO_LARGE;
+    if (length < 1) return undefined;
     // Leaves no bytes for later values: this text's mark is more useful than fragments of them.
     this.#budget.exhaust();
     return this.#fit(text, length);
@@ -126,7 +123,7 @@ export class BoundedJsonCopier {
     if (this.#ancestors.length >= this.#limits.maxDepth) {
       return this.#scalar(`${TRUNCATED}: ${isArray ? 'array' : 'object'}]`);
     }
-    if (!this.#budget.open()) return TOO_LARGE;
+    if (!this.#budget.open()) return undefined;
     this.#ancestors.push(value);
     const copy = isArray ? this.#array(source, omitted) : this.#members(source, omitted);
     this.#ancestors.pop();
@@ -138,7 +135,7 @@ export class BoundedJsonCopier {
     const { length } = source;
     while (copy.length < Math.min(length, this.#limits.maxKeys) && this.#budget.take(COMMA)) {
       const copied = this.#value(readFrom(source, copy.length));
-      if (copied === TOO_LARGE) break;
+      if (copied === undefined) break;
       copy.push(copied);
     }
     const omitted = length - copy.length + alreadyOmitted;
@@ -170,7 +167,7 @@ export class BoundedJsonCopier {
     const written = this.#fit(key, MAX_KEY_LENGTH);
     if (!this.#budget.take(jsonBytes(written) + COLON + COMMA)) return false;
     const copied = this.#isHidden(source, key, value) ? this.#scalar(REDACTED) : this.#value(value);
-    if (copied === TOO_LARGE) return false;
+    if (copied === undefined) return false;
     copy[written] = copied;
     return true;
   }

@@ -15,6 +15,7 @@ import {
   type ClientAddressPolicy,
   clientAddressPolicy,
 } from '../client-address/client-address.ts';
+import { ENRICHMENT_OPTION } from '../enrichment/describe-address.ts';
 import type { Enrichment } from '../enrichment/enrichers.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../redaction/redactor.ts';
 import {
@@ -26,8 +27,7 @@ import {
 
 export const CAPTURE_OPTIONS = {
   ...CLIENT_ADDRESS_OPTIONS,
-  /** Adds facts about addresses: see `createEnrichment`. Default: none. */
-  enrichment: optional<Enrichment>(usable('the result of `createEnrichment`', isObjectLike)),
+  ...ENRICHMENT_OPTION,
   /** Redaction of parameters, path and user agent. Default: names of `SENSITIVE_KEYS`, and values like secrets. */
   redaction: optional<RedactionOptions>(ANYTHING),
   /** Limits of the captured parameters; `false`: none are captured. */

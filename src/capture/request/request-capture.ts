@@ -14,7 +14,7 @@ import {
   redactedPath,
 } from './http-request.ts';
 import { readQuietly } from './request-like.ts';
-import { currentScope, type RequestContext, RequestScope, runInScope } from './request-scope.ts';
+import { type RequestContext, RequestScope, runInScope } from './request-scope.ts';
 
 /** Captures requests of hosts without an adapter. */
 export interface RequestCapture {
@@ -37,7 +37,7 @@ export interface RequestCapture {
 export function createRequestCapture(options?: CaptureOptions): RequestCapture {
   const settings = readCaptureOptions(options);
   return {
-    contextOf: (request) => new CapturedRequest(request, request, settings).read(),
+    contextOf: (request) => capturedRequest(request, request, settings).read(),
     run: (request, work, status) => runInScope(scopeOf(request, settings, { status }), work),
   };
 }
@@ -59,55 +59,48 @@ export function scopeOf(
   facts: HostFacts,
 ): RequestScope {
   const { status, parsed = request, original = request } = ownProperties(facts);
-  const captured = new CapturedRequest(request, parsed, settings);
-  return new RequestScope(() => captured.read(), {
-    hasChanged: () => captured.hasChanged(),
+  const { read, hasChanged } = capturedRequest(request, parsed, settings);
+  return new RequestScope(read, {
+    hasChanged,
     status,
     blockedStatus: settings.blockedStatus,
     request: original,
-    outer: currentScope(),
   });
 }
 
 /** Reads the head once, and the parameters again when a parser has changed them. */
-class CapturedRequest {
-  readonly #request: HttpRequest;
-  readonly #parsed: ParsedParameters;
-  readonly #settings: CaptureSettings;
-  #head: RequestHead | undefined;
-  #seen: ParsedParameters | undefined;
-
-  constructor(request: HttpRequest, parsed: ParsedParameters, settings: CaptureSettings) {
-    this.#request = request;
-    this.#parsed = parsed;
-    this.#settings = settings;
-  }
-
-  hasChanged(): boolean {
-    const { body, params } = this.#readParsed();
-    return body !== this.#seen?.body || params !== this.#seen?.params;
-  }
-
-  read(): Required<RequestContext> {
-    const [request, settings] = [this.#request, this.#settings];
-    this.#head ??= readHead(request, settings);
-    this.#seen = this.#readParsed();
-    const parameters = readParameters(request, this.#seen, settings);
-    const path = redactedPath(request, this.#seen.params, settings.redactor);
-    return {
-      actor: { identifiers: null, ip: this.#head.ip, svc_identifier: null },
-      http: {
-        request: {
-          ...this.#head.request,
-          ...(path === undefined ? {} : { path }),
-          ...(parameters === undefined ? {} : { parameters }),
+function capturedRequest(
+  request: HttpRequest,
+  parsed: ParsedParameters,
+  settings: CaptureSettings,
+): { readonly hasChanged: () => boolean; readonly read: () => Required<RequestContext> } {
+  let head: RequestHead | undefined;
+  let seen: ParsedParameters | undefined;
+  const readParsed = (): ParsedParameters => ({
+    body: readQuietly(parsed, 'body'),
+    params: readQuietly(parsed, 'params'),
+  });
+  return {
+    hasChanged: () => {
+      const { body, params } = readParsed();
+      return body !== seen?.body || params !== seen?.params;
+    },
+    read: () => {
+      head ??= readHead(request, settings);
+      seen = readParsed();
+      const parameters = readParameters(request, seen, settings);
+      const path = redactedPath(request, seen.params, settings.redactor);
+      return {
+        actor: { identifiers: null, ip: head.ip, svc_identifier: null },
+        http: {
+          request: {
+            ...head.request,
+            ...(path === undefined ? {} : { path }),
+            ...(parameters === undefined ? {} : { parameters }),
+          },
+          response: { blocked: false },
         },
-        response: { blocked: false },
-      },
-    };
-  }
-
-  #readParsed(): ParsedParameters {
-    return { body: readQuietly(this.#parsed, 'body'), params: readQuietly(this.#parsed, 'params') };
-  }
+      };
+    },
+  };
 }

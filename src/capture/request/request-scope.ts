@@ -26,10 +26,8 @@ export interface ScopeOptions {
   readonly status?: (() => number | undefined) | undefined;
   /** Status of the response if the request is blocked. Default 403. */
   readonly blockedStatus?: number;
-  /** The host's own object. Nested scopes of the same request share their state. */
+  /** The host's own object. A scope within one of the same request shares its state. */
   readonly request?: object;
-  /** The enclosing scope. */
-  readonly outer?: RequestScope | undefined;
 }
 
 /** The data of a request that changes while it is served. Nested adapters share it. */
@@ -79,7 +77,8 @@ export class RequestScope {
 
   /** `read` is called when an event needs the request: once, unless `hasChanged` returns true. */
   constructor(read: () => RequestContext, options: ScopeOptions = {}) {
-    const { blockedStatus = 403, request, outer } = options;
+    const { blockedStatus = 403, request } = options;
+    const outer = currentScope();
     this.#read = read;
     this.#options = options;
     this.blockedStatus = blockedStatus;

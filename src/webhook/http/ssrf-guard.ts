@@ -41,7 +41,7 @@ export function judgeAddress(text: string, network: NetworkPolicy): Refusal | un
 
   const { kind, block, embedded } = classifyAddress(address);
   // Checked first: these may be private or public, and only `delegated` allows them.
-  if (isMetadataService(embedded?.address ?? address)) {
+  if (isMetadataService(embedded ?? address)) {
     return refusal('metadata-service', 'the metadata service of a cloud', network);
   }
   if (kind === 'global' || (network === 'allow-private' && OPENED_BY_ALLOW_PRIVATE.has(kind))) {

@@ -93,10 +93,12 @@ describe('a scope', () => {
     const original = { request: {} };
     const outer = new RequestScope(captured, original);
     outer.identify({ uid: 7 });
-    const inner = new RequestScope(captured, { ...original, outer });
-    const other = new RequestScope(captured, { request: {}, outer });
-    const unnamed = new RequestScope(captured, { outer });
-    const within = new RequestScope(captured, { outer: unnamed });
+    const nested = (scope: RequestScope, options = {}) =>
+      runInScope(scope, () => new RequestScope(captured, options));
+    const inner = nested(outer, original);
+    const other = nested(outer, { request: {} });
+    const unnamed = nested(outer);
+    const within = nested(unnamed);
     const identifiers = [inner, other, unnamed, within].map(
       (scope) => scope.context().actor?.identifiers,
     );
