@@ -3,23 +3,26 @@ import {
   captureRequests,
   type LambdaCaptureOptions,
   type LambdaEvent,
+  type LambdaProxyEvent,
 } from '../../../src/capture/adapters/lambda.ts';
 import { blockRequest, currentContext, RequestBlockedError } from '../../../src/capture/index.ts';
 import { LogRecord } from '../../../src/contract/index.ts';
-import { context, event } from '../../helpers/lambda-events.ts';
+import { balancerEvent, context, event, proxyEvent } from '../../helpers/lambda-events.ts';
 import { smallRecord } from '../../helpers/log-records.ts';
-
-const contextOf = (more: Partial<LambdaEvent> = {}, options?: LambdaCaptureOptions) =>
-  captureRequests(() => currentContext(), options)(event(more), context());
 
 type Seen = ReturnType<typeof currentContext>;
 
+const contextOf = async (
+  given: LambdaEvent | LambdaProxyEvent,
+  options?: LambdaCaptureOptions,
+): Promise<Seen> => (await captureRequests(currentContext, options)(given, context())) as Seen;
+
 const parametersOf = async (more: Partial<LambdaEvent>) =>
-  ((await contextOf(more)) as Seen).http?.request.parameters;
+  (await contextOf(event(more))).http?.request.parameters;
 
 describe('a Lambda function', () => {
   test('has the context of its request in the contract’s form', async () => {
-    const { actor, http } = (await contextOf()) as Seen;
+    const { actor, http } = await contextOf(event());
     const { service } = smallRecord().context;
     const record = { ...smallRecord(), context: { actor, http, service } };
     expect(LogRecord.parse(record).context).toEqual(record.context);
@@ -64,19 +67,8 @@ describe('a Lambda function', () => {
     expect(await parametersOf(noQuery)).toEqual({ other });
   });
 
-  test.each([false, true])('leaves out a multipart body; base64: %s', async (isBase64Encoded) => {
-    const text =
-      '--x\r\nContent-Disposition: form-data; name="password"\r\n\r\nhunter2\r\n--x--\r\n';
-    const body = isBase64Encoded ? Buffer.from(text).toString('base64') : text;
-    const headers = { 'content-type': 'Multipart/Form-Data; boundary=x' };
-    expect(await parametersOf({ headers, body, isBase64Encoded })).toEqual({
-      query: { q: '1', token: '[redacted]' },
-      other: { params: { id: '7' } },
-    });
-  });
-
   test('has the client that further proxies name', async () => {
-    const { actor } = (await contextOf({}, { trustedProxies: 2 })) as Seen;
+    const { actor } = await contextOf(event(), { trustedProxies: 2 });
     expect(actor?.ip?.address).toBe('6.6.6.6');
   });
 
@@ -115,12 +107,7 @@ describe('a Lambda function', () => {
     ]);
   });
 
-  test('runs without a context for other kinds of events', async () => {
-    const work = captureRequests(() => currentContext());
-    expect(await work({ Records: [] } as never, context())).toEqual({});
-  });
-
-  test.each([null, undefined, 'text', 7, { requestContext: null }])(
+  test.each([null, undefined, 'text', 7, { requestContext: null }, { Records: [] }])(
     'calls the handler without a context for the event %j',
     async (given) => {
       const handler = vi.fn<(event: unknown) => unknown>(() => currentContext());
@@ -128,6 +115,80 @@ describe('a Lambda function', () => {
       expect(handler).toHaveBeenCalledExactlyOnceWith(given, expect.anything());
     },
   );
+});
+
+describe('a Lambda function behind a REST API (payload format 1.0)', () => {
+  test('has the context of its request', async () => {
+    const { actor, http } = await contextOf(proxyEvent());
+    expect(actor?.ip?.address).toBe('203.0.113.9');
+    expect(http?.request).toMatchObject({
+      host: 'api.example',
+      parameters: {
+        query: { q: ['a & b', 'c'], token: '[redacted]' },
+        json: { search: 'shoes', password: '[redacted]' },
+        other: { params: { id: '7' } },
+      },
+      path: '/users/7',
+      remote_ip: '203.0.113.9',
+      scheme: 'https',
+      user_agent: 'a test',
+      verb: 'POST',
+    });
+  });
+
+  test('reads the single values of an event that a test makes', async () => {
+    const single = { multiValueHeaders: null, multiValueQueryStringParameters: null };
+    const { http } = await contextOf(proxyEvent(single));
+    expect(http?.request).toMatchObject({
+      host: 'api.example',
+      parameters: { query: { q: 'c', token: '[redacted]' } },
+    });
+  });
+
+  test('has a request without a query, parameters and a body', async () => {
+    const none = { pathParameters: null, body: null };
+    const noQuery = { queryStringParameters: null, multiValueQueryStringParameters: null };
+    const { http } = await contextOf(proxyEvent({ ...none, ...noQuery }));
+    expect(http?.request).toMatchObject({ path: '/users/7', verb: 'POST' });
+    expect(http?.request).not.toHaveProperty('parameters');
+  });
+
+  test('answers a blocked request', async () => {
+    const answer = await captureRequests(() => blockRequest())(proxyEvent(), context());
+    expect(Object.keys(answer)).toEqual(['statusCode', 'headers', 'body']);
+  });
+});
+
+describe('a Lambda function behind a load balancer', () => {
+  test('has the client that the load balancer names, if it is trusted', async () => {
+    const { actor, http } = await contextOf(balancerEvent(), { trustedProxies: 1 });
+    expect(actor?.ip?.address).toBe('203.0.113.9');
+    expect(http?.request).toMatchObject({
+      host: 'lambda-alb.example',
+      parameters: { query: { q: '1 & 2' } },
+      path: '/search',
+      port: 443,
+      scheme: 'https',
+    });
+    const { actor: unknown } = await contextOf(balancerEvent());
+    expect(unknown?.ip?.address).toBe('0.0.0.0');
+  });
+
+  test('answers a blocked request in the form of its headers', async () => {
+    const handler = captureRequests<LambdaProxyEvent, ReturnType<typeof context>, never>(() =>
+      blockRequest(),
+    );
+    const answer = await handler(balancerEvent(), context());
+    expect(answer).toMatchObject({ statusCode: 403, isBase64Encoded: false, body: 'Forbidden' });
+    expect(answer).not.toHaveProperty('multiValueHeaders');
+    const multiValueHeaders = { host: ['lambda-alb.example'] };
+    expect(await handler(balancerEvent({ multiValueHeaders }), context())).toMatchObject({
+      multiValueHeaders: {
+        'cache-control': ['no-store'],
+        'content-type': ['text/plain; charset=utf-8'],
+      },
+    });
+  });
 });
 
 test.each([
