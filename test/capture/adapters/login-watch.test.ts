@@ -105,6 +105,26 @@ describe('a strategy', () => {
       identifiers: { id: 7 },
     });
   });
+
+  test.each<[string, LoginOptions['identifiersOf'], unknown]>([
+    ['throws', throwOfTheApplication, null],
+    ['returns null', () => null, null],
+    ['returns others', () => ({ account: 'a-7' }), { account: 'a-7' }],
+  ])('is reported if identifiersOf %s', (_what, identifiersOf, identifiers) => {
+    const { reported, gave } = outcome({ ...FORM, act: accept }, { watch: { identifiersOf } });
+    expect([reported, gave]).toEqual([[[true, identifiers]], 'passport succeeded']);
+  });
+
+  test.each([
+    ['throws', throwOfTheApplication],
+    ['rejects', () => Promise.reject(new Error('later'))],
+  ])('loses only its event if the reporter %s', (_what, userLogin) => {
+    const watch = { reporter: { userLogin } };
+    expect(outcome({ ...FORM, act: accept }, { watch }).gave).toBe('passport succeeded');
+    expect(outcome({ ...FORM, act: refuse }, { request: BODY, watch }).gave).toBe(
+      'passport failed',
+    );
+  });
 });
 
 const BASIC = { name: 'basic' };

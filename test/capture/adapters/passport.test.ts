@@ -2,9 +2,13 @@ import { createServer } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import passportPackage, { type PassportStatic } from 'passport';
 import { Strategy as LocalStrategy, type VerifyFunction } from 'passport-local';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { captureRequests } from '../../../src/capture/adapters/express.ts';
-import { type LoginOptions, reportLogins } from '../../../src/capture/adapters/passport.ts';
+import {
+  type LoginOptions,
+  type LoginReporter,
+  reportLogins,
+} from '../../../src/capture/adapters/passport.ts';
 import { currentContext, type RequestContext } from '../../../src/capture/index.ts';
 import { listenOn } from '../../helpers/servers.ts';
 
@@ -226,49 +230,6 @@ describe('an authentication without a login', () => {
   });
 });
 
-const fail = (): never => {
-  throw new Error('of the agent');
-};
-
-describe('a failure while a login is reported', () => {
-  const rejecting = { userLogin: () => Promise.reject(new Error('later')) };
-
-  test.each<[string, Partial<LoginOptions>]>([
-    ['a reporter that throws', { reporter: { userLogin: fail } }],
-    ['a reporter that rejects', { reporter: rejecting }],
-  ])('loses only its event: %s', async (_what, options) => {
-    const { app, passport, post } = await started(options);
-    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
-    expect(await post('/login', GOOD)).toBe(200);
-    expect(await post('/login', BAD)).toBe(401);
-  });
-
-  test.each<[string, Partial<LoginOptions>, unknown]>([
-    ['identifiersOf', { identifiersOf: fail }, null],
-    ['isLogin', { isLogin: fail }, ADAS],
-  ])('loses no event if it is an error of %s', async (_what, options, identifiers) => {
-    const { app, passport, post, reported } = await started(options);
-    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
-    expect(await post('/login', GOOD)).toBe(200);
-    expect(await post('/login', BAD)).toBe(401);
-    expect(reported).toMatchObject([
-      { success: true, identifiers },
-      { success: false, identifiers: { username: 'ada' } },
-    ]);
-  });
-
-  test('does not concern identifiersOf, whose identifiers are used', async () => {
-    const known = [{ account: 'a-7' }, null];
-    const { app, passport, reported, post } = await started({
-      identifiersOf: () => known.shift() ?? null,
-    });
-    app.post('/login', passport.authenticate('local', WITHOUT_SESSION), whoAmI);
-    await post('/login', GOOD);
-    await post('/login', GOOD);
-    expect(reported.map(({ identifiers }) => identifiers)).toEqual([{ account: 'a-7' }, null]);
-  });
-});
-
 describe('a Passport that is watched', () => {
   test('does not change its strategies, and still refuses unknown ones', async () => {
     const strategy = Object.freeze(new LocalStrategy(verify));
@@ -295,3 +256,43 @@ describe('a Passport that is watched', () => {
     await expect.poll(() => contexts).toEqual([{}, {}]);
   });
 });
+
+type UserLogin = LoginReporter['userLogin'];
+
+test.each([undefined, {}, 'passport', { userLogin: () => {} }])(
+  'reportLogins refuses %o, which is no Passport',
+  (given) => {
+    expect(() => reportLogins(given as never, { reporter: { userLogin: () => {} } })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['passport'] }),
+    );
+  },
+);
+
+test('reportLogins refuses a reporter in place of the options, and says what to pass', () => {
+  const reporter = { userLogin: () => {} };
+  expect(() => reportLogins(new Passport(), reporter as never)).toThrow(
+    expect.objectContaining({
+      code: 'ERR_INVALID_OPTION',
+      message: expect.stringContaining('found a reporter: pass it as `{ reporter }`'),
+    }),
+  );
+});
+
+test.each(['this copy', 'another copy'])(
+  'A second call of reportLogins, from %s of the package, replaces the first',
+  async (which) => {
+    if (which === 'another copy') vi.resetModules();
+    const { reportLogins: again } = await import('../../../src/capture/adapters/passport.ts');
+    const passport = new Passport();
+    passport.use(new LocalStrategy((_name, _password, done) => done(null, { id: 7 })));
+    const [first, second] = [vi.fn<UserLogin>(), vi.fn<UserLogin>()];
+    reportLogins(passport, { reporter: { userLogin: first } });
+    again(passport, { reporter: { userLogin: second } });
+    const body = { username: 'ada', password: 'open sesame' };
+    await new Promise((done) => {
+      passport.authenticate('local', done as () => void)({ body, headers: {} }, {}, done);
+    });
+    await expect.poll(() => second.mock.calls).toEqual([[{ success: true }, {}]]);
+    expect(first).not.toHaveBeenCalled();
+  },
+);
