@@ -71,13 +71,22 @@ async function answerOf(listener: Listener): Promise<Answer> {
 
 const identifiers = (): unknown => currentContext().actor?.identifiers;
 
-/** Within an adapter of node:http without trusted proxies; `before` and `after` run in its scope. */
-function within(inner: Listener, before: () => void, after = (): void => {}): Listener {
-  return nodeAdapter.captureRequests((request: IncomingMessage, response: ServerResponse) => {
-    before();
-    response.once('close', AsyncResource.bind(after));
-    return inner(request, response);
-  });
+/** The answer of an adapter within one of node:http without trusted proxies, in whose scope `look` runs at both ends. */
+async function answerWithin(inner: Listener, look: () => void): Promise<Answer> {
+  const ended = deferred();
+  const answer = await answerOf(
+    nodeAdapter.captureRequests((request: IncomingMessage, response: ServerResponse) => {
+      look();
+      const end = (): void => {
+        look();
+        ended.resolve();
+      };
+      response.once('close', AsyncResource.bind(end));
+      return inner(request, response);
+    }),
+  );
+  await ended.promise;
+  return answer;
 }
 
 const traced =
@@ -89,50 +98,32 @@ const traced =
     });
 
 describe.each(Object.entries(HOSTS))('an adapter of %s', (_name, host) => {
-  test('within one of node:http has the user that was set before, and its own options', async () => {
-    const inner = await host(() => [identifiers(), currentContext().actor?.ip.address], 1);
-    const { body } = await answerOf(within(inner, () => identify({ uid: 7 })));
-    expect(JSON.parse(body)).toEqual([{ uid: 7 }, '203.0.113.9']);
-  });
-
-  test('within one of node:http shares the user and the response with it', async () => {
+  test('within one of node:http shares the user and the response, and has its own options', async () => {
     const seen: unknown[] = [];
-    const ended = deferred();
-    const look = (): void => {
+    const inner = await host(() => {
+      const { actor } = currentContext();
+      identify({ uid: 8 });
+      return [actor?.identifiers, actor?.ip.address];
+    }, 1);
+    const { body } = await answerWithin(inner, () => {
       const { actor, http } = currentContext();
       seen.push([actor?.identifiers, actor?.ip.address, http?.response]);
-    };
-    const inner = await host(() => identify({ uid: 7 }), 1);
-    await answerOf(
-      within(inner, look, () => {
-        look();
-        ended.resolve();
-      }),
-    );
-    await ended.promise;
+      if (seen.length === 1) identify({ uid: 7 });
+    });
+    expect(JSON.parse(body)).toEqual([{ uid: 7 }, '203.0.113.9']);
     expect(seen).toEqual([
       [null, '127.0.0.1', { blocked: false }],
-      [{ uid: 7 }, '127.0.0.1', { blocked: false, status: 200 }],
+      [{ uid: 8 }, '127.0.0.1', { blocked: false, status: 200 }],
     ]);
   });
 
   test('within one of node:http shares a block with it', async () => {
     const seen: unknown[] = [];
-    const ended = deferred();
-    const inner = await host(() => blockRequest(), 1);
-    const answer = await answerOf(
-      within(
-        inner,
-        () => {},
-        () => {
-          seen.push(currentContext().http?.response);
-          ended.resolve();
-        },
-      ),
+    const answer = await answerWithin(await host(() => blockRequest(), 1), () =>
+      seen.push(currentContext().http?.response),
     );
-    await ended.promise;
     expect(answer).toMatchObject({ status: 451, body: 'Unavailable For Legal Reasons' });
-    expect(seen).toEqual([{ blocked: true, status: 451 }]);
+    expect(seen).toEqual([{ blocked: false }, { blocked: true, status: 451 }]);
   });
 
   test('used twice answers a block once, and shows it once on its span', async () => {
