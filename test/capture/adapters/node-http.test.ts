@@ -22,7 +22,7 @@ import type { NodeResponse } from '../../../src/capture/adapters/blocked-respons
 import { captureRequests } from '../../../src/capture/adapters/node-http.ts';
 import { currentContext, type HttpRequest } from '../../../src/capture/index.ts';
 import { createCertificate } from '../../../src/testing/certificate.ts';
-import { type Answer, ask, type HostProtocol } from '../../helpers/hosts.ts';
+import type { HostProtocol } from '../../helpers/hosts.ts';
 import { deferred } from '../../helpers/promises.ts';
 import { listenOn } from '../../helpers/servers.ts';
 import { describeHost, type Exchange, type HostHarness } from './host-suite.ts';
@@ -97,15 +97,6 @@ describeHost('node:http2', harness('http2'));
 
 const verbNow = (): string | undefined => currentContext().http?.request.verb;
 
-/** What one request to a captured listener is answered with. */
-async function answerOf(
-  listener: (request: IncomingMessage, response: ServerResponse) => unknown,
-): Promise<Answer> {
-  const port = await listenOn(createServer(captureRequests(listener)));
-  const asked = { method: 'PUT', body: 'a body' };
-  return ask(`http://127.0.0.1:${port}`, '/', 'http', asked);
-}
-
 describe('node:http', () => {
   test('has no scope in events of the request’s stream, unless the listener is bound', async () => {
     const seen: unknown[] = [];
@@ -130,15 +121,6 @@ describe('node:http', () => {
       ['data', undefined],
       ['bound', 'PUT'],
     ]);
-  });
-
-  test('keeps the scope if the body is read with for await', async () => {
-    const { body } = await answerOf(async (request, response) => {
-      let read = '';
-      for await (const chunk of request) read += `${String(chunk)}, ${verbNow()}, `;
-      response.end(`${read}${verbNow()}`);
-    });
-    expect(body).toBe('a body, PUT, PUT');
   });
 
   test.each([undefined, 'text'])('returns the result of its listener: %j', (given) => {

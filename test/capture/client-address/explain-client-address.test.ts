@@ -4,7 +4,7 @@ import type { HeadersLike, RequestLike } from '../../../src/capture/request/requ
 
 const request = (headers: HeadersLike, remoteAddress = '10.0.0.1'): RequestLike => ({
   headers,
-  socket: { remoteAddress },
+  socket: { remoteAddress, remotePort: 4711 },
 });
 const TEN = { trustedProxies: '10.0.0.0/8' };
 const textOf = (given: RequestLike, options = {}) => explainClientAddress(given, options).text;
@@ -26,13 +26,23 @@ describe('explainClientAddress', () => {
   });
 
   test('returns the same as data', () => {
-    const headers = { 'x-forwarded-for': '203.0.113.9', 'x-real-ip': '6.6.6.6' };
+    const headers = {
+      'x-forwarded-for': '6.6.6.6, 203.0.113.9:55, 10.0.0.2',
+      'x-real-ip': '6.6.6.6',
+    };
+    const source = 'x-forwarded-for';
+    const [peer, proxy, client] = [
+      { hop: 0, source: 'socket', token: '10.0.0.1', address: '10.0.0.1', port: 4711 },
+      { hop: 1, source, token: '10.0.0.2', address: '10.0.0.2', port: undefined },
+      { hop: 2, source, token: '203.0.113.9:55', address: '203.0.113.9', port: 55 },
+    ];
     expect(explainClientAddress(request(headers), TEN)).toEqual({
-      client: { address: '203.0.113.9', port: undefined, hop: 1, source: 'x-forwarded-for' },
+      client: { address: '203.0.113.9', port: 55, hop: 2, source },
       header: 'x-forwarded-for',
       hops: [
-        expect.objectContaining({ hop: 0, source: 'socket', verdict: 'trusted' }),
-        expect.objectContaining({ hop: 1, token: '203.0.113.9', verdict: 'untrusted' }),
+        { ...peer, verdict: 'trusted' },
+        { ...proxy, verdict: 'trusted' },
+        { ...client, verdict: 'untrusted' },
       ],
       ignored: ['x-real-ip'],
       text: expect.any(String),

@@ -120,14 +120,10 @@ describe('the parameters of a request', () => {
   });
 
   test('mark params that cannot be listed', () => {
-    const params = new Proxy(
-      {},
-      {
-        ownKeys: () => {
-          throw new Error('of the host');
-        },
-      },
-    );
+    const ownKeys = (): never => {
+      throw new Error('of the host');
+    };
+    const params = new Proxy({}, { ownKeys });
     expect(parameters({ url: '/?a=1', params })).toEqual({
       query: { a: '1' },
       other: { params: '[unreadable]' },

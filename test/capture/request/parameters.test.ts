@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { createRedactor, REDACTED } from '../../../src/capture/redaction/redactor.ts';
+import { REDACTED } from '../../../src/capture/redaction/redactor.ts';
 import { type ParameterOptions, parameterCopier } from '../../../src/capture/request/parameters.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { anyValue } from '../../helpers/any-value.ts';
@@ -41,13 +41,6 @@ describe('parameters', () => {
     ['a Buffer as a form', { form: Buffer.from('ab') }, { other: { form: '[binary: 2 bytes]' } }],
   ])('put %s where the contract allows it', (_, sources, expected) => {
     expect(copy(sources as object)).toEqual(expected);
-  });
-
-  it('take the fields of a multipart form without its files', () => {
-    const form = new FormData();
-    form.append('a', '1');
-    form.append('b', new File(['abc'], 'secret-name.txt'));
-    expect(copy({ form })).toEqual({ form: { a: '1', b: '[file: 3 bytes]' } });
   });
 });
 
@@ -148,13 +141,10 @@ describe('a value that JSON does not have', () => {
   });
 });
 
-describe('a prototype', () => {
-  it('is not changed by keys of attackers, which are copied', () => {
-    const text = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
-    const copied = json(JSON.parse(text));
-    expect(JSON.stringify(copied)).toBe(text);
-    expect('polluted' in {}).toBe(false);
-  });
+test('a prototype is not changed by keys of attackers, which are copied', () => {
+  const text = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
+  expect(JSON.stringify(json(JSON.parse(text)))).toBe(text);
+  expect('polluted' in {}).toBe(false);
 });
 
 describe('secrets', () => {
@@ -200,13 +190,6 @@ describe('secrets', () => {
     expect(copied).toEqual({
       a: `${'x '.repeat(2040)}${REDACTED}`,
       b: `${'x '.repeat(2000)}${REDACTED}[truncated: 7887 characters]`,
-    });
-  });
-
-  it('are redacted by the given redactor', () => {
-    const redactor = createRedactor({ sensitiveKeys: ['colour'], maskValues: false });
-    expect(parameterCopier({}, redactor)({ json: { colour: 'red', password: 'x' } })).toEqual({
-      json: { colour: REDACTED, password: 'x' },
     });
   });
 });

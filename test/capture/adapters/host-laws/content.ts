@@ -78,16 +78,6 @@ export function contentLaws(start: StartHost, harness: HostHarness): void {
     });
   });
 
-  test('ignores the headers of an untrusted peer', async () => {
-    const { actor, http } = await contextOf({ asked: PROXIED });
-    expect(actor?.ip?.address).toBe('127.0.0.1');
-    expect(http?.request).toMatchObject({
-      host: '127.0.0.1',
-      remote_ip: '127.0.0.1',
-      scheme: protocol === 'https' ? 'https' : 'http',
-    });
-  });
-
   test('has the status of the response once it has begun', async () => {
     const seen: unknown[] = [];
     const look = (): void => void seen.push(currentContext().http?.response);
