@@ -45,10 +45,12 @@ function wordsOf(name: string): string {
 
 const NO_WORDS = wordsOf('');
 
+const joined = (words: string): string => words.replaceAll(' ', '');
+
 /** Returns an expression for {@link wordsOf}. A pattern spans any number of words. */
 function expressionOf(patterns: readonly string[]): RegExp {
   const alternatives = patterns.map((pattern) =>
-    ` ${[...pattern].join(' ?')} `.replace(/^ \* \?| \?\* $/g, ''),
+    ` ${pattern.split('').join(' ?')} `.replace(/^ \* \?| \?\* $/g, ''),
   );
   return new RegExp(alternatives.join('|') || '(?!)');
 }
@@ -70,7 +72,6 @@ export function nameMatcher({
   kept,
 }: NamePatterns): (name: string) => NameVerdict {
   const [secret, unclear] = [expressionOf(sensitive), expressionOf(ambiguous)];
-  const joined = (words: string): string => words.replaceAll(' ', '');
   const exempt = new Set(kept.map((name) => joined(wordsOf(name))));
   const judge = (name: string): NameVerdict => {
     const words = wordsOf(name);

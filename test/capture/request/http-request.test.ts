@@ -77,6 +77,10 @@ describe('the head of a request', () => {
   });
 });
 
+const fail = (): never => {
+  throw new Error('of the host');
+};
+
 describe('the parameters of a request', () => {
   const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
   const MULTIPART = { 'content-type': 'multipart/form-data; boundary=x' };
@@ -120,10 +124,7 @@ describe('the parameters of a request', () => {
   });
 
   test('mark params that cannot be listed', () => {
-    const ownKeys = (): never => {
-      throw new Error('of the host');
-    };
-    const params = new Proxy({}, { ownKeys });
+    const params = new Proxy({}, { ownKeys: fail });
     expect(parameters({ url: '/?a=1', params })).toEqual({
       query: { a: '1' },
       other: { params: '[unreadable]' },
