@@ -11,7 +11,7 @@ import {
   word,
 } from './dialect.ts';
 import { dispatch } from './dispatch.ts';
-import { errorMessage, expecting } from './error-messages.ts';
+import { expecting } from './error-messages.ts';
 import { jsonObject, jsonObjectOrArray, scalarObject } from './free-form.ts';
 import { lazySchema } from './lazy-schema.ts';
 import { nullable } from './nullable.ts';
@@ -72,13 +72,11 @@ const ip = <R extends Reading>(mode: Mode<Dialect, R>) =>
       geo: geo(mode),
       metadata: ipMetadata(mode),
     },
-    (issue) => (issue.code === 'invalid_type' ? IP_EXPECTED(issue) : errorMessage(issue)),
+    (issue) => (issue.code === 'invalid_type' ? IP_EXPECTED(issue) : undefined),
   );
 
-/** Schema of an address with its facts alone. A dispatch, even of one branch, adds the error messages. */
-export const addressFacts = lazySchema(() =>
-  dispatch(() => 0, [ip({ dialect: 'open', reading: 'emitted' })]),
-);
+/** Schema of an address with its facts alone. */
+export const addressFacts = lazySchema(() => ip({ dialect: 'open', reading: 'emitted' }));
 
 const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {

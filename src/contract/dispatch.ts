@@ -7,8 +7,6 @@
  * Schema) that chooses its branch itself.
  */
 import * as z from 'zod';
-import { errorMessage } from './error-messages.ts';
-import { withOwnKeys } from './own-keys.ts';
 
 type Options = readonly z.core.SomeType[];
 
@@ -41,15 +39,6 @@ function refuse(
   });
 }
 
-function addMessages(payload: z.core.ParsePayload): z.core.ParsePayload {
-  for (const issue of payload.issues) {
-    if (issue.message !== undefined || issue.inst?._zod.def?.error !== undefined) continue;
-    const message = errorMessage(issue);
-    if (message !== undefined) Object.assign(issue, { message });
-  }
-  return payload;
-}
-
 const ZodDispatch = /*@__PURE__*/ z.core.$constructor<ZodDispatch, DispatchDef>(
   'SecurityEventDispatch',
   (inst, def) => {
@@ -57,15 +46,12 @@ const ZodDispatch = /*@__PURE__*/ z.core.$constructor<ZodDispatch, DispatchDef>(
     const base: { init(inst: unknown, def: unknown): void } = z.ZodUnion;
     base.init(inst, def);
     inst._zod.parse = (payload, ctx) => {
-      payload.value = withOwnKeys(payload.value);
       const choice = def.choose(payload.value);
-      if (typeof choice !== 'number') {
-        refuse(payload, choice, inst);
-        return addMessages(payload);
+      if (typeof choice === 'number') {
+        return (def.options[choice] as z.core.$ZodType)._zod.run(payload, ctx);
       }
-      const result = (def.options[choice] as z.core.$ZodType)._zod.run(payload, ctx);
-      if (result instanceof Promise) return result.then(addMessages);
-      return result.issues.length === 0 ? result : addMessages(result);
+      refuse(payload, choice, inst);
+      return payload;
     };
   },
 );

@@ -85,7 +85,7 @@ function bound(word: string, limit: unknown, { origin, input }: Bounded): string
   return `expected ${word} ${String(limit)}${UNIT_NAMES[origin] ?? ''}, found ${found}`;
 }
 
-/** Returns the message for an issue without one, or undefined to use that of zod or the schema. */
+/** Returns our message for an issue, or undefined to use that of zod. */
 export function errorMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
@@ -109,4 +109,11 @@ export function errorMessage(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** Sets the message of an issue to that of its schema, or else to ours. */
+export function addMessage(issue: z.core.$ZodRawIssue): void {
+  const ofSchema = issue.inst?._zod.def?.error as z.core.$ZodErrorMap | undefined;
+  const message = issue.message ?? ofSchema?.(issue) ?? errorMessage(issue);
+  if (typeof message === 'string') Object.assign(issue, { message });
 }

@@ -1,21 +1,29 @@
-/** Schemas that are built at their first parse, so that importing the contract is cheap. */
+/** The schemas that are parsed: built at their first parse, so that importing the contract is cheap. */
 import * as z from 'zod';
-import { inheritedKey } from './own-keys.ts';
+import { addMessage } from './error-messages.ts';
+import { inheritedKey, withOwnKeys } from './own-keys.ts';
 
 interface LazySchemaDef<S extends z.ZodType = z.ZodType> extends z.core.$ZodLazyDef<S> {
   getter: () => S;
 }
 
 /**
- * A `ZodLazy` that survives a failed build. A build can throw while `Object.prototype` is polluted. zod's own
- * `ZodLazy` then stays marked as being built, so every later record would fail.
+ * A `ZodLazy` that adds our messages, ignores inherited keys and survives a failed build. A build can throw while
+ * `Object.prototype` is polluted. zod's own `ZodLazy` then stays marked as being built, so every later record would
+ * fail.
  */
 const LazySchema = /*@__PURE__*/ z.core.$constructor<z.ZodLazy, LazySchemaDef>(
   'SecurityEventLazy',
   (inst, def) => {
     const base: typeof z.ZodLazy = z.ZodLazy;
     base.init(inst, def);
-    inst._zod.parse = (payload, ctx) => def.getter()._zod.run(payload, ctx);
+    inst._zod.parse = (payload, ctx) => {
+      payload.value = withOwnKeys(payload.value);
+      // No part of our schemas is asynchronous.
+      const result = def.getter()._zod.run(payload, ctx) as z.core.ParsePayload;
+      result.issues.forEach(addMessage);
+      return result;
+    };
   },
 );
 

@@ -17,8 +17,7 @@ const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
     const parseArray = inst._zod.parse.bind(inst._zod);
     inst._zod.parse = (payload, ctx) => {
       const input: unknown = payload.value;
-      // zod handles async parsing, and values that are not an array.
-      if (!Array.isArray(input) || ctx.async === true) return parseArray(payload, ctx);
+      if (!Array.isArray(input)) return parseArray(payload, ctx);
       const { issues } = payload;
       const values: unknown[] = [];
       for (const [index, value] of input.entries()) {
@@ -37,9 +36,5 @@ const List = /*@__PURE__*/ z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>(
 );
 
 /** Like `z.array`. */
-export function list<T extends z.ZodType>(
-  element: T,
-  params: { readonly error?: (issue: z.core.$ZodRawIssue) => string | undefined } = {},
-): z.ZodArray<T> {
-  return new List({ type: 'array', element, ...params }) as unknown as z.ZodArray<T>;
-}
+export const list = <T extends z.ZodType>(element: T): z.ZodArray<T> =>
+  new List({ type: 'array', element }) as unknown as z.ZodArray<T>;

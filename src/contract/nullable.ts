@@ -1,6 +1,6 @@
 /** A nullable schema: its error messages name null beside the other expected type. */
 import * as z from 'zod';
-import { errorMessage } from './error-messages.ts';
+import { addMessage } from './error-messages.ts';
 
 const Nullable = /*@__PURE__*/ z.core.$constructor<z.ZodNullable, z.core.$ZodNullableDef>(
   'SecurityEventNullable',
@@ -19,10 +19,9 @@ const Nullable = /*@__PURE__*/ z.core.$constructor<z.ZodNullable, z.core.$ZodNul
 /** Changes the message of an issue of the value itself, not of its fields. */
 function addNull(issue: z.core.$ZodRawIssue): void {
   if (issue.path !== undefined && issue.path.length > 0) return;
-  const ownMessage = issue.inst?._zod.def?.error as z.core.$ZodErrorMap | undefined;
-  const message = issue.message ?? ownMessage?.(issue) ?? errorMessage(issue);
-  if (typeof message !== 'string') return;
-  Object.assign(issue, { message: message.replace(/^expected /, 'expected null or ') });
+  addMessage(issue);
+  const message = issue.message?.replace(/^expected /, 'expected null or ');
+  Object.assign(issue, { message });
 }
 
 /** Like `z.nullable`. */

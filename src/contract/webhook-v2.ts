@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty, type Reading, tolerated } from './dialect.ts';
 import { type Choice, dispatch, isObject } from './dispatch.ts';
-import { errorMessage } from './error-messages.ts';
 import { jsonObject } from './free-form.ts';
 import { list } from './list.ts';
 import { renamed, timestamp, without } from './primitives.ts';
@@ -169,6 +168,4 @@ export type MessageV2Schema<D extends Dialect, R extends Reading> = ReturnType<
 
 /** A body is an array of 1 to 1000 messages (D31). */
 export const body = <M extends z.ZodType>(message: M): z.ZodArray<M> =>
-  list(message, { error: errorMessage })
-    .min(1, { error: errorMessage })
-    .max(MAX_MESSAGES_PER_REQUEST, { error: errorMessage });
+  list(message).min(1).max(MAX_MESSAGES_PER_REQUEST);

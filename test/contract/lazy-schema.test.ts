@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
+import { expecting } from '../../src/contract/error-messages.ts';
 import { lazySchema } from '../../src/contract/lazy-schema.ts';
 import { whilePolluted } from '../hostile-objects/pollution.ts';
 import { MESSAGES, RECORDS } from './samples.ts';
@@ -60,6 +61,18 @@ describe('a schema that is built when used', () => {
     whilePolluted(POLLUTION, () => schema.safeParse('a'));
     schema.safeParse('a');
     expect(build).toHaveBeenCalledTimes(1);
+  });
+
+  test('has the message of its schema, or else ours, or else that of zod', () => {
+    const schema = lazySchema(() =>
+      z.object({ a: z.number({ error: expecting('a measure') }), b: z.int(), c: z.email() }),
+    );
+    const { issues = [] } = schema.safeParse({ a: 'x', b: 'x', c: 'x' }).error ?? {};
+    expect(issues.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'a: expected a measure, found a string',
+      'b: expected a number, found a string',
+      'c: Invalid email address',
+    ]);
   });
 
   test('works in copies, arrays and JSON Schema', () => {

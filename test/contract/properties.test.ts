@@ -51,6 +51,19 @@ describe('an input near the contract', () => {
     expect(parsed).toBeGreaterThan(RUNS.numRuns);
   });
 
+  it('has the same result when it is parsed asynchronously', async () => {
+    await fc.assert(
+      fc.asyncProperty(inputs, async ({ on, input }) => {
+        for (const schema of MODES.flatMap((mode) => schemasFor(on, mode))) {
+          const { data, error } = schema.safeParse(input);
+          const later = await schema.safeParseAsync(input);
+          expect([later.data, later.error?.issues]).toEqual([data, error?.issues]);
+        }
+      }),
+      RUNS,
+    );
+  });
+
   it('D0 is accepted when received if it is when emitted, and in open if it is in strict', () => {
     fc.assert(
       fc.property(inputs, (given) => {
