@@ -133,8 +133,8 @@ function project(
   const acceptedAt = formatTimestamp(acceptedAtMs);
   const context = { application: { name, environment }, acceptedAt, dialect, v1Aliases };
   const v1 = downgrade(given, context);
-  if (v1.kind === 'skipped') return { index, applicationId, reason: v1.reason };
-  return acceptedEntry(routed, toStoredV1(messageId, v1.element), rules.maxBodyBytes);
+  if (typeof v1 === 'string') return { index, applicationId, reason: v1 };
+  return acceptedEntry(routed, toStoredV1(messageId, v1), rules.maxBodyBytes);
 }
 
 /** Parses the message again for the few receivers that read format 1. */

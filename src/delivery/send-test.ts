@@ -68,7 +68,7 @@ function toStoredTestMessage(
   const application = { name, environment };
   const context = { application, acceptedAt: formatTimestamp(now), dialect, v1Aliases };
   const v1 = downgrade(message, context);
-  return v1.kind === 'element' ? toStoredV1(message.message_id, v1.element) : toStoredV2(message);
+  return typeof v1 === 'string' ? toStoredV2(message) : toStoredV1(message.message_id, v1);
 }
 
 export interface TestSubject {

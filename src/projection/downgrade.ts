@@ -35,10 +35,6 @@ export type DowngradeSkip =
   /** the incident's type is not one of the 18 genres, and the caller named none */
   | 'no-v1-genre';
 
-export type Downgraded =
-  | { readonly kind: 'element'; readonly element: ElementV1 }
-  | { readonly kind: 'skipped'; readonly reason: DowngradeSkip };
-
 /**
  * Returns the v1 form of a message, or why it has none. All types except the three fixed ones are
  * incidents.
@@ -46,25 +42,20 @@ export type Downgraded =
  * @throws SecurityEventError `ERR_INVALID_MESSAGE` if `v1` makes the pulse invalid; its `path` is
  * `['v1', field]`.
  */
-export function downgrade(given: MessageToDowngrade, context: DowngradeContext): Downgraded {
+export function downgrade(
+  given: MessageToDowngrade,
+  context: DowngradeContext,
+): ElementV1 | DowngradeSkip {
   switch (given.message_type) {
     case 'security_event':
-      return element(securityEvent(given.message as Content<'security_event'>, context));
+      return securityEvent(given.message as Content<'security_event'>, context);
     case 'test':
-      return element(testEvent(given.message as Content<'test'>, context));
+      return testEvent(given.message as Content<'test'>, context);
     case 'security_response':
-      return element(securityResponse(given, context));
+      return securityResponse(given, context);
     default:
       return incident(given, context);
   }
-}
-
-function element(value: ElementV1): Downgraded {
-  return { kind: 'element', element: value };
-}
-
-function skipped(reason: DowngradeSkip): Downgraded {
-  return { kind: 'skipped', reason };
 }
 
 /**
@@ -106,12 +97,12 @@ function securityResponse(given: MessageToDowngrade, context: DowngradeContext):
   };
 }
 
-function incident(given: MessageToDowngrade, context: DowngradeContext): Downgraded {
+function incident(given: MessageToDowngrade, context: DowngradeContext): ElementV1 | DowngradeSkip {
   const message = given.message as Incident;
-  if (message.incident_status === 'updated') return skipped('v1-incident-update');
+  if (message.incident_status === 'updated') return 'v1-incident-update';
   // A `v1` inherited from a polluted prototype would change every incident.
   const hints = pulseHints(Object.hasOwn(given, 'v1') ? given.v1 : undefined);
   const genre = pulseGenre(given.message_type, hints);
-  if (genre === undefined) return skipped('no-v1-genre');
-  return element(pulse({ incident: message, genre, hints }, context));
+  if (genre === undefined) return 'no-v1-genre';
+  return pulse({ incident: message, genre, hints }, context);
 }
