@@ -8,7 +8,7 @@ import {
   type WebhookMessageToSend,
 } from '../contract/index.ts';
 import { withOwnKeys } from '../contract/own-keys.ts';
-import { messageSerializer } from '../contract/serialize.ts';
+import { type CapturedFields, messageSerializer } from '../contract/serialize.ts';
 import { type InputIssue, SecurityEventError } from '../errors.ts';
 import type { Format } from '../queue/queue.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
@@ -94,22 +94,11 @@ function invalidMessage(issues: readonly InputIssue[]): SecurityEventError {
   return new SecurityEventError('ERR_INVALID_MESSAGE', { issues });
 }
 
-/** A copy of a validated message, which the host can no longer change. */
-export interface ValidatedMessage {
-  /** The caller's id, if there is one. */
-  readonly messageId: string | undefined;
-  readonly messageType: string;
-  /** The message as JSON. */
-  readonly message: string;
-  readonly application: string | undefined;
-  /** The name of a response's playbook. */
-  readonly playbook: string | undefined;
-  /** The caller's hints for the v1 form of an incident, as JSON. */
-  readonly v1: string | undefined;
-}
-
-/** A class, for the reason given in queue/message-classes.ts. */
-class BlankMessage implements ValidatedMessage {
+/**
+ * A copy of a validated message, which the host can no longer change. A class, for the reason given in
+ * queue/message-classes.ts.
+ */
+export class ValidatedMessage implements CapturedFields {
   messageId: string | undefined = undefined;
   messageType = '';
   message = '';
@@ -123,35 +112,40 @@ class BlankMessage implements ValidatedMessage {
  * an id or hint inherited from `Object.prototype` does not count.
  */
 export function messageFromZod(data: object, given: unknown): ValidatedMessage {
-  const readOwn = <K extends 'message_id' | 'v1'>(key: K): ParsedMessage[K] | undefined =>
-    Object.hasOwn(given as object, key) || !(key in Object.prototype)
-      ? own(data as ParsedMessage, key)
-      : undefined;
-  const { message_type, message } = data as ParsedMessage;
-  const validated = new BlankMessage();
-  validated.messageId = readOwn('message_id');
+  const isGiven = (key: string): boolean =>
+    Object.hasOwn(given as object, key) || !(key in Object.prototype);
+  const { message_id, message_type, message, v1 } = data as ParsedMessage;
+  const validated = new ValidatedMessage();
+  validated.messageId = isGiven('message_id') ? message_id : undefined;
   validated.messageType = message_type;
   validated.message = JSON.stringify(message);
   validated.application = applicationOf(message);
-  validated.playbook = own(message as WithPlaybook, 'playbook')?.name;
-  validated.v1 = JSON.stringify(readOwn('v1'));
+  validated.playbook = own(message, 'playbook')?.name;
+  validated.v1 = isGiven('v1') ? JSON.stringify(v1) : undefined;
   return validated;
 }
 
 interface ParsedMessage {
   readonly message_id?: string;
   readonly message_type: string;
-  readonly message: object;
+  readonly message: Content;
   readonly v1?: object;
 }
 
-/** The part of a `security_response` that is read. */
-interface WithPlaybook {
+/** The parts of a message or a v1 element that are read. */
+interface Content {
+  readonly application_id?: string;
+  readonly application?: { readonly id: string };
   readonly playbook?: { readonly name: string };
 }
 
-const own = <T extends object, K extends keyof T>(of: T, key: K): T[K] | undefined =>
-  Object.hasOwn(of, key) ? of[key] : undefined;
+/** A polluted prototype would give all messages one application. */
+const own = <K extends keyof Content>(content: Content, key: K): Content[K] | undefined =>
+  Object.hasOwn(content, key) ? content[key] : undefined;
+
+/** Returns the application of a message or a v1 element: `application_id`, or `application.id`. */
+export const applicationOf = (content: object): string | undefined =>
+  own(content, 'application_id') ?? own(content, 'application')?.id;
 
 /**
  * Returns a reader that validates and serialises in one pass, and calls `parse` when full validation is needed. Throws
@@ -164,7 +158,7 @@ export function readerWith(
   const serialize = messageSerializer(dialect);
   return {
     safeParse: (given) => {
-      const data = new BlankMessage();
+      const data = new ValidatedMessage();
       const isRead = serialize(withOwnKeys(given), data) !== undefined;
       return isRead && isOwn(given as object, data) ? { success: true, data } : parse(given);
     },
@@ -191,17 +185,3 @@ const READERS: { readonly [D in Dialect]: MessageSchema<ValidatedMessage> } = {
 
 export const messageReader = (dialect: Dialect): MessageSchema<ValidatedMessage> =>
   READERS[dialect];
-
-/** Returns the application of a message or a v1 element: `application_id`, or `application.id`. */
-export function applicationOf(content: object): string | undefined {
-  const named: Named = content;
-  // Own properties only: a polluted prototype would give all messages one application.
-  if (Object.hasOwn(named, 'application_id')) return named.application_id;
-  return Object.hasOwn(named, 'application') ? named.application?.id : undefined;
-}
-
-/** Every schema of a message has one of these. */
-interface Named {
-  readonly application_id?: string;
-  readonly application?: { readonly id: string };
-}

@@ -68,10 +68,10 @@ describe('a schema that is built when used', () => {
       z.object({ a: z.number({ error: expecting('a measure') }), b: z.int(), c: z.email() }),
     );
     const { issues = [] } = schema.safeParse({ a: 'x', b: 'x', c: 'x' }).error ?? {};
-    expect(issues.map(({ path, message }) => `${path}: ${message}`)).toEqual([
-      'a: expected a measure, found a string',
-      'b: expected a number, found a string',
-      'c: Invalid email address',
+    expect(issues.map(({ path, message }) => [...path, message])).toEqual([
+      ['a', 'expected a measure, found a string'],
+      ['b', 'expected a number, found a string'],
+      ['c', 'Invalid email address'],
     ]);
   });
 

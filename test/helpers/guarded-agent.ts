@@ -4,8 +4,10 @@ import dns from 'node:dns';
 import net from 'node:net';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.ts';
 import {
   createGuardedConnect,
+  type GuardedConnect,
   type GuardedConnectOptions,
   type LookupAll,
 } from '../../src/webhook/http/connector.ts';
@@ -28,8 +30,20 @@ export function stubResolver(names: Readonly<Record<string, readonly string[]>>)
   return { lookups, lookup };
 }
 
-export function guardedAgent(options: GuardedConnectOptions, more: Agent.Options = {}): Agent {
-  const connect = createGuardedConnect(buildConnector, options);
+/** By default allows private addresses, and connects within 5 s. */
+export const guardedConnect = (options: Partial<GuardedConnectOptions> = {}): GuardedConnect =>
+  createGuardedConnect(buildConnector, {
+    network: 'allow-private',
+    connectTimeoutMs: 5000,
+    clock: systemClock,
+    ...options,
+  });
+
+export function guardedAgent(
+  options: Partial<GuardedConnectOptions> = {},
+  more: Agent.Options = {},
+): Agent {
+  const connect = guardedConnect(options);
   const agent = new Agent({ ...more, connect, keepAliveTimeout: 1 });
   onTestFinished(() => agent.destroy());
   return agent;

@@ -106,7 +106,7 @@ function watchConnects(
   const maxBytes = maxResponseBytes + MAX_BYTES_BESIDE_BODY;
   let connectCount = 0;
   let phases: ConnectPhases = {};
-  let beginRequest: (() => void) | undefined;
+  let beginRequest: BeginRequest | undefined;
 
   const onPhase: ConnectWatch['onPhase'] = (phase, ms) => {
     phases = { ...phases, [phase]: ms };
@@ -118,13 +118,13 @@ function watchConnects(
       const watched: typeof callback = (...result) => {
         const [, socket] = result;
         // Before undici reads from the socket.
-        const tolerance = socket ? tolerateContinue(socket) : undefined;
+        const restartTolerance = socket ? tolerateContinue(socket) : undefined;
         callback(...result);
         // Added after undici's listeners, so that undici reads a status before the limit ends the connection.
-        const byteLimit = socket ? limitBytes(socket, maxBytes) : undefined;
+        const restartLimit = socket ? limitBytes(socket, maxBytes) : undefined;
         beginRequest = () => {
-          tolerance?.beginRequest();
-          byteLimit?.beginRequest();
+          restartTolerance?.();
+          restartLimit?.();
         };
       };
       connect(target, watched, { signal, onPhase });
@@ -140,23 +140,19 @@ function watchConnects(
   };
 }
 
-interface PerRequest {
-  /** Must be called before each request: what is counted or watched starts again. */
-  readonly beginRequest: () => void;
-}
+/** Must be called before each request: what is counted or watched starts again. */
+type BeginRequest = () => void;
 
 /** Destroys the socket when a request reads more than `maxBytes`. */
-function limitBytes(socket: Socket, maxBytes: number): PerRequest {
+function limitBytes(socket: Socket, maxBytes: number): BeginRequest {
   let bytesBefore = 0;
   socket.on('readable', () => {
     if (socket.bytesRead - bytesBefore <= maxBytes) return;
     const error = new Error(`more than ${maxBytes} bytes came in`);
     socket.destroy(Object.assign(error, { code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' }));
   });
-  return {
-    beginRequest: () => {
-      bytesBefore = socket.bytesRead;
-    },
+  return () => {
+    bytesBefore = socket.bytesRead;
   };
 }
 
@@ -166,7 +162,7 @@ function limitBytes(socket: Socket, maxBytes: number): PerRequest {
  * RFC 9110 section 15.2 requires clients to accept any interim response; undici accepts a 102, so a
  * 100 is turned into that. A status line that is split over two chunks is not changed.
  */
-export function tolerateContinue(socket: Socket): PerRequest {
+export function tolerateContinue(socket: Socket): BeginRequest {
   let isBeforeResponse = true;
   const read = socket.read.bind(socket);
   socket.read = (size?: number): unknown => {
@@ -174,10 +170,8 @@ export function tolerateContinue(socket: Socket): PerRequest {
     if (isBeforeResponse && Buffer.isBuffer(chunk)) isBeforeResponse = hasOnlyInterim(chunk);
     return chunk;
   };
-  return {
-    beginRequest: () => {
-      isBeforeResponse = true;
-    },
+  return () => {
+    isBeforeResponse = true;
   };
 }
 

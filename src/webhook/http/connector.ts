@@ -10,7 +10,7 @@ import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } fro
 import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
-import { type Clock, systemClock } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { cancelWait, onAbort } from '../../runtime/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
 import { checkAddress, type NetworkPolicy } from './ssrf-guard.ts';
@@ -25,12 +25,12 @@ export type LookupAll = (
 
 export interface GuardedConnectOptions {
   readonly network: NetworkPolicy;
-  /** For name look-up, TCP and TLS together, in ms. Default 5000. */
-  readonly connectTimeoutMs?: number | undefined;
+  /** For name look-up, TCP and TLS together, in ms. */
+  readonly connectTimeoutMs: number;
   /** Default: the system's resolver (`dns.lookup`). */
   readonly lookup?: LookupAll | undefined;
   readonly tls?: TlsCredentials | undefined;
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
 }
 
 export type ConnectPhase = 'dnsMs' | 'tcpMs' | 'tlsMs';
@@ -54,8 +54,6 @@ export type GuardedConnect = (
 type Target = buildConnector.Options;
 
 type Addresses = readonly [LookupAddress, ...LookupAddress[]];
-
-const DEFAULT_CONNECT_TIMEOUT_MS = 5000;
 
 /** The same as undici's own connector. */
 const SOCKET_OPTIONS = {
@@ -83,8 +81,7 @@ export function createGuardedConnect(
   build: typeof buildConnector,
   options: GuardedConnectOptions,
 ): GuardedConnect {
-  const { network, lookup = systemLookup, clock = systemClock } = options;
-  const timeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+  const { network, connectTimeoutMs: timeoutMs, lookup = systemLookup, clock } = options;
   const secure = createTlsUpgrade(build, options.tls ?? {});
 
   const open = async (target: Target, signal: AbortSignal, time: Stopwatch): Promise<Socket> => {

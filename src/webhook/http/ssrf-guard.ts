@@ -19,21 +19,16 @@ import { SecurityEventError } from '../../errors.ts';
 export type NetworkPolicy = 'public' | 'allow-private' | 'delegated';
 
 /** The kind of the refused address, as a stable code. */
-export type RefusalRule = Exclude<AddressKind, 'global'> | 'metadata-service' | 'not-an-address';
-
-export interface Refusal {
-  readonly rule: RefusalRule;
-  /**
-   * Names the rule, the kind of address and the option that would allow it; no full stop. Never
-   * contains the address: the owner of the webhook must not learn what names resolve to inside.
-   */
-  readonly detail: string;
-}
+type RefusalRule = Exclude<AddressKind, 'global'> | 'metadata-service' | 'not-an-address';
 
 const OPENED_BY_ALLOW_PRIVATE: ReadonlySet<string> = new Set(['private', 'loopback']);
 
-/** Returns `undefined` if the address is allowed. Accepts what `net.isIP` accepts. */
-export function judgeAddress(text: string, network: NetworkPolicy): Refusal | undefined {
+/**
+ * Returns why an address, in a form that `net.isIP` accepts, is refused: the rule, the kind of address and the
+ * option that would allow it. Never contains the address: the owner of the webhook must not learn what names
+ * resolve to inside. Returns undefined if it is allowed.
+ */
+export function refusalOf(text: string, network: NetworkPolicy): string | undefined {
   if (network === 'delegated') return undefined;
   const address = parseAddress(text);
   if (address === undefined)
@@ -52,7 +47,7 @@ export function judgeAddress(text: string, network: NetworkPolicy): Refusal | un
 
 /** @throws SecurityEventError `ERR_ADDRESS_REFUSED` */
 export function checkAddress(address: string, network: NetworkPolicy): void {
-  const detail = judgeAddress(address, network)?.detail;
+  const detail = refusalOf(address, network);
   if (detail === undefined) return;
   throw new SecurityEventError('ERR_ADDRESS_REFUSED', { detail, path: ['network'] });
 }
@@ -67,10 +62,9 @@ export function checkLiteralAddress({ hostname }: URL, network: NetworkPolicy): 
   if (isIP(host) !== 0) checkAddress(host, network);
 }
 
-function refusal(rule: RefusalRule, what: string, network: NetworkPolicy): Refusal {
+function refusal(rule: RefusalRule, what: string, network: NetworkPolicy): string {
   const opener = OPENED_BY_ALLOW_PRIVATE.has(rule)
     ? "network: 'allow-private'"
     : "only network: 'delegated'";
-  const detail = `rule '${rule}' refuses ${what} under network: '${network}'; ${opener} would allow it`;
-  return { rule, detail };
+  return `rule '${rule}' refuses ${what} under network: '${network}'; ${opener} would allow it`;
 }

@@ -1,13 +1,11 @@
 /** Sends requests over our own connections, or over the host's dispatcher. */
 import type { Dispatcher } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { ignoreRejection } from '../../runtime/host-calls.ts';
 import { optionalImport } from '../../runtime/optional-import.ts';
 import { loadUndici } from './load-undici.ts';
-import type { ConnectionTarget } from './own-connections.ts';
+import type { ConnectionSettings, ConnectionTarget } from './own-connections.ts';
 import { createConnectionPool, type Lease, type ResponseHandler } from './pool.ts';
-import type { NetworkPolicy } from './ssrf-guard.ts';
 
 /** Deadlines of one attempt, all counted from its start, in ms: 1 to 2147483647. */
 export interface Deadlines {
@@ -19,18 +17,6 @@ export interface Deadlines {
   readonly totalMs: number;
 }
 
-export interface PosterSettings {
-  readonly network: NetworkPolicy;
-  /** The host's own, for example for a proxy. It chooses addresses itself: needs `'delegated'`. */
-  readonly dispatcher: Dispatcher | undefined;
-  readonly deadlines: Deadlines;
-  /** Maximum bytes of response body that are read to keep the connection. Default 8192. */
-  readonly maxResponseBytes: number;
-  /** Maximum idle connections, to all receivers together. Default 256. */
-  readonly maxIdleConnections: number;
-  readonly clock: Clock;
-}
-
 export interface Transport {
   /** Resolves when a connection can be leased; undefined if one can be leased already. */
   ready(): Promise<void> | undefined;
@@ -40,8 +26,11 @@ export interface Transport {
 }
 
 /** Loads undici on first use: with it and the connections, importing this package would take a twentieth longer. */
-export function connectionTransport(settings: PosterSettings): Transport {
-  const pool = createConnectionPool(settings.clock, settings.maxIdleConnections);
+export function connectionTransport(
+  settings: ConnectionSettings,
+  maxIdleConnections: number,
+): Transport {
+  const pool = createConnectionPool(settings.clock, maxIdleConnections);
   let lease: Transport['lease'] | undefined;
   // Now, since Node never imports a file again that it could not open. There may be no free descriptors later.
   const connections = import('./own-connections.ts');

@@ -1,34 +1,49 @@
 import https from 'node:https';
+import type net from 'node:net';
 import tls from 'node:tls';
 import { Agent } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { createCertificate } from '../../../src/testing/index.ts';
-import { codeOf, guardedAgent, post, stubResolver } from '../../helpers/guarded-agent.ts';
+import type {
+  ConnectPhase,
+  GuardedConnectOptions,
+  LookupAll,
+} from '../../../src/webhook/http/connector.ts';
+import {
+  codeOf,
+  guardedAgent,
+  guardedConnect,
+  post,
+  startCanary,
+  stubResolver,
+  watchSockets,
+} from '../../helpers/guarded-agent.ts';
 import { openReceiver } from '../../helpers/poster.ts';
 import { listenOn } from '../../helpers/servers.ts';
 
+const certificate = createCertificate({ hosts: ['hooks.test', '127.0.0.1'] });
+
+/** Records each handshake and closes each connection, so that every request is a handshake. */
+async function startTlsServer(options: https.ServerOptions = {}) {
+  const handshakes: { name: unknown; reused: boolean; protocol: string | null }[] = [];
+  const server = https.createServer({ ...certificate, ...options }, ({ socket }, response) => {
+    const secured = socket as tls.TLSSocket & { servername: unknown };
+    handshakes.push({
+      name: secured.servername,
+      reused: secured.isSessionReused(),
+      protocol: secured.getProtocol(),
+    });
+    response.setHeader('connection', 'close').end();
+  });
+  server.on('tlsClientError', () => {});
+  return { handshakes, port: await listenOn(server) };
+}
+
 describe('TLS', () => {
-  const network = 'allow-private';
-  const certificate = createCertificate({ hosts: ['hooks.test', '127.0.0.1'] });
   const { lookup } = stubResolver({ 'hooks.test': ['127.0.0.1'], 'other.test': ['127.0.0.1'] });
 
-  /** Records each handshake and closes each connection, so that every request is a handshake. */
-  async function startTlsServer(options: https.ServerOptions = {}) {
-    const handshakes: { name: unknown; reused: boolean; protocol: string | null }[] = [];
-    const server = https.createServer({ ...certificate, ...options }, ({ socket }, response) => {
-      const secured = socket as tls.TLSSocket & { servername: unknown };
-      handshakes.push({
-        name: secured.servername,
-        reused: secured.isSessionReused(),
-        protocol: secured.getProtocol(),
-      });
-      response.setHeader('connection', 'close').end();
-    });
-    server.on('tlsClientError', () => {});
-    return { handshakes, port: await listenOn(server) };
-  }
-
-  const trusting = () => guardedAgent({ network, lookup, tls: { ca: certificate.cert } });
+  const trusting = () => guardedAgent({ lookup, tls: { ca: certificate.cert } });
 
   test('verifies the name of the URL, not the checked address', async () => {
     const { handshakes, port } = await startTlsServer();
@@ -40,9 +55,7 @@ describe('TLS', () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     onTestFinished(() => void vi.unstubAllEnvs());
     const receiver = await openReceiver({ tls: certificate });
-    expect(await codeOf(receiver.url, guardedAgent({ network }))).toBe(
-      'DEPTH_ZERO_SELF_SIGNED_CERT',
-    );
+    expect(await codeOf(receiver.url, guardedAgent())).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
   });
 
   test('rejects a wrong name each time: unverified sessions are not resumed', async () => {
@@ -77,6 +90,70 @@ describe('TLS', () => {
       setDefaults(minimum);
       expect(await codeOf(`https://127.0.0.1:${port}/`, trusting())).toBe(outcome);
     });
+  });
+});
+
+/** Connects and records the phases. Destroys the socket at the end of the test. */
+function watchedConnect(options: Partial<GuardedConnectOptions>, url: string) {
+  const connect = guardedConnect(options);
+  const phases: [ConnectPhase, number][] = [];
+  const { hostname, host, protocol, port } = new URL(url);
+  const done = new Promise<net.Socket | Error>((resolve) => {
+    const target = { hostname, host, protocol, port, servername: hostname };
+    connect(target, (error, socket) => resolve(error ?? socket), {
+      signal: new AbortController().signal,
+      onPhase: (phase, ms) => phases.push([phase, ms]),
+    });
+  });
+  onTestFinished(async () => {
+    const end = await done;
+    if (!(end instanceof Error)) end.destroy();
+  });
+  return { done, phases };
+}
+
+/** A clock that only events advance: 7 ms for the lookup, 11 for TCP, 13 for TLS. */
+function steppedClock() {
+  let nowMs = 1000;
+  const lookup: LookupAll = (_hostname, _options, callback) => {
+    nowMs += 7;
+    callback(null, [{ address: '127.0.0.1', family: 4 }]);
+  };
+  watchSockets((socket) => socket.once('connect', () => (nowMs += 11)));
+  const SNICallback = (_name: string, settle: (error: null) => void): void => {
+    nowMs += 13;
+    settle(null);
+  };
+  return { lookup, SNICallback, clock: { ...systemClock, monotonicMs: () => nowMs } };
+}
+
+describe('a connect', () => {
+  test('reports the durations of lookup, TCP and TLS, in this order', async () => {
+    const { lookup, SNICallback, clock } = steppedClock();
+    const port = await listenOn(https.createServer({ ...certificate, SNICallback }));
+    const options = { lookup, clock, tls: { ca: certificate.cert } };
+    const { done, phases } = watchedConnect(options, `https://hooks.test:${port}/`);
+    expect(await done).toMatchObject({ encrypted: true });
+    expect(phases).toEqual([
+      ['dnsMs', 7],
+      ['tcpMs', 11],
+      ['tlsMs', 13],
+    ]);
+  });
+});
+
+describe('credentials', () => {
+  test('fail the connect and leave no open socket if OpenSSL cannot read them', async () => {
+    const canary = await startCanary();
+    const credentials = { cert: 'no certificate', key: certificate.key };
+    expect(() => tls.createSecureContext(credentials)).toThrow(/PEM/);
+    const { done, phases } = watchedConnect(
+      { tls: credentials },
+      canary.url.replace('http', 'https'),
+    );
+    expect(await done).toMatchObject({ code: expect.stringMatching(/^ERR_OSSL_/) });
+    expect(phases.map(([phase]) => phase)).toEqual(['tcpMs']);
+    await canary.idle();
   });
 });
 

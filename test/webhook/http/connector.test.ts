@@ -1,11 +1,11 @@
 import net from 'node:net';
-import { buildConnector } from 'undici';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SecurityEventError } from '../../../src/errors.ts';
-import { createGuardedConnect, type LookupAll } from '../../../src/webhook/http/connector.ts';
+import type { LookupAll } from '../../../src/webhook/http/connector.ts';
 import {
   codeOf,
   guardedAgent,
+  guardedConnect,
   post,
   startCanary,
   stubResolver,
@@ -75,7 +75,7 @@ describe("under 'public'", () => {
   ])('connects to the public address of a name (%s, port %j)', async (...row) => {
     const [protocol, port, expected] = row;
     const { lookups, lookup } = stubResolver({ 'hooks.test': [PUBLIC] });
-    const connect = createGuardedConnect(buildConnector, { network: 'public', lookup });
+    const connect = guardedConnect({ network: 'public', lookup });
     const target = { hostname: 'hooks.test', protocol, port, localAddress: '127.0.0.1' };
     const error = await new Promise<NodeJS.ErrnoException & net.SocketAddressInitOptions>(
       (resolve) => connect(target, (...[failure]) => resolve(failure ?? new Error('connected'))),
@@ -127,7 +127,7 @@ describe("under 'public'", () => {
 describe("under 'allow-private'", () => {
   test.each(CANARY_SPELLINGS)('reaches the receiver by %j', async (spelling) => {
     const canary = await startCanary();
-    const agent = guardedAgent({ network: 'allow-private', lookup: stubResolver(NAMES).lookup });
+    const agent = guardedAgent({ lookup: stubResolver(NAMES).lookup });
     expect(await post(spelling.replace('PORT', `${canary.port}`), agent)).toBe(200);
     expect(canary.connectionCount).toBe(1);
   });
@@ -136,14 +136,14 @@ describe("under 'allow-private'", () => {
     'reaches the IPv6 receiver by %j',
     async (spelling) => {
       const canary = await startCanary('::1');
-      const agent = guardedAgent({ network: 'allow-private', lookup: stubResolver(NAMES).lookup });
+      const agent = guardedAgent({ lookup: stubResolver(NAMES).lookup });
       expect(await post(spelling.replace('PORT', `${canary.port}`), agent)).toBe(200);
       expect(canary.connectionCount).toBe(1);
     },
   );
 
   test.each(METADATA_SPELLINGS)('still refuses %j', async (url) => {
-    const agent = guardedAgent({ network: 'allow-private', lookup: stubResolver(NAMES).lookup });
+    const agent = guardedAgent({ lookup: stubResolver(NAMES).lookup });
     const error = await post(url, agent);
     expect(error).toMatchObject({ code: 'ERR_ADDRESS_REFUSED' });
     expect(error).toHaveProperty('message', expect.stringContaining("rule 'metadata-service'"));
@@ -152,7 +152,7 @@ describe("under 'allow-private'", () => {
   test('refuses a name with one refused address among allowed ones', async () => {
     const canary = await startCanary();
     const { lookup } = stubResolver({ 'mixed.test': ['127.0.0.1', '127.0.0.2', '100.64.0.1'] });
-    const agent = guardedAgent({ network: 'allow-private', lookup });
+    const agent = guardedAgent({ lookup });
     const error = await post(`http://mixed.test:${canary.port}/`, agent);
     expect(error).toHaveProperty('message', expect.stringContaining("rule 'cgnat'"));
     expect(canary.connectionCount).toBe(0);
@@ -161,7 +161,7 @@ describe("under 'allow-private'", () => {
   test('tries the next address if nothing listens', async () => {
     const canary = await startCanary();
     const { lookups, lookup } = stubResolver({ 'several.test': ['::1', '127.0.0.9', '127.0.0.1'] });
-    const agent = guardedAgent({ network: 'allow-private', lookup });
+    const agent = guardedAgent({ lookup });
     expect(await post(`http://several.test:${canary.port}/`, agent)).toBe(200);
     expect(lookups).toEqual(['several.test']);
   });
@@ -181,7 +181,7 @@ describe("under 'allow-private'", () => {
       callback(null, answers);
       answers[0] = { family: 4, address: '127.0.0.2' };
     };
-    const agent = guardedAgent({ network: 'allow-private', lookup });
+    const agent = guardedAgent({ lookup });
     expect(await post(`http://changing.test:${canary.port}/`, agent)).toBe(200);
   });
 });

@@ -10,12 +10,12 @@ const OK = 'HTTP/1.1 200 OK\r\n\r\n';
 /** Returns a function that pushes a chunk into a stream and returns what can be read. */
 function reading() {
   const stream = new Readable({ read() {} });
-  const { beginRequest } = tolerateContinue(stream as Socket);
+  const beginRequest = tolerateContinue(stream as Socket);
   const read = (chunk: string): string | undefined => {
     stream.push(Buffer.from(chunk, 'latin1'));
     return (stream.read() as Buffer | null)?.toString('latin1');
   };
-  return { read, beginRequest, stream };
+  return { read, beginRequest };
 }
 
 describe('the bytes of a response', () => {
