@@ -225,32 +225,41 @@ const tls = () =>
     'key',
   );
 
-/** Also checks that the key is that of the certificate. That takes too long for each look-up of a settings function. */
+/** Also reads the certificate and its key. That takes too long for each look-up of a settings function. */
 export const keptTls = () => {
   /** The last correct pair: many applications may have the same. */
   let last: ApplicationTls = {};
-  const hasOwnKey = (given: ApplicationTls): boolean => {
-    const { cert, key } = given;
-    if (cert === undefined || key === undefined) return true;
-    if (cert === last.cert && key === last.key) return true;
-    const isOwn = isKeyOf(key, cert);
-    if (isOwn) last = { cert, key };
-    return isOwn;
+  const checkPair = ({ value, issues }: z.core.ParsePayload<ApplicationTls>): void => {
+    const { cert, key } = value;
+    if (cert === undefined || key === undefined || issues.length > 0) return;
+    if (cert === last.cert && key === last.key) return;
+    const fault = faultOfPair(cert, key);
+    if (fault === undefined) last = { cert, key };
+    else issues.push({ code: 'custom', input: undefined, ...fault });
   };
-  const error = 'expected the private key of cert, found another';
-  return {
-    tls: tls()
-      .refine(hasOwnKey, { path: ['key'], error })
-      .optional(),
-  };
+  return { tls: tls().check(checkPair).optional() };
 };
 
-/** Also true if one of them is unreadable, which each handshake reports. */
-function isKeyOf(key: Pem, cert: Pem): boolean {
+function faultOfPair(cert: Pem, key: Pem): { path: string[]; message: string } | undefined {
+  const certificate = unlessUnreadable(() => new X509Certificate(cert));
+  if (certificate === undefined) {
+    return { path: ['cert'], message: 'expected a certificate, found unreadable PEM' };
+  }
+  const privateKey = unlessUnreadable(() => createPrivateKey(key));
+  if (privateKey === undefined) {
+    const message = 'expected a private key without passphrase, found another or unreadable PEM';
+    return { path: ['key'], message };
+  }
+  if (certificate.checkPrivateKey(privateKey)) return undefined;
+  return { path: ['key'], message: 'expected the private key of cert, found another' };
+}
+
+/** OpenSSL's errors are not passed on: they may name the content. */
+function unlessUnreadable<T>(read: () => T): T | undefined {
   try {
-    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+    return read();
   } catch {
-    return true;
+    return undefined;
   }
 }
 

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
@@ -8,7 +9,7 @@ import { thrownBy } from '../helpers/thrown-by.ts';
 
 const URL_TEXT = 'https://receiver.example/hook-hunter2';
 const SECRET = 'secret-hunter2';
-const PEM = '-----BEGIN CERTIFICATE-----';
+const { cert: PEM, key: KEY } = createCertificate();
 
 const FULL = {
   name: 'shop',
@@ -17,7 +18,7 @@ const FULL = {
   secret: SECRET,
   modules: { waf: true, rasp: false },
   playbooks: { notify: true },
-  tls: { ca: [PEM, Buffer.from(PEM)], cert: PEM, key: Buffer.from(PEM) },
+  tls: { ca: [PEM, Buffer.from(PEM)], cert: PEM, key: Buffer.from(KEY) },
 };
 
 const A_SECRET = 'expected a non-empty string or a function that returns one';
@@ -202,7 +203,7 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
 
   test('is copied with its certificates', async () => {
     const application = structuredClone(FULL);
-    application.tls.key = Buffer.from(PEM);
+    application.tls.key = Buffer.from(KEY);
     application.tls.ca = [PEM, Buffer.from(PEM)];
     const found = (await find(application)) as typeof FULL;
     application.tls.key.fill(0);
@@ -274,13 +275,30 @@ describe('settings in an object', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('hunter2');
   });
 
-  test('have keys of their certificates', async () => {
-    const [ours, other] = [createCertificate(), createCertificate()];
-    const settings = one({ ...FULL, tls: { ...ours, key: Buffer.from(other.key) } });
-    expect(thrownBy(() => create(settings))).toMatchObject({
-      path: ['settings', 'applications', 'app-1', 'tls', 'key'],
-    });
-    expect(await create(one({ ...FULL, tls: ours })).find('app-1')).toMatchObject({ tls: ours });
+  const encrypted = createPrivateKey(KEY).export({
+    type: 'pkcs8',
+    format: 'pem',
+    cipher: 'aes-256-cbc',
+    passphrase: 'hunter2',
+  });
+  const NO_KEY = 'expected a private key without passphrase, found another or unreadable PEM';
+
+  test.each([
+    [
+      'another key',
+      'key',
+      createCertificate().key,
+      'expected the private key of cert, found another',
+    ],
+    ['an encrypted key', 'key', encrypted, NO_KEY],
+    ['a certificate as key', 'key', PEM, NO_KEY],
+    ['a key as certificate', 'cert', KEY, 'expected a certificate, found unreadable PEM'],
+  ])('are refused with %s', (_what, name, text, message) => {
+    const tls = { ...FULL.tls, [name]: Buffer.from(text) };
+    const path = ['settings', 'applications', 'app-1', 'tls', name];
+    const error = thrownBy(() => create(one({ ...FULL, tls })));
+    expect(error).toMatchObject({ code: 'ERR_INVALID_OPTION', issues: [{ path, message }] });
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/hunter2|BEGIN/);
   });
 
   test('report the faults of all applications at once', () => {
