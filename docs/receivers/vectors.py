@@ -21,6 +21,9 @@ def is_genuine(vector):
     return hmac.compare_digest(expected.encode(), claimed.encode("utf-8"))
 
 
+if len(sys.argv) != 2:
+    print("usage: python3 vectors.py signatures.json", file=sys.stderr)
+    sys.exit(2)
 with open(sys.argv[1], encoding="utf-8") as file:
     vectors = json.load(file)
 wrong = [vector["name"] for vector in vectors["valid"] if not is_genuine(vector)]

@@ -107,8 +107,10 @@ describe('the vectors', () => {
 
   it("fit and do not fit by Python's hmac, in the program that the page shows", () => {
     const program = programOf('vectors.py');
-    const run = (file: string) =>
-      execFileSync('python3', ['-c', program, file], { encoding: 'utf8', stdio: 'pipe' });
+    const run = (...files: string[]) =>
+      execFileSync('python3', ['-c', program, ...files], { encoding: 'utf8', stdio: 'pipe' });
+    const usage = 'usage: python3 vectors.py signatures.json\n';
+    expect(() => run()).toThrow(expect.objectContaining({ status: 2, stderr: usage }));
     expect(run(path)).toBe(`${all.length} vectors, 0 wrong\n`);
     const swapped = join(tmpdir(), `swapped-vectors-${process.pid}.json`);
     writeFileSync(swapped, JSON.stringify({ valid: invalid, invalid: valid }));
