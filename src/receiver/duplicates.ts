@@ -1,6 +1,7 @@
 /** Remembers handled messages: a sender that got no response sends them again, with the same id. */
 import { createHash } from 'node:crypto';
-import { integer, type OptionsOf, option, readOptions } from '../option-rules.ts';
+import { integer, invalidOption, type OptionsOf, option, readOptions } from '../option-rules.ts';
+import { hasMethods } from '../own-properties.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { ReceivedMessage } from './parse-body.ts';
 
@@ -98,6 +99,9 @@ export class Deduplicator {
     // Synchronously after the check, so that no other call can begin with the same ids.
     return await this.#mark(ids, async () => {
       const known = await this.#store.has(ids);
+      if (!hasMethods(known, 'has')) {
+        throw invalidOption('expected duplicates.has to return a Set of ids', ['duplicates']);
+      }
       const newIds = new Set(ids.filter((id) => !known.has(id)));
       // `delete` returns true once for each id: a repeated id in the same request is a duplicate.
       const fresh = messages.filter(({ id }) => id === null || newIds.delete(id));

@@ -44,7 +44,7 @@ export function expressHandler(
     const respond = async (): Promise<void> => {
       try {
         const answer = await checked.receive(nodeRequest(request, request, raw));
-        writeAnswer(response, answer, request);
+        writeAnswer(response, answer);
       } catch (error) {
         next(error);
       }

@@ -60,7 +60,7 @@ export function fastifyPlugin(
       const stream = (readProperty(request, 'body') ?? raw) as BodyStream;
       const answer = await checked.receive(nodeRequest(raw, stream));
       reply.hijack();
-      writeAnswer(reply.raw, answer, raw);
+      writeAnswer(reply.raw, answer);
     });
   };
 }

@@ -3,7 +3,7 @@ import { A_FUNCTION, check, type Rules } from '../option-rules.ts';
 import { ignoreRejection } from '../runtime/host-calls.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
-import { closesConnection } from './refusals.ts';
+import { senderWentAway } from './refusals.ts';
 import { checkReceiver, type WebhookReceiver, type WebhookRequest } from './webhook-receiver.ts';
 
 export interface FetchHandlerOptions {
@@ -36,16 +36,9 @@ export function fetchHandler(
       const work = nextTurn().then(handle);
       if (!tryWaitUntil(work, waitUntil)) await work;
     }
-    const closes = closesConnection(status) || hasUnreadChunkedBody(request);
-    // HTTP/2 has no such header. Its requests have an authority instead of `host`.
-    const close = closes && request.headers.has('host') ? { connection: 'close' } : {};
-    return new Response(text === '' ? null : text, { status, headers: { ...headers, ...close } });
+    return new Response(text === '' ? null : text, { status, headers });
   };
 }
-
-/** Such a body has no known length, and the host would read all of it to keep the connection. */
-const hasUnreadChunkedBody = ({ bodyUsed, headers }: Request): boolean =>
-  !bodyUsed && headers.has('transfer-encoding');
 
 /**
  * Returns false if `waitUntil` throws, as it does without its context ("Illegal invocation"). Then the response waits
@@ -85,9 +78,14 @@ async function readBody({ body }: Request, reading: BodyReading): Promise<Uint8A
     reader?.cancel().catch(() => {});
   });
   for (;;) {
-    const { done = true, value } = (await reader?.read()) ?? {};
+    // Each platform has its own error for a sender that disconnects.
+    const { done = true, value } = (await reader?.read().catch(rejectIncomplete)) ?? {};
     if (chunks === undefined) return undefined;
     if (done || value === undefined) return Buffer.concat(chunks);
     if (reading.take(value.length)) chunks.push(value);
   }
 }
+
+const rejectIncomplete = (): never => {
+  throw senderWentAway();
+};

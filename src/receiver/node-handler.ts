@@ -3,7 +3,7 @@ import { SecurityEventError } from '../errors.ts';
 import { readProperty } from '../own-properties.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
-import { closesConnection } from './refusals.ts';
+import { senderWentAway } from './refusals.ts';
 import {
   checkReceiver,
   type WebhookAnswer,
@@ -85,7 +85,7 @@ async function readRequest(
 ): Promise<Buffer | undefined> {
   if (isAborted(request)) throw senderWentAway();
   const body = await readStream(stream, limit);
-  if (!isHttp2(request)) return body;
+  if (readProperty(request, 'httpVersionMajor') !== 2) return body;
   // Clients such as Node's end a cancelled body first; `aborted` is set after that.
   await nextTurn();
   if (isAborted(request)) throw senderWentAway();
@@ -93,8 +93,6 @@ async function readRequest(
 }
 
 const isAborted = (request: NodeRequestLike): boolean => readProperty(request, 'aborted') === true;
-
-const senderWentAway = (): Error => new Error('the sender went away');
 
 function headerOf(headers: NodeRequestLike['headers'], name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
@@ -122,19 +120,6 @@ export function nodeRequest(
   };
 }
 
-/** Such a body has no known length, and Node would read all of it to keep the connection. */
-const hasUnreadChunkedBody = (request: NodeRequestLike): boolean =>
-  readProperty(request, 'readableDidRead') !== true &&
-  headerOf(request.headers, 'transfer-encoding') !== undefined;
-
-function isGone(response: NodeResponseLike): boolean {
-  const stream = readProperty(response, 'stream') as NodeResponseLike['stream'];
-  return readProperty(response, 'destroyed') === true || stream?.destroyed === true;
-}
-
-const isHttp2 = (request: NodeRequestLike): boolean =>
-  readProperty(request, 'httpVersionMajor') === 2;
-
 /**
  * Writes the response, and handles the messages in the next turn. Waiting for 'finish' or 'close' instead
  * would wait forever if the sender has gone away.
@@ -142,16 +127,14 @@ const isHttp2 = (request: NodeRequestLike): boolean =>
 export function writeAnswer(
   response: NodeResponseLike,
   { status, headers, text, handle }: WebhookAnswer,
-  request: NodeRequestLike,
 ): void {
   if (handle !== undefined) void nextTurn().then(handle);
   // Already answered, for example by a timeout of the host, or the sender is gone: writing would throw.
-  if (readProperty(response, 'headersSent') === true || isGone(response)) return;
+  const stream = readProperty(response, 'stream') as NodeResponseLike['stream'];
+  const isGone = readProperty(response, 'destroyed') === true || stream?.destroyed === true;
+  if (readProperty(response, 'headersSent') === true || isGone) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  const closes = closesConnection(status) || hasUnreadChunkedBody(request);
-  // HTTP/2 has no such header.
-  if (closes && !isHttp2(request)) response.setHeader('connection', 'close');
   response.end(text);
 }
 
@@ -165,10 +148,9 @@ export function nodeHandler(
   const checked = checkReceiver(receiver);
   return (request, response) => {
     checked.receive(nodeRequest(request, request)).then(
-      (answer) => writeAnswer(response, answer, request),
+      (answer) => writeAnswer(response, answer),
       // ERR_RAW_BODY_GONE, which was passed to `onError`.
-      () =>
-        writeAnswer(response, { status: 500, headers: {}, text: '', handle: undefined }, request),
+      () => writeAnswer(response, { status: 500, headers: {}, text: '', handle: undefined }),
     );
   };
 }

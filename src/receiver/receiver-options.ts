@@ -88,9 +88,8 @@ const OPTIONS = {
   /** Called for each refused request. Its errors are ignored. */
   onRefused: optional<(refusal: Refusal) => void>(A_FUNCTION),
   /**
-   * Called with errors of `onMessages`, `onInvalid`, `secret` and `duplicates`, and the messages that were
-   * being handled: without duplicates, unless the error came before they were known. Also called with
-   * `ERR_RAW_BODY_GONE`. Its errors are ignored. Without it, only `NODE_DEBUG=security-events` shows these
+   * Called with errors of `onMessages`, `onInvalid`, `secret`, `duplicates` and `readBody`, and the messages that
+   * were being handled: without duplicates, unless the error came before they were known. Its errors are ignored. Without it, only `NODE_DEBUG=security-events` shows these
    * errors.
    */
   onError: optional<(error: unknown, messages: readonly ReceivedMessage[]) => void>(A_FUNCTION),
@@ -102,7 +101,7 @@ export interface ReceiverOptions extends OptionsOf<typeof OPTIONS> {
    * that has a signature, before the body is read. Give it a deadline: the request waits for it.
    */
   readonly secret: SecretOption;
-  /** Handles new messages, at most 1000 at a time. */
+  /** Handles new messages, at most 1000 at a time. Their unknown keys may be too deep for `JSON.stringify`. */
   readonly onMessages: MessageHandler;
 }
 

@@ -1,4 +1,5 @@
 /** Reasons for which a request is refused, and the responses. */
+import { isObjectLike, readProperty } from '../own-properties.ts';
 import { headerVariant } from './signature-variants.ts';
 
 const refusal = (status: number, headers: Readonly<Record<string, string>> = {}) => ({
@@ -30,14 +31,29 @@ export const REFUSALS = {
   stale: refusal(401),
   /** `maxHandlingBytes` or `maxUnverifiedBytes` is exceeded. */
   busy: refusal(503, { 'retry-after': '5' }),
-  /** `onMessages`, `onInvalid`, `secret` or the store of duplicates failed; `onError` gets the error. */
+  /** `onMessages`, `onInvalid`, `secret`, the store of duplicates or `readBody` failed; `onError` gets the error. */
   failed: refusal(500),
 } as const;
 
 export type RefusalReason = keyof typeof REFUSALS;
 
-/** The answers to a body that was not read to its end: the host would read the rest to keep the connection. */
-export const closesConnection = (status: number): boolean => status === 413 || status === 408;
+/** For refusals of unread bodies: the host would read the rest of the body to keep the connection. */
+export const CLOSE = { connection: 'close' };
+
+const DISCONNECTED: readonly unknown[] = [
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+];
+
+/** Returns whether `readBody` failed because the sender disconnected, which is not an error of the host. */
+export const isDisconnection = (error: unknown): boolean =>
+  isObjectLike(error) &&
+  (DISCONNECTED.includes(readProperty(error, 'code')) ||
+    readProperty(error, 'name') === 'AbortError');
+
+export const senderWentAway = (): Error =>
+  Object.assign(new Error('the sender went away'), { code: 'ECONNRESET' });
 
 /** The part of a request that is known before its body is read. */
 interface RequestHead {

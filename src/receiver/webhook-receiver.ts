@@ -23,7 +23,14 @@ import {
   readReceiverOptions,
   type Settings,
 } from './receiver-options.ts';
-import { REFUSALS, type RefusalReason, refusalOfHead, SIGNATURE_HEADER } from './refusals.ts';
+import {
+  CLOSE,
+  isDisconnection,
+  REFUSALS,
+  type RefusalReason,
+  refusalOfHead,
+  SIGNATURE_HEADER,
+} from './refusals.ts';
 
 /** A request, as an adapter passes it to the receiver. */
 export interface WebhookRequest {
@@ -32,7 +39,8 @@ export interface WebhookRequest {
   header(name: string): string | undefined;
   /**
    * Reads the raw bytes of the body, never text. Resolves to undefined if it has more than `maxBytes`, or if `reading` refuses it.
-   * Rejects if the body does not end, and with `ERR_RAW_BODY_GONE` if it was read before.
+   * Rejects with `ERR_RAW_BODY_GONE` if it was read before, and if the sender disconnects with an `AbortError` or the
+   * code `ECONNRESET`, `ECONNABORTED` or `ERR_STREAM_PREMATURE_CLOSE`. Other errors are passed to `onError`.
    *
    * @param reading counts the bytes of all bodies together (`maxUnverifiedBytes`).
    */
@@ -99,8 +107,11 @@ class Receiver implements WebhookReceiver {
 
   async receive(request: WebhookRequest): Promise<WebhookAnswer> {
     const signature = request.header(SIGNATURE_HEADER);
-    const refuse = (reason: RefusalReason) => this.#refuse(reason, { signature });
+    // Closing also ends a chunked body, which has no known length.
+    const refuse = (reason: RefusalReason, closes = isChunked(request)) =>
+      this.#refuse(reason, { signature }, closes && isHttp1(request) ? CLOSE : {});
     const early = refusalOfHead(request, this.#settings.maxBodyBytes);
+    if (early === 'body-too-large') return refuse(early, true);
     if (early !== undefined) return refuse(early);
     if (this.#isBusy()) return refuse('busy');
     // Called before the body is read: while `secret` fails or hangs, bodies must not fill the memory.
@@ -109,7 +120,7 @@ class Receiver implements WebhookReceiver {
     const secrets = isPromiseLike(found) ? await found : found;
     if (secrets === undefined) return refuse('failed');
     const body = await this.#bodyOf(request);
-    if (typeof body === 'string') return refuse(body);
+    if (typeof body === 'string') return refuse(body, true);
     const answer = await this.#answerTo(body, signature, secrets);
     return typeof answer === 'string' ? this.#refuse(answer, { body, signature }) : answer;
   }
@@ -156,10 +167,11 @@ class Receiver implements WebhookReceiver {
       }
       return body ?? reading.refusal ?? 'body-too-large';
     } catch (error) {
-      // The sender went away, which is not an error of the host.
-      if (!(error instanceof SecurityEventError)) return 'incomplete';
+      if (reading.refusal !== undefined) return reading.refusal;
+      if (isDisconnection(error)) return 'incomplete';
       this.#reportError(error, []);
-      throw error;
+      if (error instanceof SecurityEventError) throw error;
+      return 'failed';
     } finally {
       reading.end();
     }
@@ -236,12 +248,16 @@ class Receiver implements WebhookReceiver {
     }
   }
 
-  #refuse(reason: RefusalReason, seen: Pick<Refusal, 'body' | 'signature'>): WebhookAnswer {
+  #refuse(
+    reason: RefusalReason,
+    seen: Pick<Refusal, 'body' | 'signature'>,
+    connection: WebhookAnswer['headers'] = {},
+  ): WebhookAnswer {
     const { status, headers } = REFUSALS[reason];
     const { onRefused } = this.#settings;
     ignoringErrors(() => onRefused?.({ reason, status, ...seen }));
     const text = `${reason}\n`;
-    return { status, headers: { ...PLAIN, ...headers }, text, handle: undefined };
+    return { status, headers: { ...PLAIN, ...headers, ...connection }, text, handle: undefined };
   }
 
   #reportError(error: unknown, messages: readonly ReceivedMessage[]): void {
@@ -249,6 +265,12 @@ class Receiver implements WebhookReceiver {
     debugError('receiver', error);
   }
 }
+
+const isChunked = (request: WebhookRequest): boolean =>
+  request.header('transfer-encoding') !== undefined;
+
+/** HTTP/2 has an authority instead of `host`, and forbids the header `connection`. */
+const isHttp1 = (request: WebhookRequest): boolean => request.header('host') !== undefined;
 
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
 

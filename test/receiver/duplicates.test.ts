@@ -93,6 +93,15 @@ describe('messages', () => {
     expect(taken()).toEqual([['a'], ['a']]);
   });
 
+  test.each([undefined, true, ['a'], {}])('are not handled if the store has %j', async (found) => {
+    const once = new Deduplicator({ has: async () => found as never, add: () => {} });
+    await expect(once.run([message('a')], handle)).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION',
+      path: ['duplicates'],
+    });
+    expect(taken()).toEqual([]);
+  });
+
   test.each([
     ['succeeds', true],
     ['fails', false],

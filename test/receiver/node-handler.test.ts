@@ -134,9 +134,9 @@ const REFUSED = { status: 400, headers: { 'x-reason': 'a' }, text: 'reason' };
 
 test('does not answer a request twice', async () => {
   const outcomes: unknown[] = [];
-  const server = http.createServer((request, response) => {
+  const server = http.createServer((_request, response) => {
     response.writeHead(503).end('too slow');
-    outcomes.push(writeAnswer(response, REFUSED, request));
+    outcomes.push(writeAnswer(response, REFUSED));
   });
   const answer = await fetch(`http://127.0.0.1:${await listenOn(server)}/`);
   expect([answer.status, await answer.text()]).toEqual([503, 'too slow']);

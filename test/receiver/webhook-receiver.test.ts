@@ -29,6 +29,11 @@ const message = (id: string) => ({ ...sampleMessage('security_event'), message_i
 const failing = (error: Error) => async (): Promise<never> => {
   throw error;
 };
+const GONE = Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+const readTooMuch: WebhookRequest['readBody'] = async (_maxBytes, reading) => {
+  reading.take(6);
+  throw new Error('refused');
+};
 const throwing = (): never => {
   throw new Error('listener');
 };
@@ -215,7 +220,7 @@ describe('a receiver', () => {
     const { receiver, refusals, errors } = receiverOf({ onMessages: throwing });
     const sent = requestOf([message('a')]);
     await receiver.receive(sent);
-    await receiver.receive({ ...sent, readBody: failing(new Error('gone')) });
+    await receiver.receive({ ...sent, readBody: failing(GONE) });
     const signature = sent.header('x-svc-integrity');
     const body = Buffer.from(JSON.stringify([message('a')]));
     expect(refusals).toEqual([
@@ -223,6 +228,33 @@ describe('a receiver', () => {
       { reason: 'incomplete', status: 400, signature },
     ]);
     expect(errors).toEqual([new Error('listener')]);
+  });
+
+  test('answers 500 and reports an error of `readBody`, and closes the connection', async () => {
+    const { receiver, errors } = receiverOf();
+    const error = new TypeError('no body');
+    const headers = { host: 'a' };
+    const answer = await receiver.receive(requestOf([], { readBody: failing(error), headers }));
+    expect(outcome(answer)).toEqual(refused('failed'));
+    expect(answer.headers).toMatchObject({ connection: 'close' });
+    expect(errors).toEqual([error]);
+  });
+
+  test.each([
+    ['code ECONNABORTED', Object.assign(new Error(''), { code: 'ECONNABORTED' })],
+    ['code of a stream', Object.assign(new Error(''), { code: 'ERR_STREAM_PREMATURE_CLOSE' })],
+    ['name AbortError', new DOMException('', 'AbortError')],
+  ])('knows by the %s that the sender disconnected', async (_how, error) => {
+    const { receiver, reasons, errors } = receiverOf();
+    await receiver.receive(requestOf([], { readBody: failing(error) }));
+    expect([reasons(), errors]).toEqual([['incomplete'], []]);
+  });
+
+  test('gives its own reason if it refused the body and `readBody` then fails', async () => {
+    const { receiver, reasons, errors } = receiverOf({ maxBodyBytes: 5 });
+    const sent = requestOf([], { readBody: readTooMuch });
+    expect((await receiver.receive(sent)).status).toBe(413);
+    expect([reasons(), errors]).toEqual([['body-too-large'], []]);
   });
 
   test('rejects and reports if the raw body is gone', async () => {

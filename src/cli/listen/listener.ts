@@ -17,7 +17,7 @@ import {
   type WebhookReceiver,
 } from '../../receiver/index.ts';
 import { nodeRequest } from '../../receiver/node-handler.ts';
-import { closesConnection, REFUSALS, SIGNATURE_HEADER } from '../../receiver/refusals.ts';
+import { CLOSE, REFUSALS, type RefusalReason, SIGNATURE_HEADER } from '../../receiver/refusals.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { explainBest } from '../signature.ts';
 import type { TerminalClock } from '../terminal.ts';
@@ -161,7 +161,6 @@ async function decide(
 function write(response: ServerResponse, { status, headers, text }: Answer): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  if (closesConnection(status)) response.setHeader('connection', 'close');
   response.end(text);
 }
 
@@ -184,13 +183,18 @@ async function receiveRequest(
   const answer =
     unread === undefined
       ? await receiver.receive({ ...source, readBody: () => reading })
-      : { ...REFUSALS[unread], text: `${unread}\n` };
+      : refusedUnread(unread);
   const facts = { method, target, headers, body, answer };
   if (answer.status === 204) return { ...facts, messages: parseBody(body).messages };
   const reason = answer.text.trim() as RefusedRequest['reason'];
   const signature = source.header(SIGNATURE_HEADER);
   const explain = (): SignatureExplanation => explainBest(body, signature, secrets);
   return { ...facts, messages: [], refusal: refusedRequest(reason, body, explain) };
+}
+
+function refusedUnread(reason: RefusalReason): Answer {
+  const { status, headers } = REFUSALS[reason];
+  return { status, headers: { ...headers, ...CLOSE }, text: `${reason}\n` };
 }
 
 function refusedRequest(
