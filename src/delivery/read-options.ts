@@ -20,7 +20,7 @@ import {
   namedApplicationSchema,
   organisedApplicationSchema,
   type ReadSettings,
-  readWith,
+  readNamed,
 } from '../settings/schema.ts';
 import { IS_CHECKED, type SettingsSource } from '../settings/source.ts';
 import type { PosterOptions } from '../webhook/http/client.ts';
@@ -173,11 +173,11 @@ function oneDestination(given: Given): SettingsSource {
   const { format = DESTINATION_OPTIONS.format.default } = given;
   checkLiteralAddress(parseWebhookUrl(url as string), network);
   checkSecret(secret);
-  const named = readWith(namedApplicationSchema(format), application);
+  const named = readNamed(namedApplicationSchema(), application, format);
   const { id, ...names } = (named.ok ? named.value : undefined) ?? { id: undefined };
   const limits = { maxRequestsPerSecond, maxMessagesPerSecond };
   const destination = { ...NO_NAMES, ...names, url, secret, tls, format, ...limits };
-  const read = readWith(organisedApplicationSchema(keptTls()), destination);
+  const read = readNamed(organisedApplicationSchema(keptTls()), destination);
   const issues = [
     ...issuesOf(named).map((issue) => ({ ...issue, path: ['application', ...issue.path] })),
     ...issuesOf(read),

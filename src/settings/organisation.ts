@@ -4,14 +4,12 @@ import { expecting } from '../contract/error-messages.ts';
 import type { InputIssue } from '../errors.ts';
 import { ownProperties } from '../own-properties.ts';
 import {
-  type ApplicationSettings,
   formatSchema,
   isObject,
-  missingNames,
   type OrganisationFormat,
   type ReadSettings,
+  readNamed,
   readWith,
-  type SettingsSchema,
 } from './schema.ts';
 
 export interface Organisation<Application, Drafts = unknown> {
@@ -22,9 +20,9 @@ export interface Organisation<Application, Drafts = unknown> {
 }
 
 export interface OrganisationSchemas<Application, Drafts = unknown> {
-  readonly envelope: SettingsSchema<Envelope>;
-  readonly application: SettingsSchema<Application>;
-  readonly drafts: SettingsSchema<Drafts>;
+  readonly envelope: z.ZodType<Envelope>;
+  readonly application: z.ZodType<Application>;
+  readonly drafts: z.ZodType<Drafts>;
 }
 
 /** The top level. Applications, and drafts (webhooks that are not saved yet), are validated later. */
@@ -34,14 +32,10 @@ interface Envelope {
   readonly drafts?: unknown;
 }
 
-type Names = Pick<ApplicationSettings, 'name' | 'environment'>;
-
-const isRecord = (value: unknown): value is Partial<Envelope> => isObject(value);
-
 export const envelopeSchema = () =>
   z.strictObject({
     format: formatSchema(),
-    applications: z.custom<Envelope['applications']>(isRecord, {
+    applications: z.custom<Envelope['applications']>(isObject, {
       error: expecting('an object of application ids and applications'),
     }),
   });
@@ -54,25 +48,20 @@ export function* readOrganisation<Application, Drafts>(
   input: unknown,
   schemas: OrganisationSchemas<Application, Drafts>,
 ): Generator<void, ReadSettings<Organisation<Application, Drafts>>> {
-  const given = isRecord(input) ? ownProperties(input) : {};
-  const envelope = readWith(schemas.envelope, isRecord(input) ? given : input, ENVELOPE_LEVELS);
+  const given = isObject(input) ? ownProperties<Partial<Envelope>>(input) : undefined;
+  const envelope = readWith(schemas.envelope, given ?? input, ENVELOPE_LEVELS);
   yield;
   const issues: InputIssue[] = envelope.ok ? [] : [...envelope.issues];
   const applications = new Map<string, Application>();
   // Reads those of an invalid envelope too, so that all faults are reported together.
-  for (const [id, found] of Object.entries(
-    isRecord(given.applications) ? given.applications : {},
-  )) {
-    const own = isObject(found) ? ownProperties<Names>(found) : undefined;
-    const application = readWith(schemas.application, own ?? found);
+  const found = isObject(given?.applications) ? given.applications : {};
+  for (const [id, one] of Object.entries(found)) {
+    const application = readNamed(schemas.application, one, given?.format ?? 2);
     if (application.ok) applications.set(id, application.value);
-    const faults = application.ok ? [] : application.issues;
-    // Also of an application that is invalid in another way.
-    const missing = own === undefined ? [] : missingNames(own, given.format);
-    issues.push(...[...faults, ...missing].map(issueUnder('applications', id)));
+    else issues.push(...application.issues.map(issueUnder('applications', id)));
     yield;
   }
-  const drafts = readWith(schemas.drafts, given.drafts);
+  const drafts = readWith(schemas.drafts, given?.drafts);
   if (!drafts.ok) issues.push(...drafts.issues.map(issueUnder('drafts')));
   if (!envelope.ok || !drafts.ok || issues.length > 0) return { ok: false, issues };
   return { ok: true, value: { ...envelope.value, applications, drafts: drafts.value } };

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { errorMessage, expecting, shown } from '../contract/error-messages.ts';
 import { slugify } from '../contract/slug.ts';
 import type { InputIssue } from '../errors.ts';
+import { ownProperties } from '../own-properties.ts';
 
 /** One or more certificates, or a key, in PEM form. */
 export type Pem = string | Buffer;
@@ -59,8 +60,6 @@ export interface OrganisedApplication extends ApplicationSettings {
   readonly format?: OrganisationFormat | undefined;
 }
 
-export type SettingsSchema<T> = z.ZodType<T>;
-
 export type ReadSettings<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly InputIssue[] };
@@ -76,7 +75,7 @@ const APPLICATION_LEVELS = 2;
  * must not become a `secret`. `levels` is how deep it copies; default: all levels of an application.
  */
 export function readWith<T>(
-  schema: SettingsSchema<T>,
+  schema: z.ZodType<T>,
   input: unknown,
   levels = APPLICATION_LEVELS,
 ): ReadSettings<T> {
@@ -88,51 +87,44 @@ export function readWith<T>(
 }
 
 /** Schemas are functions in this file, so that importing it creates none. */
-export const applicationSchema = (): SettingsSchema<ApplicationSettings> =>
+export const applicationSchema = (): z.ZodType<ApplicationSettings> =>
   withUrlAndSecret(z.strictObject({ ...applicationShape(), ...keptTls() }));
 
 /** For settings that are kept, `kept` is {@link keptTls}. */
 export const organisedApplicationSchema = (
   kept: Partial<ReturnType<typeof keptTls>> = {},
-): SettingsSchema<OrganisedApplication> =>
-  withUrlAndSecret(
-    z.strictObject({ ...applicationShape(), ...kept, format: formatSchema() }),
-  ).check(...NAMES.map((name) => needsName(name, (value) => Reflect.get(value, 'format'))));
+): z.ZodType<OrganisedApplication> =>
+  withUrlAndSecret(z.strictObject({ ...applicationShape(), ...kept, format: formatSchema() }));
 
 /** The `application` of a sender with one destination. */
-export const namedApplicationSchema = (ofFormat: OrganisationFormat) =>
+export const namedApplicationSchema = () =>
   z
     .strictObject({
       id: z.string().min(1),
       name: z.string().optional(),
       environment: z.string().optional(),
     })
-    .check(...NAMES.map((name) => needsName(name, () => ofFormat)))
     .optional();
 
 /** Incidents of format 1 have both (D43). */
 const NAMES = ['name', 'environment'] as const;
 
-const missingName = (name: string): string => `expected ${name} for format 1, found nothing`;
-
-/** Requires the name for format 1. Reported together with all other faults. */
-const needsName = (name: string, formatOf: (value: object) => unknown) =>
-  z.refine((value) => !isObject(value) || formatOf(value) !== 1 || has(value, name), {
+/** Like {@link readWith}, and requires the names that format 1 needs. Default `format`: the input's own. */
+export function readNamed<T>(
+  schema: z.ZodType<T>,
+  input: unknown,
+  format?: OrganisationFormat,
+): ReadSettings<T> {
+  if (!isObject(input)) return readWith(schema, input);
+  const own = ownProperties<OrganisedApplication>(input);
+  const read = readWith(schema, own);
+  if ((format ?? own.format) !== 1) return read;
+  const missing = NAMES.filter((name) => own[name] === undefined).map((name) => ({
     path: [name],
-    error: missingName(name),
-    when: () => true,
-  });
-
-/** Returns an issue for each name that the format needs. */
-export function missingNames(
-  application: Pick<ApplicationSettings, 'name' | 'environment'>,
-  ofFormat?: OrganisationFormat,
-): InputIssue[] {
-  if (ofFormat !== 1) return [];
-  return NAMES.filter((name) => application[name] === undefined).map((name) => ({
-    path: [name],
-    message: missingName(name),
+    message: `expected ${name} for format 1, found nothing`,
   }));
+  if (missing.length === 0) return read;
+  return { ok: false, issues: [...(read.ok ? [] : read.issues), ...missing] };
 }
 
 export const formatSchema = () => z.literal([1, 2]).default(2);

@@ -9,7 +9,7 @@ import {
   type OrganisedApplication,
   organisedApplicationSchema,
   type ReadSettings,
-  readWith,
+  readNamed,
   type Settings,
 } from './schema.ts';
 
@@ -78,20 +78,19 @@ function fromFunction(source: SettingsFunction): SettingsReader {
   return {
     async find(applicationId) {
       const path = [...APPLICATIONS, applicationId];
-      const found = await call(source, applicationId).catch((cause: unknown) => {
+      let found: MaybeApplication;
+      try {
+        found = await source(applicationId);
+      } catch (cause) {
         // A checked source has a typed error. Callers share it, and each sets its own input.
         throw isChecked && cause instanceof SecurityEventError ? cause.copy() : failed(path, cause);
-      });
+      }
       if (found === undefined || found === null) return undefined;
-      const application = isChecked ? found : validated(path, () => readWith(schema, found));
+      const application = isChecked ? found : validated(path, () => readNamed(schema, found));
       return application as ResolvedApplication;
     },
   };
 }
-
-/** Async, so that a source that throws rejects, too. */
-const call = async (source: SettingsFunction, applicationId: string): Promise<MaybeApplication> =>
-  await source(applicationId);
 
 function validated<T>(path: readonly string[], read: () => ReadSettings<T>): T {
   let result: ReadSettings<T>;

@@ -18,7 +18,6 @@ import {
   keptTls,
   needs,
   type OrganisedApplication,
-  type SettingsSchema,
 } from './schema.ts';
 
 export interface StoredApplication extends Omit<ApplicationSettings, 'secret'> {
@@ -33,7 +32,7 @@ export const schemasToDeliver = (
 
 /** Does not check saved URLs, so that a bad one can be replaced. */
 export const schemasToConfigure = <Drafts>(
-  drafts: SettingsSchema<Drafts>,
+  drafts: z.ZodType<Drafts>,
 ): OrganisationSchemas<StoredApplication, Drafts> => storedSchemas('stored', {}, drafts);
 
 const webhookUrl = () =>
@@ -44,7 +43,7 @@ const webhookUrl = () =>
 function storedSchemas<Drafts>(
   secrets: 'stored' | 'elsewhere',
   checks: Partial<ReturnType<typeof applicationShape>>,
-  drafts: SettingsSchema<Drafts>,
+  drafts: z.ZodType<Drafts>,
 ): OrganisationSchemas<StoredApplication, Drafts> {
   const secret = storedSecretSchema().optional();
   const shape = z.strictObject({ ...applicationShape(), ...checks, secret });
