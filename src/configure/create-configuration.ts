@@ -3,14 +3,14 @@ import { createWebhookSender } from '../delivery/create-sender.ts';
 import { readSenderOptions } from '../delivery/read-options.ts';
 import { SecurityEventError } from '../errors.ts';
 import {
-  A_FUNCTION,
   ANYTHING,
   check,
   invalidOption,
   NON_EMPTY_TEXT,
-  object,
   type Rules,
+  usable,
 } from '../option-rules.ts';
+import { hasMethods } from '../own-properties.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { secretAt } from '../settings/scheduled-secret.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
@@ -49,14 +49,7 @@ import { fileStore } from './file-store.ts';
 
 const OPTION_RULES: Rules<keyof ConfigurationOptions> = {
   file: NON_EMPTY_TEXT,
-  store: object(
-    'an object with read and update',
-    (store) =>
-      'read' in store &&
-      A_FUNCTION.isUsable(store.read) &&
-      'update' in store &&
-      A_FUNCTION.isUsable(store.update),
-  ),
+  store: usable('an object with read and update', (store) => hasMethods(store, 'read', 'update')),
   // Validated as options of a sender.
   deadlineMs: ANYTHING,
   dispatcher: ANYTHING,

@@ -73,7 +73,7 @@ export function createMemoryDuplicates(
 export class Deduplicator {
   readonly #store: DuplicateStore;
   /** Ids that are being handled, with a promise of the end, which never rejects. */
-  readonly #inProgress = new Map<string, Promise<void>>();
+  readonly #inProgress = new Map<string, Promise<unknown>>();
 
   constructor(store: DuplicateStore) {
     this.#store = store;
@@ -89,12 +89,8 @@ export class Deduplicator {
   ): Promise<number> {
     const ids = [...new Set(messages.flatMap(({ id }) => id ?? []))];
     // A message that is sent again while it is being handled is a duplicate only if that succeeds.
-    for (
-      let running = this.#overlapping(ids);
-      running.length > 0;
-      running = this.#overlapping(ids)
-    ) {
-      await Promise.all(running);
+    while (ids.some((id) => this.#inProgress.has(id))) {
+      await Promise.all(ids.map((id) => this.#inProgress.get(id)));
     }
     // Synchronously after the check, so that no other call can begin with the same ids.
     return await this.#mark(ids, async () => {
@@ -113,14 +109,10 @@ export class Deduplicator {
     });
   }
 
-  #overlapping(ids: readonly string[]): Promise<void>[] {
-    return ids.flatMap((id) => this.#inProgress.get(id) ?? []);
-  }
-
   /** Marks the ids as in progress until `work` ends. */
   async #mark<T>(ids: readonly string[], work: () => Promise<T>): Promise<T> {
     const running = work();
-    const ended = running.then(ignore, ignore);
+    const ended = Promise.allSettled([running]);
     for (const id of ids) this.#inProgress.set(id, ended);
     try {
       return await running;
@@ -129,5 +121,3 @@ export class Deduplicator {
     }
   }
 }
-
-const ignore = (): void => {};

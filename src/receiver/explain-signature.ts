@@ -4,16 +4,17 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { SecurityEventError } from '../errors.ts';
+import { tryCall } from '../runtime/host-calls.ts';
 import { verify } from '../webhook/signature.ts';
 import { SIGNATURE_FAULTS, type SignatureFault } from './signature-faults.ts';
 import {
   BODY_MISTAKES,
-  bodyVariant,
+  givenVariant,
   headerVariant,
   KEY_MISTAKES,
-  keyVariant,
   type Mistake,
   PREFIX,
+  parsedVariant,
   type Variant,
 } from './signature-variants.ts';
 
@@ -54,11 +55,11 @@ export function explainSignature(
 ): SignatureExplanation {
   checkKind(secret);
   if (isVerified(body, header, secret)) return valid;
-  const bodyAsIs = bodyVariant(body);
+  const bodyAsIs = givenVariant(body) ?? parsedVariant(body);
   const signature = headerVariant(header);
   if (signature === undefined) return guess(headerFault(header));
   if (bodyAsIs === undefined) return guess('body-missing');
-  const key = keyVariant(secret);
+  const key = givenVariant(secret);
   if (key === undefined) return guess('secret-missing');
   const bodies = variantsOf(bodyAsIs, BODY_MISTAKES);
   const found = search(bodies, variantsOf(key, KEY_MISTAKES), signature.value);
@@ -109,14 +110,8 @@ function checkKind(secret: unknown): void {
   throw new SecurityEventError('ERR_INVALID_SECRET', { detail, path: ['secret'] });
 }
 
-function isJson(body: Buffer): boolean {
-  try {
-    JSON.parse(body.toString());
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isJson = (body: Buffer): boolean =>
+  tryCall(() => JSON.parse(body.toString()) as unknown) !== undefined;
 
 /** Hex digits of SHA-1, SHA-384 and SHA-512. */
 const OTHER_HASH_LENGTHS: readonly number[] = [40, 96, 128];

@@ -1,6 +1,6 @@
 import { SecurityEventError } from '../errors.ts';
 import { A_FUNCTION, check, type Rules } from '../option-rules.ts';
-import { ignoreRejection } from '../runtime/host-calls.ts';
+import { ignoreRejection, tryCall } from '../runtime/host-calls.ts';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
 import type { BodyReading } from './body-budget.ts';
 import { senderWentAway } from './refusals.ts';
@@ -34,26 +34,15 @@ export function fetchHandler(
     if (handle !== undefined) {
       // In the next turn, after the response was returned.
       const work = nextTurn().then(handle);
-      if (!tryWaitUntil(work, waitUntil)) await work;
+      const isStarted = tryCall(() => {
+        ignoreRejection(waitUntil?.(work));
+        return true;
+      });
+      // `waitUntil` throws without its context ("Illegal invocation"): then the response waits for the work.
+      if (isStarted !== true) await work;
     }
     return new Response(text === '' ? null : text, { status, headers });
   };
-}
-
-/**
- * Returns false if `waitUntil` throws, as it does without its context ("Illegal invocation"). Then the response waits
- * for the work. Without `waitUntil` the work goes on after the response.
- */
-function tryWaitUntil(
-  work: Promise<unknown>,
-  waitUntil: FetchHandlerOptions['waitUntil'],
-): boolean {
-  try {
-    ignoreRejection(waitUntil?.(work));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function fetchRequest(request: Request): WebhookRequest {

@@ -2,10 +2,9 @@
 import { isObjectLike, readProperty } from '../own-properties.ts';
 import { headerVariant } from './signature-variants.ts';
 
-const refusal = (status: number, headers: Readonly<Record<string, string>> = {}) => ({
-  status,
-  headers,
-});
+type Headers = Readonly<Record<string, string>>;
+
+const refusal = (status: number, headers: Headers = {}) => ({ status, headers });
 
 /**
  * Statuses are chosen for this library's sender: it retries after all of them, pauses after 503, sends
@@ -37,8 +36,16 @@ export const REFUSALS = {
 
 export type RefusalReason = keyof typeof REFUSALS;
 
-/** For refusals of unread bodies: the host would read the rest of the body to keep the connection. */
+/** For unread bodies: the host would read the rest of the body to keep the connection. */
 export const CLOSE = { connection: 'close' };
+
+export function refusedAnswer(reason: RefusalReason, connection: Headers = {}) {
+  const { status, headers } = REFUSALS[reason];
+  const type = { 'content-type': 'text/plain; charset=utf-8' };
+  // An own `handle`: adapters would call that of a polluted prototype.
+  const handle = undefined;
+  return { status, headers: { ...type, ...headers, ...connection }, text: `${reason}\n`, handle };
+}
 
 const DISCONNECTED: readonly unknown[] = [
   'ECONNRESET',

@@ -1,6 +1,7 @@
 /** Reverts known mistakes: computes what the body, the header and the key may have been without them. */
 import { gunzipSync } from 'node:zlib';
 import { isObjectLike } from '../own-properties.ts';
+import { tryCall } from '../runtime/host-calls.ts';
 import type { SignatureFault } from './signature-faults.ts';
 
 /** Candidate bytes, and the faults that were reverted in them. */
@@ -62,7 +63,10 @@ export const BODY_MISTAKES: readonly Mistake[] = [
     'body-reserialised',
     (bytes) => (JSON_STRUCTURE.test(startOf(bytes)) ? withText(bytes, JSON.stringify) : undefined),
   ],
-  ['body-compressed', unpacked],
+  [
+    'body-compressed',
+    (bytes) => tryCall(() => gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES })),
+  ],
 ];
 
 const recoded = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('latin1'));
@@ -80,42 +84,24 @@ function withText(
   bytes: Buffer,
   textOf: (value: unknown) => string | undefined,
 ): Buffer | undefined {
-  try {
-    const text = textOf(JSON.parse(bytes.toString()) as unknown);
-    return text === undefined ? undefined : Buffer.from(text);
-  } catch {
-    return undefined;
-  }
+  const text = tryCall(() => textOf(JSON.parse(bytes.toString()) as unknown));
+  return text === undefined ? undefined : Buffer.from(text);
 }
 
-function unpacked(bytes: Buffer): Buffer | undefined {
-  try {
-    return gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES });
-  } catch {
-    return undefined;
-  }
+/** Returns a body or a secret without faults; `undefined` if it is empty, or neither text nor bytes. */
+export function givenVariant(given: unknown): Variant | undefined {
+  if (typeof given === 'string') return given === '' ? undefined : unchanged(Buffer.from(given));
+  if (!ArrayBuffer.isView(given) || given.byteLength === 0) return undefined;
+  return unchanged(Buffer.from(given.buffer, given.byteOffset, given.byteLength));
 }
 
-/** Returns `undefined` if there is no body. A value that is neither text nor bytes was parsed. */
-export function bodyVariant(body: unknown): Variant | undefined {
-  const given = bytesOf(body);
-  if (given !== undefined) return given.length === 0 ? undefined : { value: given, faults: [] };
-  const text = isObjectLike(body) ? jsonOf(body) : undefined;
+const unchanged = (value: Buffer): Variant => ({ value, faults: [] });
+
+/** Returns a body that was parsed as text again; `undefined` for other values. */
+export function parsedVariant(body: unknown): Variant | undefined {
+  if (!isObjectLike(body) || ArrayBuffer.isView(body)) return undefined;
+  const text = tryCall(() => JSON.stringify(body));
   return text === undefined ? undefined : { value: Buffer.from(text), faults: ['body-parsed'] };
-}
-
-function jsonOf(body: object): string | undefined {
-  try {
-    return JSON.stringify(body);
-  } catch {
-    return undefined;
-  }
-}
-
-function bytesOf(value: unknown): Buffer | undefined {
-  if (typeof value === 'string') return Buffer.from(value);
-  if (!ArrayBuffer.isView(value)) return undefined;
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
 const QUOTED = /^(["'`])(.*)\1$/s;
@@ -157,12 +143,6 @@ export const KEY_MISTAKES: readonly Mistake[] = [
     (key) => [Buffer.from(key.toString().toLowerCase()), Buffer.from(key.toString().toUpperCase())],
   ],
 ];
-
-/** Returns `undefined` if there is no secret. */
-export function keyVariant(secret: unknown): Variant | undefined {
-  const given = bytesOf(secret);
-  return given === undefined || given.length === 0 ? undefined : { value: given, faults: [] };
-}
 
 const HEX = /^[0-9a-f]{64}$/;
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/_-]{43}=?$/;

@@ -26,9 +26,9 @@ import {
 import {
   CLOSE,
   isDisconnection,
-  REFUSALS,
   type RefusalReason,
   refusalOfHead,
+  refusedAnswer,
   SIGNATURE_HEADER,
 } from './refusals.ts';
 
@@ -109,7 +109,7 @@ class Receiver implements WebhookReceiver {
     const signature = request.header(SIGNATURE_HEADER);
     // Closing also ends a chunked body, which has no known length.
     const refuse = (reason: RefusalReason, closes = isChunked(request)) =>
-      this.#refuse(reason, { signature }, closes && isHttp1(request) ? CLOSE : {});
+      this.#refuse({ reason, signature }, closes && isHttp1(request) ? CLOSE : {});
     const early = refusalOfHead(request, this.#settings.maxBodyBytes);
     if (early === 'body-too-large') return refuse(early, true);
     if (early !== undefined) return refuse(early);
@@ -122,7 +122,8 @@ class Receiver implements WebhookReceiver {
     const body = await this.#bodyOf(request);
     if (typeof body === 'string') return refuse(body, true);
     const answer = await this.#answerTo(body, signature, secrets);
-    return typeof answer === 'string' ? this.#refuse(answer, { body, signature }) : answer;
+    if (typeof answer !== 'string') return answer;
+    return this.#refuse({ reason: answer, body, signature });
   }
 
   async #answerTo(
@@ -248,16 +249,10 @@ class Receiver implements WebhookReceiver {
     }
   }
 
-  #refuse(
-    reason: RefusalReason,
-    seen: Pick<Refusal, 'body' | 'signature'>,
-    connection: WebhookAnswer['headers'] = {},
-  ): WebhookAnswer {
-    const { status, headers } = REFUSALS[reason];
-    const { onRefused } = this.#settings;
-    ignoringErrors(() => onRefused?.({ reason, status, ...seen }));
-    const text = `${reason}\n`;
-    return { status, headers: { ...PLAIN, ...headers, ...connection }, text, handle: undefined };
+  #refuse(refusal: Omit<Refusal, 'status'>, connection = {}): WebhookAnswer {
+    const answer = refusedAnswer(refusal.reason, connection);
+    ignoringErrors(() => this.#settings.onRefused?.({ ...refusal, status: answer.status }));
+    return answer;
   }
 
   #reportError(error: unknown, messages: readonly ReceivedMessage[]): void {
@@ -271,8 +266,6 @@ const isChunked = (request: WebhookRequest): boolean =>
 
 /** HTTP/2 has an authority instead of `host`, and forbids the header `connection`. */
 const isHttp1 = (request: WebhookRequest): boolean => request.header('host') !== undefined;
-
-const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
 
 const ACCEPTED: WebhookAnswer = { status: 204, headers: {}, text: '', handle: undefined };
 

@@ -26,10 +26,9 @@ export type StoredSecret = string | StoredSchedule;
 /** The secret in a settings file. */
 export const storedSecretSchema = (): z.ZodType<StoredSecret> =>
   z.union([z.string().min(1), scheduledSecretSchema()], {
-    error: (issue) =>
-      expecting('a non-empty string or { current, next, nextFrom }, with nextFrom in ISO 8601')(
-        issue,
-      ),
+    error: expecting(
+      'a non-empty string or { current, next, nextFrom }, with nextFrom in ISO 8601',
+    ),
   });
 
 const scheduledSecretSchema = (): z.ZodType<StoredSchedule> =>

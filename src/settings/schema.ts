@@ -88,13 +88,17 @@ export function readWith<T>(
 
 /** Schemas are functions in this file, so that importing it creates none. */
 export const applicationSchema = (): z.ZodType<ApplicationSettings> =>
-  withUrlAndSecret(z.strictObject({ ...applicationShape(), ...keptTls() }));
+  bothOrNeither(z.strictObject({ ...applicationShape(), ...keptTls() }), 'url', 'secret');
 
 /** For settings that are kept, `kept` is {@link keptTls}. */
 export const organisedApplicationSchema = (
   kept: Partial<ReturnType<typeof keptTls>> = {},
 ): z.ZodType<OrganisedApplication> =>
-  withUrlAndSecret(z.strictObject({ ...applicationShape(), ...kept, format: formatSchema() }));
+  bothOrNeither(
+    z.strictObject({ ...applicationShape(), ...kept, format: formatSchema() }),
+    'url',
+    'secret',
+  );
 
 /** The `application` of a sender with one destination. */
 export const namedApplicationSchema = () =>
@@ -254,9 +258,6 @@ function unlessUnreadable<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
-
-const withUrlAndSecret = <S extends z.ZodType>(application: S): S =>
-  bothOrNeither(application, 'url', 'secret');
 
 /** Requires both keys or none. Reported at the missing key, together with all other faults. */
 export const bothOrNeither = <S extends z.ZodType>(schema: S, one: string, other: string): S =>

@@ -1,21 +1,16 @@
 /** Answers a request as its step says, and limits how much of it is read. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { nextTurn } from '../runtime/yield-to-event-loop.ts';
-import type { Connection } from './connections.ts';
+import type { Arrival } from './connections.ts';
+import type { ReceivedBody } from './received-request.ts';
 import { type Fault, headersOf, OK, type Reply, type Step } from './step.ts';
 
 /** A request that was read and is not answered yet. */
-export interface Exchange {
-  readonly incoming: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly connection: Connection;
+export interface Exchange extends Arrival, ReceivedBody {
   /** The receiver's URL. */
   readonly url: string;
-  readonly bodyBytes: number;
-  /** Whether the request was read to its end. */
-  readonly isWhole: boolean;
   /** Called when a final status is sent. */
   readonly onStatus: (status: number) => void;
 }
@@ -39,7 +34,7 @@ const ACTIONS: { readonly [F in Fault['fault']]: Action<Extract<Fault, { readonl
   'slow-tls': (_, exchange) => reply(OK, exchange),
   'reset-during-body': (_, { connection }) => connection.reset(),
   'body-limit': ({ maxBytes, status = 413 }, exchange) => {
-    if (exchange.isWhole && exchange.bodyBytes <= maxBytes) reply(OK, exchange);
+    if (exchange.isWhole && exchange.body.length <= maxBytes) reply(OK, exchange);
     else refuseBody(status, exchange);
   },
   hang: () => {},

@@ -63,26 +63,20 @@ export function readUpTo(
   });
 }
 
-interface Body extends ReceivedBody {
-  readonly secrets: readonly string[];
-  readonly signature: unknown;
-}
-
-/** Parses and verifies the body of a request. */
-export function readBody({
-  body,
-  isWhole,
-  secrets,
-  signature,
-}: Body): Pick<
-  IncomingRequest,
-  'body' | 'signatureOk' | 'messages' | 'messageIds' | 'retryCounts'
-> {
+/** Parses and verifies a request. */
+export function describeRequest(
+  { method = '', url: path = '', headers }: IncomingMessage,
+  { body, isWhole }: ReceivedBody,
+  secrets: readonly string[],
+): Omit<IncomingRequest, 'index' | 'receivedAt' | 'socketId'> {
   const isVerifiable = isWhole && secrets.length > 0;
   const messages = parseMessages(body);
   return {
+    method,
+    path,
+    headers,
     body,
-    signatureOk: isVerifiable ? verify(body, signature, secrets) : undefined,
+    signatureOk: isVerifiable ? verify(body, headers['x-svc-integrity'], secrets) : undefined,
     messages,
     messageIds: messages.flatMap(idOf),
     retryCounts: messages

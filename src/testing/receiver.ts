@@ -1,5 +1,4 @@
 /** A receiver of webhooks on a real socket, which follows a script. */
-import type { IncomingMessage } from 'node:http';
 import { SecurityEventError } from '../errors.ts';
 import {
   check,
@@ -15,7 +14,7 @@ import { deferred } from '../runtime/deferred.ts';
 import { answer, maxBodyBytes } from './answer.ts';
 import { type CertificateKind, certificateOf, type ReceiverTls } from './certificate.ts';
 import { type Arrival, Connections } from './connections.ts';
-import { type IncomingRequest, type ReceivedBody, readBody, readUpTo } from './received-request.ts';
+import { describeRequest, type IncomingRequest, readUpTo } from './received-request.ts';
 import { createSteps, type Script, type Steps } from './script.ts';
 import type { Step } from './step.ts';
 
@@ -191,11 +190,17 @@ class SocketReceiver implements Receiver {
     return this.close();
   }
 
-  async #serve({ connection, incoming, response }: Arrival): Promise<void> {
+  async #serve(arrival: Arrival): Promise<void> {
+    const { connection, incoming } = arrival;
     const early = this.#steps.forHeaders();
     const reading = await readUpTo(incoming, maxBodyBytes(early, incoming));
     if (reading === undefined) return;
-    const request = this.#requestOf(incoming, reading, connection.id);
+    const request = {
+      index: this.requests.length,
+      receivedAt: systemClock.now(),
+      ...describeRequest(incoming, reading, this.#secrets),
+      socketId: connection.id,
+    };
     const step = early ?? this.#decide(request);
     if (step === undefined) {
       connection.reset();
@@ -203,32 +208,11 @@ class SocketReceiver implements Receiver {
     }
     this.requests.push({ ...request, step: { ...step } });
     this.#changed();
-    await answer(step, {
-      incoming,
-      response,
-      connection,
-      url: this.url,
-      bodyBytes: reading.body.length,
-      isWhole: reading.isWhole,
-      onStatus: (status) => {
-        // A sender that went away gets no status.
-        if (!incoming.socket.destroyed) this.#count(status, request);
-      },
-    });
-  }
-
-  #requestOf(incoming: IncomingMessage, reading: ReceivedBody, socketId: number): IncomingRequest {
-    const { method = '', url: path = '', headers } = incoming;
-    const signature = headers['x-svc-integrity'];
-    return {
-      index: this.requests.length,
-      receivedAt: systemClock.now(),
-      method,
-      path,
-      headers,
-      ...readBody({ ...reading, secrets: this.#secrets, signature }),
-      socketId,
+    const onStatus = (status: number): void => {
+      // A sender that went away gets no status.
+      if (!incoming.socket.destroyed) this.#count(status, request);
     };
+    await answer(step, { ...arrival, ...reading, url: this.url, onStatus });
   }
 
   /** Errors of the script's function reject the waits of the test. */

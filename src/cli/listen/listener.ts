@@ -17,7 +17,7 @@ import {
   type WebhookReceiver,
 } from '../../receiver/index.ts';
 import { nodeRequest } from '../../receiver/node-handler.ts';
-import { CLOSE, REFUSALS, type RefusalReason, SIGNATURE_HEADER } from '../../receiver/refusals.ts';
+import { CLOSE, refusedAnswer, SIGNATURE_HEADER } from '../../receiver/refusals.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { explainBest } from '../signature.ts';
 import type { TerminalClock } from '../terminal.ts';
@@ -183,18 +183,13 @@ async function receiveRequest(
   const answer =
     unread === undefined
       ? await receiver.receive({ ...source, readBody: () => reading })
-      : refusedUnread(unread);
+      : refusedAnswer(unread, CLOSE);
   const facts = { method, target, headers, body, answer };
   if (answer.status === 204) return { ...facts, messages: parseBody(body).messages };
   const reason = answer.text.trim() as RefusedRequest['reason'];
   const signature = source.header(SIGNATURE_HEADER);
   const explain = (): SignatureExplanation => explainBest(body, signature, secrets);
   return { ...facts, messages: [], refusal: refusedRequest(reason, body, explain) };
-}
-
-function refusedUnread(reason: RefusalReason): Answer {
-  const { status, headers } = REFUSALS[reason];
-  return { status, headers: { ...headers, ...CLOSE }, text: `${reason}\n` };
 }
 
 function refusedRequest(
