@@ -176,11 +176,3 @@ test('a test uses the certificates of the saved application', async () => {
   await configuration.setWebhook('shop', there.url);
   expect(await configuration.test('shop')).toMatchObject({ ok: true, tested: 'draft' });
 });
-
-test('a test of an unknown application is refused', async () => {
-  const { configuration } = configurationOf();
-  await expect(configuration.test('shop')).rejects.toMatchObject({
-    code: 'ERR_UNKNOWN_APPLICATION',
-    path: ['applicationId'],
-  });
-});
