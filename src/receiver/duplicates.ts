@@ -90,7 +90,7 @@ export class Deduplicator {
     const ids = [...new Set(messages.flatMap(({ id }) => id ?? []))];
     // A message that is sent again while it is being handled is a duplicate only if that succeeds.
     while (ids.some((id) => this.#inProgress.has(id))) {
-      await Promise.all(ids.map((id) => this.#inProgress.get(id)));
+      await Promise.all(ids.flatMap((id) => this.#inProgress.get(id) ?? []));
     }
     // Synchronously after the check, so that no other call can begin with the same ids.
     return await this.#mark(ids, async () => {

@@ -374,14 +374,15 @@ const select =
   (configuration) =>
     configuration[key === 'modules' ? 'selectModules' : 'selectPlaybooks'](id, selection as 'all');
 
+const unknownId = ['ERR_UNKNOWN_APPLICATION', ['applicationId']] as const;
+const wrongId = ['ERR_INVALID_OPTION', ['applicationId']] as const;
+const wrong = (...path: readonly string[]) => ['ERR_INVALID_OPTION', path] as const;
+
 describe('a call is refused, and writes nothing:', () => {
   const settings = {
     applications: { ...withShop().applications, agent: { name: 'agent' } },
     drafts: { blog: SAVED },
   };
-  const unknownId = ['ERR_UNKNOWN_APPLICATION', ['applicationId']] as const;
-  const wrongId = ['ERR_INVALID_OPTION', ['applicationId']] as const;
-  const wrong = (...path: readonly string[]) => ['ERR_INVALID_OPTION', path] as const;
 
   test.each<[string, Call, string, readonly string[]]>([
     ['credentials', set('https://a:hunter2@b.example/', {}), 'ERR_INVALID_URL', ['url']],
