@@ -1,30 +1,63 @@
 /**
- * Runs the simulation on bundles of the sources, each with one planted bug, and checks only the invariant
- * that must find it. This detects invariants that can never fail.
+ * Runs the simulation on bundles of the sources, each with one bug of planted-bugs.txt, and checks only the
+ * invariant that must find it. This detects invariants that can never fail.
  */
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import type { Mutation } from './mutation.ts';
-import { MUTATIONS } from './mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A planted bug: one replacement in the sources. */
+export interface PlantedBug {
+  readonly name: string;
+  /** The invariant that must find it while no other is checked. */
+  readonly invariant: string;
+  /** Maximum number of seeds until it is found. */
+  readonly withinSeeds: number;
+  /** Path below src/. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const HEAD = /^(.+): (.+) within (\d+) seeds, in (.+)$/;
+
+/** Reads the bugs: each has a head, lines to remove after `-`, and lines to insert after `+`. */
+export function plantedBugs(): PlantedBug[] {
+  const text = readFileSync(join(ROOT, 'test/simulation/planted-bugs.txt'), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n\n')
+    .map((bug) => {
+      const [head = '', ...lines] = bug.split('\n');
+      const [, name = '', invariant = '', withinSeeds, file = ''] = HEAD.exec(head) ?? [];
+      const textAfter = (sign: string): string =>
+        lines
+          .filter((line) => line.startsWith(sign))
+          .map((line) => line.slice(1))
+          .join('\n');
+      const change = { from: textAfter('-'), to: textAfter('+') };
+      return { name, invariant, withinSeeds: Number(withinSeeds), file, ...change };
+    });
+}
 
 /** Returns whether each bug is found within its seeds. */
 export async function runPlantedBugs(print: (line: string) => void): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'planted-'));
-  const waiting = [...MUTATIONS.entries()];
+  const bugs = plantedBugs();
+  const waiting = [...bugs.entries()];
   let missed = 0;
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [index, mutation] = next;
-      const { seed, invariant } = await find(mutation, join(folder, `${index}.mjs`));
+      const [index, bug] = next;
+      const { seed, invariant } = await find(bug, join(folder, `${index}.mjs`));
       if (seed === undefined) missed += 1;
-      const within = `${seed ?? 'NOT FOUND'} of ${mutation.withinSeeds}`;
-      print(`${within.padStart(16)}  ${mutation.name}: ${invariant}`);
+      const within = `${seed ?? 'NOT FOUND'} of ${bug.withinSeeds}`;
+      print(`${within.padStart(16)}  ${bug.name}: ${invariant}`);
     }
   };
   try {
@@ -32,7 +65,7 @@ export async function runPlantedBugs(print: (line: string) => void): Promise<boo
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  print(`${MUTATIONS.length - missed} of ${MUTATIONS.length} planted bugs were found`);
+  print(`${bugs.length - missed} of ${bugs.length} planted bugs were found`);
   return missed === 0;
 }
 
@@ -41,9 +74,9 @@ interface Found {
   readonly invariant: string;
 }
 
-async function find(mutation: Mutation, program: string): Promise<Found> {
-  await bundle(program, mutation);
-  const output = await run(program, mutation);
+async function find(bug: PlantedBug, program: string): Promise<Found> {
+  await bundle(program, bug);
+  const output = await run(program, bug);
   const [, seed, invariant] = /^FAILED seed (\d+): ([^:]*)/m.exec(output) ?? [];
   return seed !== undefined && invariant !== undefined
     ? { seed: Number(seed), invariant }
@@ -51,7 +84,7 @@ async function find(mutation: Mutation, program: string): Promise<Found> {
 }
 
 /** Replaces the text of one source file. */
-const planting = ({ file, from, to }: Mutation): Plugin => ({
+const planting = ({ file, from, to }: PlantedBug): Plugin => ({
   name: 'planted bug',
   setup(bundler) {
     bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
@@ -64,7 +97,7 @@ const planting = ({ file, from, to }: Mutation): Plugin => ({
 });
 
 /** A bundle starts in a fifth of the time of the separate sources. */
-async function bundle(program: string, mutation: Mutation): Promise<void> {
+async function bundle(program: string, bug: PlantedBug): Promise<void> {
   await build({
     absWorkingDir: ROOT,
     entryPoints: ['test/simulation/main.ts'],
@@ -78,22 +111,16 @@ async function bundle(program: string, mutation: Mutation): Promise<void> {
     banner: {
       js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
     },
-    plugins: [planting(mutation)],
+    plugins: [planting(bug)],
   });
 }
 
-/** Returns the program's output. */
-function run(program: string, { invariant, withinSeeds }: Mutation): Promise<string> {
+/** Returns the program's output. It fails, because it finds the bug. */
+function run(program: string, { invariant, withinSeeds }: PlantedBug): Promise<string> {
   const args = [program, '--first', '--only', invariant, '--seeds', String(withinSeeds)];
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-  }
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', () => resolve(output));
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: ROOT }, (_error, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
   });
 }
