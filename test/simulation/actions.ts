@@ -72,7 +72,7 @@ const ACTIONS: { readonly [K in Kind]: Action<K> } = {
     world.log(() => `the wall clock jumps by ${byMs} ms`);
     world.clock.setWallClock(world.clock.now() + byMs);
     // SQLite has no other clock.
-    if (world.backend.kind === 'sqlite') world.shiftQueueTime(byMs);
+    if (world.queueKind === 'sqlite') world.shiftQueueTime(byMs);
   },
   reopen: (simulation, { application }) => {
     const { id } = simulation.settingsAt(application).plan;

@@ -1,6 +1,7 @@
 /** Tracks calls in progress of a real queue. The world's clock stops while there are any. */
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { settled } from '../../src/testing/fake-clock.ts';
+import { deferred } from '../helpers/promises.ts';
 
 /** Run without concurrent calls: a claim does not show whether it came before or after. */
 const EXCLUSIVE: ReadonlySet<string> = new Set(['reopen', 'replay', 'purge', 'close']);
@@ -17,7 +18,10 @@ export class CallsInProgress {
     return this.#count === 0;
   }
 
-  /** Returns a function that returns whether only one call has started since, without another in progress. */
+  /**
+   * Returns a function that returns whether only one call has started since, without another in progress. The
+   * results of concurrent calls come in any order.
+   */
   watchForOverlap(): () => boolean {
     const [before, begun] = [this.#count, this.#begun];
     return () => before === 0 && this.#begun === begun + 1;
@@ -54,7 +58,8 @@ export class CallsInProgress {
     work: () => Promise<T>,
   ): Promise<T> {
     while (this.#gate !== undefined) await this.#gate;
-    const open = isExclusive ? this.#closeGate() : undefined;
+    const gate = isExclusive ? deferred() : undefined;
+    this.#gate = gate?.promise;
     if (isExclusive) await this.#until(() => this.#running === 0);
     this.#running += 1;
     try {
@@ -62,20 +67,10 @@ export class CallsInProgress {
       return await work();
     } finally {
       this.#running -= 1;
-      open?.();
+      if (gate !== undefined) this.#gate = undefined;
+      gate?.resolve();
       this.#wakeWaiting();
     }
-  }
-
-  #closeGate(): () => void {
-    const opening = new AbortController();
-    this.#gate = new Promise((resolve) => {
-      opening.signal.addEventListener('abort', () => resolve());
-    });
-    return () => {
-      this.#gate = undefined;
-      opening.abort();
-    };
   }
 
   /** Resolves when nothing more happens until the clock advances. */

@@ -55,7 +55,7 @@ export function checkRatePause(
   );
 }
 
-interface SettledAttempt {
+export interface SettledAttempt {
   readonly attempt: Attempt;
   readonly end: AttemptEnd;
   readonly destination: Destination;

@@ -4,7 +4,7 @@
  */
 import type { ApplicationUpdate, MessageResult } from '../../src/queue/queue.ts';
 import { type Attempt, type AttemptEnd, isSuccess } from './attempt.ts';
-import { checkRatePause } from './check-rate.ts';
+import { checkRatePause, type SettledAttempt } from './check-rate.ts';
 import type { Destination } from './destination.ts';
 import type { ExpectedClaim } from './expected-state.ts';
 import type { World } from './world.ts';
@@ -31,8 +31,9 @@ export function checkSettling(
   world.destinations.set(applicationId, destination);
   const wasOpen = destination.isOpen;
   destination.settle(attempt, end, held.claim.messages);
-  checkState(world, { attempt, end, destination, state });
-  checkRatePause(world, { attempt, end, destination, state });
+  const settled = { attempt, end, destination, state };
+  checkState(world, settled);
+  checkRatePause(world, settled);
   for (const [index, message] of attempt.messages.entries()) {
     const result = results[index];
     world.check(
@@ -43,9 +44,7 @@ export function checkSettling(
     const { waitMs } = attempt.retryAfter;
     if (waitMs !== undefined && !isSuccess(end)) message.notBefore = world.now + waitMs;
   }
-  for (const change of changesOf({ attempt, end, destination, wasOpen })) {
-    world.expectEvent(`destination-${change}`);
-  }
+  for (const change of changesOf(settled, wasOpen)) world.expectEvent(`destination-${change}`);
   world.log(
     () =>
       `     ${attempt.number} settled: ${applicationId} waits ${state.pauseMs} ms, ${state.health}, ${state.maxMessages} messages, ${state.maxBytes} B`,
@@ -60,14 +59,7 @@ function destinationAfter(world: World, attempt: Attempt, end: AttemptEnd): Dest
   return Object.assign(world.newDestination(applicationId), { url });
 }
 
-interface Change {
-  readonly attempt: Attempt;
-  readonly end: AttemptEnd;
-  readonly destination: Destination;
-  readonly wasOpen: boolean;
-}
-
-function changesOf({ attempt, end, destination, wasOpen }: Change) {
+function changesOf({ attempt, end, destination }: SettledAttempt, wasOpen: boolean) {
   const { health, isOpen } = destination;
   const isPause = end.status === 429 || end.status === 503;
   return [
@@ -78,14 +70,7 @@ function changesOf({ attempt, end, destination, wasOpen }: Change) {
   ];
 }
 
-interface StateChecked {
-  readonly attempt: Attempt;
-  readonly end: AttemptEnd;
-  readonly destination: Destination;
-  readonly state: ApplicationUpdate;
-}
-
-function checkState(world: World, { attempt, end, destination, state }: StateChecked): void {
+function checkState(world: World, { attempt, end, destination, state }: SettledAttempt): void {
   const { applicationId } = attempt;
   const { atLeastMs, atMostMs } = destination.waitAfter(attempt, end);
   world.check(

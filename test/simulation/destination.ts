@@ -5,7 +5,8 @@
 import { type RetryState, retryStateOf } from '../../src/delivery/settlement.ts';
 import type { Claim, Health } from '../../src/queue/queue.ts';
 import { type Attempt, type AttemptEnd, blamesContent, isSuccess, isTooLarge } from './attempt.ts';
-import type { ApplicationScenario, Policy } from './scenario.ts';
+import type { Policy } from './profiles.ts';
+import type { ApplicationScenario } from './scenario.ts';
 
 type RateLimits = Pick<ApplicationScenario, 'maxRequestsPerSecond' | 'maxMessagesPerSecond'>;
 

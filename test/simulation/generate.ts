@@ -1,17 +1,10 @@
 /** Generates a scenario from a seed. */
 import { createSeededRandom, type SeededRandom } from '../helpers/seeded-random.ts';
 import { planActions } from './planned-actions.ts';
-import { type Profile, pickPolicy, pickProfile } from './profiles.ts';
+import { type Policy, type Profile, pickPolicy, pickProfile } from './profiles.ts';
 import type { QueueKind } from './queue-backend.ts';
 import { chance, times } from './random-choices.ts';
-import type {
-  ApplicationScenario,
-  Batch,
-  MessagePlan,
-  Phase,
-  Policy,
-  Scenario,
-} from './scenario.ts';
+import type { ApplicationScenario, Batch, MessagePlan, Phase, Scenario } from './scenario.ts';
 import { pickTheme, type Theme } from './themes.ts';
 
 /** Each step on a real queue costs real time. */

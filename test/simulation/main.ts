@@ -8,6 +8,7 @@ import { FAULTS } from './faults.ts';
 import { INVARIANTS, type InvariantName } from './invariants.ts';
 import { runPlantedBugs } from './planted-bugs.ts';
 import { type MakeBackend, memoryBackend } from './queue-backend.ts';
+import { QUEUE_FAULTS, SETTINGS_FAULTS } from './scenario.ts';
 import { type Outcome, simulate } from './simulation.ts';
 
 const { values } = parseArgs({
@@ -23,16 +24,7 @@ const { values } = parseArgs({
   },
 });
 
-const ALL_FAULTS = [
-  ...Object.keys(FAULTS),
-  'removed',
-  'secret-throws',
-  'settings-throw',
-  'settings-hang',
-  'bad-url',
-  'rejects',
-  'loses-answer',
-];
+const ALL_FAULTS = [...Object.keys(FAULTS), ...SETTINGS_FAULTS, ...QUEUE_FAULTS];
 
 /** From this number of seeds on, every fault must occur: a fault that never occurs tests nothing. */
 const SEEDS_WITH_ALL_FAULTS = 100;
@@ -112,9 +104,6 @@ function invariant(name: string | undefined): InvariantName | undefined {
   if (name === undefined || Object.hasOwn(INVARIANTS, name)) return name as InvariantName;
   throw new Error(`no invariant ${name}, only ${Object.keys(INVARIANTS).join(', ')}`);
 }
-
-/** Aborting a timer creates an error. Its stack trace would cost more than the timer. */
-Error.stackTraceLimit = 0;
 
 async function main(): Promise<boolean> {
   if (values.planted) return await runPlantedBugs(print);

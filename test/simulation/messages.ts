@@ -2,72 +2,57 @@
 import type { QueueEntry } from '../../src/queue/queue.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { requestBytes, toStoredV2 } from '../../src/webhook/encoder.ts';
-import type { MessagePlan, Policy } from './scenario.ts';
+import type { Policy } from './profiles.ts';
+import type { MessagePlan } from './scenario.ts';
 
 /** An argument of `send`. */
 export interface GivenMessage {
   readonly message_type: string;
   readonly message: object;
-  readonly message_id?: string;
-}
-
-export interface ComposedMessage {
-  readonly key: string;
-  readonly given: GivenMessage;
-}
-
-export function compose(
-  plan: MessagePlan,
-  key: string,
-  at: { readonly applicationId: string; readonly policy: Policy },
-): ComposedMessage {
-  const { applicationId, policy } = at;
-  const id = plan.hasOwnId ? { message_id: `own-${key}` } : {};
-  if (plan.padBytes !== 'all') {
-    return { key, given: { ...content(plan, { key, applicationId, pad: plan.padBytes }), ...id } };
-  }
-  // Exactly as large as the largest request.
-  const bare = { message_id: `own-${key}`, ...content(plan, { key, applicationId, pad: 0 }) };
-  const bytes = requestBytes([{ stored: toStoredV2(bare), retryCount: 0 }]);
-  const pad = Math.max(0, Math.min(policy.maxBodyBytes, 5000) - bytes);
-  const given = { ...content(plan, { key, applicationId, pad }), message_id: bare.message_id };
-  return { key, given };
+  readonly message_id?: string | undefined;
 }
 
 interface Content {
   readonly key: string;
   readonly applicationId: string;
-  readonly pad: number;
+  readonly text: string;
 }
-
-function content({ kind }: MessagePlan, of: Content): GivenMessage {
-  return CONTENTS[kind](of);
-}
-
-const textOf = ({ pad }: Content): string => 'é'.repeat(pad / 2) + 'x'.repeat(pad % 2);
 
 const CONTENTS: Readonly<Record<MessagePlan['kind'], (of: Content) => GivenMessage>> = {
-  security_event: (of) => {
-    const { key, applicationId } = of;
+  security_event: ({ key, applicationId, text }) => {
     const ids = { event_id: key, application_id: applicationId };
-    const message = { ...ids, humanized_description: textOf(of) };
-    return withoutId(sampleMessageToSend('security_event', { message }));
+    return sampleMessageToSend('security_event', {
+      message: { ...ids, humanized_description: text },
+    });
   },
-  security_response: (of) => {
-    const application = { id: of.applicationId, name: textOf(of) };
-    const message = { application, playbook: { name: 'Block IPs', id: of.key } };
-    return withoutId(sampleMessageToSend('security_response', { message }));
+  security_response: ({ key, applicationId, text }) => {
+    const application = { id: applicationId, name: text };
+    const message = { application, playbook: { name: 'Block IPs', id: key } };
+    return sampleMessageToSend('security_response', { message });
   },
   http_scan: ({ key, applicationId }) => {
     const message = { incident_thread: key, application_id: applicationId };
-    return withoutId(sampleMessageToSend('http_scan', { message }));
+    return sampleMessageToSend('http_scan', { message });
   },
 };
 
-const withoutId = ({ message_type, message }: Omit<GivenMessage, 'message_id'>): GivenMessage => ({
-  message_type,
-  message,
-});
+export function compose(
+  plan: MessagePlan,
+  key: string,
+  { applicationId, policy }: { readonly applicationId: string; readonly policy: Policy },
+): GivenMessage {
+  const withPad = (pad: number): GivenMessage => {
+    const text = 'é'.repeat(pad / 2) + 'x'.repeat(pad % 2);
+    const { message_type, message } = CONTENTS[plan.kind]({ key, applicationId, text });
+    const hasId = plan.hasOwnId || plan.padBytes === 'all';
+    return { message_type, message, ...(hasId ? { message_id: `own-${key}` } : {}) };
+  };
+  if (plan.padBytes !== 'all') return withPad(plan.padBytes);
+  // Exactly as large as the largest request.
+  const bare = { ...withPad(0), message_id: `own-${key}` };
+  const bytes = requestBytes([{ stored: toStoredV2(bare), retryCount: 0 }]);
+  return withPad(Math.max(0, Math.min(policy.maxBodyBytes, 5000) - bytes));
+}
 
 /** One element of a request, in either format. */
 export interface WireElement {

@@ -3,7 +3,12 @@
 import type { SenderRole } from '../../src/delivery/options.ts';
 import type { SeededRandom } from '../helpers/seeded-random.ts';
 import { chance, times } from './random-choices.ts';
-import type { ApplicationScenario, PlannedAction } from './scenario.ts';
+import {
+  type ApplicationScenario,
+  type PlannedAction,
+  QUEUE_FAULTS,
+  SETTINGS_FAULTS,
+} from './scenario.ts';
 import type { Theme } from './themes.ts';
 
 interface PlanOptions {
@@ -33,13 +38,7 @@ const settingsFail: Make = (random, { atMs, application, spanMs }) => ({
   kind: 'settings',
   atMs,
   application,
-  how: random.pick([
-    'removed',
-    'secret-throws',
-    'settings-throw',
-    'settings-hang',
-    'bad-url',
-  ] as const),
+  how: random.pick(SETTINGS_FAULTS),
   forMs: chance(random, 0.5) ? spanMs : duration(random, spanMs),
 });
 
@@ -85,7 +84,7 @@ const DURABLE: readonly Make[] = [
   (random, { atMs }) => ({
     kind: 'queue',
     atMs,
-    how: random.pick(['rejects', 'loses-answer'] as const),
+    how: random.pick(QUEUE_FAULTS),
     forMs: random.integer(100, 20_000),
   }),
 ];

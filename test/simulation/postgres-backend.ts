@@ -9,6 +9,7 @@ import { createPostgresSchema } from '../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
 import { PostgresServer, STOPPED_CLOCK } from '../helpers/postgres-server.ts';
+import { deferred } from '../helpers/promises.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { CallsInProgress } from './calls-in-progress.ts';
 import type { Handle, MakeBackend, QueueBackend, QueueView } from './queue-backend.ts';
@@ -67,19 +68,18 @@ interface DatabaseParts {
 }
 
 class PostgresBackend implements QueueBackend {
-  readonly kind = 'postgres';
+  readonly calls = new CallsInProgress();
+  readonly observer: PostgresQueue;
   readonly #parts: DatabaseParts;
-  readonly #callsInProgress = new CallsInProgress();
   readonly #listeners = new Set<() => void>();
   readonly #queues: PostgresQueue[] = [];
-  readonly #observer: PostgresQueue;
   #view: QueueView | undefined;
   #timeMs: number | undefined;
   #timeIsSet: Promise<unknown> = Promise.resolve();
 
   constructor(parts: DatabaseParts) {
     this.#parts = parts;
-    this.#observer = this.#newQueue();
+    this.observer = this.#newQueue();
   }
 
   readonly setUp = async (): Promise<void> => {
@@ -89,8 +89,8 @@ class PostgresBackend implements QueueBackend {
       update security_events.clock set offset_ms = 0, last_ms = 0`,
     );
     await this.#setTime();
-    await this.#observer.open(INITIAL);
-    this.#view = this.#callsInProgress.watch(this.#observer, this.#setTime);
+    await this.observer.open(INITIAL);
+    this.#view = this.calls.watch(this.observer, this.#setTime);
   };
 
   #newQueue(): PostgresQueue {
@@ -108,15 +108,12 @@ class PostgresBackend implements QueueBackend {
 
   /** Stops the clock while a connection is in use, including background work between calls. */
   async #connect(): Promise<pg.PoolClient> {
-    const inUse = new AbortController();
-    const returned = new Promise<void>((resolve) => {
-      inUse.signal.addEventListener('abort', () => resolve());
-    });
-    void this.#callsInProgress.track(() => returned);
+    const returned = deferred();
+    void this.calls.track(() => returned.promise);
     const client = await this.#parts.pool.connect();
     const release = client.release.bind(client);
     client.release = (error) => {
-      inUse.abort();
+      returned.resolve();
       release(error);
     };
     return client;
@@ -124,7 +121,7 @@ class PostgresBackend implements QueueBackend {
 
   attach(): Handle {
     const queue = this.#newQueue();
-    const watched = this.#callsInProgress.watch(queue, this.#setTime);
+    const watched = this.calls.watch(queue, this.#setTime);
     const notifying = NOTIFYING.map((name) => {
       const call = watched[name] as (...args: unknown[]) => Promise<unknown>;
       return [name, (...args: unknown[]) => call(...args).finally(() => this.#notify())];
@@ -156,10 +153,6 @@ class PostgresBackend implements QueueBackend {
   view(): QueueView | undefined {
     return this.#view;
   }
-
-  readonly watchForOverlap = (): (() => boolean) => this.#callsInProgress.watchForOverlap();
-  readonly untilIdle = (): Promise<void> => this.#callsInProgress.untilIdle();
-  readonly viewAtEnd = (): Promise<QueueView> => Promise.resolve(this.#observer);
 
   readonly tearDown = async (): Promise<void> => {
     for (const queue of this.#queues) await queue.close();

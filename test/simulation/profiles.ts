@@ -2,7 +2,7 @@
 
 import { DEFAULT_POLICY } from '../../src/delivery/retry-policy.ts';
 import type { SeededRandom } from '../helpers/seeded-random.ts';
-import type { Policy } from './scenario.ts';
+import { pickWeighted } from './random-choices.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -11,7 +11,11 @@ const HOUR_MS = 60 * MINUTE_MS;
 export interface Profile {
   /** Relative probability. */
   readonly weight: number;
-  readonly schedule: Policy['schedule'];
+  readonly schedule: {
+    readonly delaysMs: readonly number[];
+    readonly repeatLast: boolean;
+    readonly horizonMs: number;
+  };
   readonly maxProbeWaitMs: number;
   /** Maximum duration of the faults. */
   readonly spanMs: number;
@@ -71,13 +75,12 @@ const PROFILES: readonly Profile[] = [
   },
 ];
 
-const WEIGHTED = PROFILES.flatMap((profile) =>
-  Array.from({ length: profile.weight }, () => profile),
-);
+export const pickProfile = (random: SeededRandom): Profile => pickWeighted(random, PROFILES);
 
-export const pickProfile = (random: SeededRandom): Profile => random.pick(WEIGHTED);
+export type Policy = Readonly<ReturnType<typeof pickPolicy>>;
 
-export function pickPolicy(random: SeededRandom, profile: Profile): Policy {
+/** Sets every engine option that the checks need. None is left to its default. */
+export function pickPolicy(random: SeededRandom, profile: Profile) {
   const { schedule, maxProbeWaitMs } = profile;
   const maxMessages = random.pick([2, 4, 8, 16, 1000]);
   const isTight = random() < 0.3;

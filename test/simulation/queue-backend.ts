@@ -2,6 +2,7 @@
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
+import type { CallsInProgress } from './calls-in-progress.ts';
 import type { Scenario } from './scenario.ts';
 
 export type QueueKind = 'memory' | 'postgres' | 'sqlite';
@@ -16,17 +17,14 @@ export interface Handle {
 }
 
 export interface QueueBackend {
-  readonly kind: QueueKind;
   /** Opens a handle for one life of a process. */
   attach(): Handle;
   /** Returns the current view. Undefined while the queue is being replaced. */
   view(): QueueView | undefined;
-  /** Returns a function that returns whether the next call ran without a concurrent one: results come in any order. */
-  watchForOverlap(): () => boolean;
-  /** Durable queues: resolves when no call is in progress. */
-  readonly untilIdle?: () => Promise<void>;
-  /** Durable queues: the view of a process that opens the queue after all others ended. */
-  readonly viewAtEnd?: () => Promise<QueueView>;
+  /** Calls of a durable queue. */
+  readonly calls?: CallsInProgress;
+  /** A durable queue, as a process sees it that outlives all others. */
+  readonly observer?: QueueView;
   readonly setUp?: () => Promise<void>;
   readonly tearDown?: () => Promise<void>;
 }
@@ -41,11 +39,6 @@ export const memoryBackend: MakeBackend = {
   kind: 'memory',
   make: (clock, { maxPendingMessages }) => {
     const queue = createMemoryQueue({ maxPendingMessages }, clock);
-    return {
-      kind: 'memory',
-      attach: () => ({ queue, drop: () => {} }),
-      view: () => queue,
-      watchForOverlap: () => () => true,
-    };
+    return { attach: () => ({ queue, drop: () => {} }), view: () => queue };
   },
 };

@@ -1,8 +1,9 @@
 /** The scenario of a seed: a world as plain data. Times are in milliseconds since its start. */
 
-import type { DeliveryOptions, SenderRole } from '../../src/delivery/options.ts';
+import type { SenderRole } from '../../src/delivery/options.ts';
 import type { Format } from '../../src/queue/queue.ts';
 import type { FaultName } from './faults.ts';
+import type { Policy } from './profiles.ts';
 
 export type RetryAfterForm = 'none' | 'seconds' | 'date' | 'garbage';
 
@@ -49,14 +50,18 @@ export interface Batch {
 }
 
 /** How the settings of an application fail. */
-export type SettingsFault =
-  | 'removed'
-  | 'secret-throws'
-  | 'settings-throw'
-  | 'settings-hang'
-  | 'bad-url';
+export const SETTINGS_FAULTS = [
+  'removed',
+  'secret-throws',
+  'settings-throw',
+  'settings-hang',
+  'bad-url',
+] as const;
+export type SettingsFault = (typeof SETTINGS_FAULTS)[number];
+
 /** `loses-answer`: executes the call, then reports a failure. */
-export type QueueFault = 'rejects' | 'loses-answer';
+export const QUEUE_FAULTS = ['rejects', 'loses-answer'] as const;
+export type QueueFault = (typeof QUEUE_FAULTS)[number];
 
 /** Ends a process, which starts again later. */
 interface Ending {
@@ -85,40 +90,6 @@ export type PlannedAction = { readonly atMs: number } & (
   | { readonly kind: 'clock'; readonly byMs: number }
   | { readonly kind: 'replay' | 'purge' }
 );
-
-/** Every engine option that the checks need. None is left to its default. */
-export type Policy = Readonly<
-  Record<
-    keyof Pick<
-      DeliveryOptions,
-      | 'maxBodyBytes'
-      | 'maxMessages'
-      | 'cautiousMaxMessages'
-      | 'refusedMaxAttempts'
-      | 'largeBodyBytes'
-      | 'bisectionMaxFailures'
-      | 'openAfterFailures'
-      | 'minProbeWaitMs'
-      | 'maxProbeWaitMs'
-      | 'slowStartStepMs'
-      | 'goneConfirmMs'
-      | 'growAfterSuccesses'
-      | 'maxActiveRequests'
-      | 'maxWaitingRequests'
-      | 'lateAfterMs'
-      | 'leaseMs'
-      | 'maintenanceIntervalMs'
-      | 'stalledAfterMs'
-    >,
-    number
-  >
-> & {
-  readonly schedule: {
-    readonly delaysMs: readonly number[];
-    readonly repeatLast: boolean;
-    readonly horizonMs: number;
-  };
-};
 
 export interface Scenario {
   readonly seed: number;

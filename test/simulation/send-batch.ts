@@ -2,13 +2,15 @@
 
 import type { SendResult } from '../../src/delivery/sender.ts';
 import { SecurityEventError } from '../../src/errors.ts';
-import { type ComposedMessage, compose } from './messages.ts';
+import { compose, type GivenMessage } from './messages.ts';
 import type { Batch, MessagePlan } from './scenario.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { Tracked } from './tracked.ts';
 import type { World } from './world.ts';
 
-interface BatchMessage extends ComposedMessage {
+interface BatchMessage {
+  readonly key: string;
+  readonly given: GivenMessage;
   readonly plan: MessagePlan;
   readonly applicationId: string;
 }
@@ -17,10 +19,11 @@ export async function sendBatch(world: World, process: SenderProcess, batch: Bat
   const { policy, applications } = world.scenario;
   const batchMessages = batch.messages.map((plan): BatchMessage => {
     const applicationId = applications[plan.application]?.id ?? '';
-    const composed = compose(plan, `k${world.given.size + 1}`, { applicationId, policy });
-    const message = JSON.stringify(composed.given.message);
-    world.given.set(composed.key, { isPoison: plan.isPoison, message });
-    return { ...composed, plan, applicationId };
+    const key = `k${world.given.size + 1}`;
+    const given = compose(plan, key, { applicationId, policy });
+    const message = JSON.stringify(given.message);
+    world.given.set(key, { isPoison: plan.isPoison, message });
+    return { key, given, plan, applicationId };
   });
   const messages = batchMessages.map((one) => one.given);
   world.log(

@@ -70,7 +70,7 @@ export class SenderProcess {
 
   /** A durable queue that was never opened cannot report what is left. */
   get knowsWhatIsLeft(): boolean {
-    return this.#queue.isOpened || this.#world.backend.kind === 'memory';
+    return this.#queue.isOpened || this.#world.queueKind === 'memory';
   }
 
   get isDelivering(): boolean {

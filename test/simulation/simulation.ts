@@ -11,7 +11,6 @@ import { clearFault } from './settings.ts';
 import { type LiveSettings, type SimulationOptions, type Violation, World } from './world.ts';
 
 export interface Outcome {
-  readonly seed: number;
   readonly violation: Violation | undefined;
   /** Names of the faults that occurred. */
   readonly occurredFaults: ReadonlySet<string>;
@@ -22,19 +21,23 @@ export interface Outcome {
   readonly crashes: number;
 }
 
+const { stackTraceLimit } = Error;
+
 /** Simulates the world of a seed. Deterministic with a memory queue. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
+  // Aborting a timer creates an error. Its stack trace would cost more than the timer.
+  Error.stackTraceLimit = 0;
   const world = new World(seed, options);
   await world.backend.setUp?.();
   try {
     await new Simulation(world).run();
   } finally {
+    Error.stackTraceLimit = stackTraceLimit;
     world.eventCounter.end();
     await world.backend.tearDown?.();
   }
   const { violation, occurredFaults, attemptCount, expected, sinceStartMs } = world;
   return {
-    seed,
     violation,
     occurredFaults,
     attempts: attemptCount,
@@ -161,13 +164,12 @@ export class Simulation {
   /** Checks the queue from a process that starts after all others ended. */
   async #checkViewAtEnd(): Promise<void> {
     const { world } = this;
-    const { untilIdle, viewAtEnd } = world.backend;
-    if (untilIdle === undefined || viewAtEnd === undefined) return;
-    await untilIdle();
-    const queue = await viewAtEnd();
-    checkLedger(world, queue);
-    checkDeadLetters(world, queue);
-    await untilIdle();
+    const { calls, observer } = world.backend;
+    if (calls === undefined || observer === undefined) return;
+    await calls.untilIdle();
+    checkLedger(world, observer);
+    checkDeadLetters(world, observer);
+    await calls.untilIdle();
   }
 
   async #untilSettled(promise: Promise<unknown>, withinMs: number): Promise<void> {
@@ -198,16 +200,16 @@ export class Simulation {
   /** Advances the clock. With a real queue each step waits until all calls of the last step have ended. */
   async #advance(isDone: () => boolean, maxMs: number): Promise<void> {
     const { clock, backend } = this.world;
-    const { untilIdle } = backend;
-    if (untilIdle === undefined) {
+    const { calls } = backend;
+    if (calls === undefined) {
       await clock.runUntil(isDone, maxMs).catch(() => {});
       return;
     }
     for (;;) {
-      await untilIdle();
+      await calls.untilIdle();
       if (isDone()) return;
       // The check itself calls the queue.
-      await untilIdle();
+      await calls.untilIdle();
       let isFirst = true;
       const wasOne = (): boolean => {
         const isOver = !isFirst;

@@ -18,7 +18,7 @@ import type { Scenario } from './scenario.ts';
 const INITIAL = { health: 'untried', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 
 interface BackendOptions {
-  /** BackendOptions bug: a crash loses the last write, as if a commit returned before it was written. */
+  /** Planted bug: a crash loses the last write, as if a commit returned before it was written. */
   readonly losesLastWrite?: boolean;
   readonly onCopy?: () => void;
 }
@@ -29,15 +29,14 @@ export const sqliteBackend = (options: BackendOptions = {}): MakeBackend => ({
 });
 
 class SqliteBackend implements QueueBackend {
-  readonly kind = 'sqlite';
+  readonly calls = new CallsInProgress();
   readonly #clock: FakeClock;
   readonly #scenario: Scenario;
   readonly #options: BackendOptions;
-  readonly #callsInProgress = new CallsInProgress();
   readonly #folder = mkdtempSync(join(tmpdir(), 'simulated-'));
   readonly #all: MessageQueue[] = [];
   #file = join(this.#folder, 'queue.db');
-  #observer: MessageQueue;
+  observer: MessageQueue;
   #view: QueueView | undefined;
   /** Sizes of the write-ahead log after the last and the previous change. */
   #logBytes = 0;
@@ -47,12 +46,12 @@ class SqliteBackend implements QueueBackend {
     this.#clock = clock;
     this.#scenario = scenario;
     this.#options = options;
-    this.#observer = this.#newQueue();
+    this.observer = this.#newQueue();
   }
 
   readonly setUp = async (): Promise<void> => {
-    await this.#observer.open(INITIAL);
-    this.#view = this.#watched(this.#observer);
+    await this.observer.open(INITIAL);
+    this.#view = this.#watched(this.observer);
   };
 
   #newQueue(): MessageQueue {
@@ -65,7 +64,7 @@ class SqliteBackend implements QueueBackend {
   }
 
   #watched(queue: MessageQueue): MessageQueue {
-    return this.#callsInProgress.watch(queue, () => {
+    return this.calls.watch(queue, () => {
       this.#recordLogSize();
       return Promise.resolve();
     });
@@ -84,7 +83,7 @@ class SqliteBackend implements QueueBackend {
 
   /** Only while idle: whether the copy contains a call in progress would be undefined. */
   #crash(): void {
-    if (this.#scenario.processes.length > 1 || !this.#callsInProgress.isIdle) return;
+    if (this.#scenario.processes.length > 1 || !this.calls.isIdle) return;
     const copy = join(this.#folder, `copy-${this.#all.length}.db`);
     copyAsKilled(this.#file, copy);
     this.#recordLogSize();
@@ -93,18 +92,14 @@ class SqliteBackend implements QueueBackend {
     this.#file = copy;
     this.#logBytes = 0;
     this.#view = undefined;
-    this.#observer = this.#newQueue();
-    void this.#callsInProgress.track(this.setUp);
+    this.observer = this.#newQueue();
+    void this.calls.track(this.setUp);
     this.#options.onCopy?.();
   }
 
   view(): QueueView | undefined {
     return this.#view;
   }
-
-  readonly watchForOverlap = (): (() => boolean) => this.#callsInProgress.watchForOverlap();
-  readonly untilIdle = (): Promise<void> => this.#callsInProgress.untilIdle();
-  readonly viewAtEnd = (): Promise<QueueView> => Promise.resolve(this.#observer);
 
   readonly tearDown = async (): Promise<void> => {
     for (const queue of this.#all) await queue.close();

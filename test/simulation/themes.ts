@@ -1,7 +1,8 @@
 /** Themes of worlds: some bugs only show when several faults of one kind coincide. */
 import type { SeededRandom } from '../helpers/seeded-random.ts';
 import { FAULTS, type FaultName } from './faults.ts';
-import type { Policy } from './scenario.ts';
+import type { Policy } from './profiles.ts';
+import { pickWeighted } from './random-choices.ts';
 
 export interface Theme {
   /** Relative probability. */
@@ -78,6 +79,4 @@ const THEMES: readonly Theme[] = [
   },
 ];
 
-const WEIGHTED = THEMES.flatMap((theme) => Array.from({ length: theme.weight }, () => theme));
-
-export const pickTheme = (random: SeededRandom): Theme => random.pick(WEIGHTED);
+export const pickTheme = (random: SeededRandom): Theme => pickWeighted(random, THEMES);

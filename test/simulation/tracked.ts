@@ -49,7 +49,7 @@ export interface Acceptance {
 }
 
 export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acceptance): Tracked {
-  const { key, isPoison, acceptedBy, now } = by;
+  const { key, isPoison, acceptedBy, now, delayMs } = by;
   return {
     key,
     messageId: stored.messageId,
@@ -60,6 +60,10 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     acceptedBy,
     content: undefined,
     isReplayed: false,
+    acceptedAt: now,
+    state: 'entering',
+    dueAt: now + delayMs,
+    isDelayOver: false,
     sends: 0,
     posts: 0,
     lostClaims: 0,
@@ -69,22 +73,16 @@ export function track({ applicationId, stored, sizeBytes }: QueueEntry, by: Acce
     discardReason: undefined,
     diedAt: 0,
     hasMetHanging: false,
-    ...newState(now),
-    dueAt: now + by.delayMs,
-    state: 'entering',
   };
 }
 
-/** The state after an enqueue or a replay. */
-function newState(now: number) {
-  return {
-    acceptedAt: now,
-    state: 'waiting' as MessageState,
-    dueAt: now,
-    isDelayOver: false,
-  };
-}
-
+/** Makes a dead letter wait again after a replay. */
 export function revive(message: Tracked, now: number): void {
-  Object.assign(message, newState(now), { notBefore: 0, deadReason: undefined, isReplayed: true });
+  message.state = 'waiting';
+  message.isReplayed = true;
+  message.acceptedAt = now;
+  message.dueAt = now;
+  message.isDelayOver = false;
+  message.notBefore = 0;
+  message.deadReason = undefined;
 }

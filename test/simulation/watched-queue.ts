@@ -71,7 +71,7 @@ export class WatchedQueue implements MessageQueue {
     this.#connection.run(async () => {
       const world = this.#world;
       world.expected.expireLeases(world.now);
-      const hadNoOverlap = world.backend.watchForOverlap();
+      const hadNoOverlap = world.backend.calls?.watchForOverlap() ?? (() => true);
       const answer = await this.#handle.queue.claim(request);
       if (!('id' in answer)) return answer;
       // Waits for a settle or release whose result is still outstanding: it came before this claim.
@@ -222,7 +222,7 @@ export class WatchedQueue implements MessageQueue {
       const { queue } = this.#handle;
       this.#stopListening();
       this.#connection.isClosed = true;
-      if (backend.untilIdle !== undefined) return await this.#closeDurable();
+      if (backend.calls !== undefined) return await this.#closeDurable();
       if (scenario.isDurable) return { returned: [], remaining: (await queue.stats()).pending };
       const closing = await queue.close();
       for (const { stored } of closing.returned) expected.discard(stored.messageId, 'returned');

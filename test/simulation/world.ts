@@ -9,7 +9,12 @@ import { EventCounter } from './event-counter.ts';
 import { ExpectedState } from './expected-state.ts';
 import { scenarioOf } from './generate.ts';
 import type { InvariantName } from './invariants.ts';
-import { type MakeBackend, memoryBackend, type QueueBackend } from './queue-backend.ts';
+import {
+  type MakeBackend,
+  memoryBackend,
+  type QueueBackend,
+  type QueueKind,
+} from './queue-backend.ts';
 import type { ApplicationScenario, QueueFault, Scenario, SettingsFault } from './scenario.ts';
 
 export interface Violation {
@@ -58,6 +63,7 @@ export class World {
   readonly random;
   readonly engineRandom;
   readonly backend: QueueBackend;
+  readonly queueKind: QueueKind;
   readonly expected: ExpectedState;
   readonly eventCounter: EventCounter;
   /** Names of the faults that occurred. */
@@ -103,6 +109,7 @@ export class World {
     this.engineRandom = createSeededRandom((seed + 0xa000_0000) % 2 ** 32);
     const { policy, applications } = this.scenario;
     this.backend = makeBackend.make(this.clock, this.scenario);
+    this.queueKind = makeBackend.kind;
     this.eventCounter = new EventCounter(this);
     this.expected = new ExpectedState(policy.cautiousMaxMessages);
     for (const plan of applications) {
@@ -138,7 +145,7 @@ export class World {
   newId(): string {
     this.#ids += 1;
     // Worlds on real queues run concurrently. The seed makes their sender ids distinct.
-    const world = this.backend.kind === 'memory' ? '' : `${this.scenario.seed}-`;
+    const world = this.queueKind === 'memory' ? '' : `${this.scenario.seed}-`;
     return `made-${world}${this.#ids}`;
   }
 
