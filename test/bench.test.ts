@@ -1,6 +1,4 @@
 /** The bench's own arithmetic and rows; what they measure is measured by `npm run bench` alone. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Comparison } from '../bench/comparison.ts';
 import { selectComparisons } from '../bench/comparisons.ts';
@@ -9,7 +7,7 @@ import { interleave } from '../bench/sampling.ts';
 import { summarise } from '../bench/statistics.ts';
 import { readStoredResults, withRun } from '../bench/stored-results.ts';
 import { renderTable } from '../bench/table.ts';
-import { root } from './helpers/package-files.ts';
+import { textOf } from './helpers/package-files.ts';
 
 const ROWS = selectComparisons([]);
 
@@ -149,8 +147,7 @@ describe('the table', () => {
 
 describe('the rows', () => {
   it('have each a line in bench/README.md, and each line has a row', () => {
-    const page = readFileSync(join(root, 'bench/README.md'), 'utf8');
-    const [, section = ''] = page.split('## What a row means');
+    const [, section = ''] = textOf('bench/README.md').split('## What a row means');
     const cells = section.split(/^## /m)[0]?.matchAll(/^\| (`.+?`) \|/gm) ?? [];
     const lines = [...cells].flatMap(([, cell = '']) => cell.replaceAll('`', '').split(', '));
     const names = ROWS.map(({ name }) => name);

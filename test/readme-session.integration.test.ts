@@ -3,12 +3,10 @@
  * process, page by page from top to bottom; one that listens goes on until the others have ended, and
  * is then ended as by Ctrl-C.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../src/cli/command-line.ts';
-import { root } from './helpers/package-files.ts';
-import { type ConsoleCommand, consoleCommandsOf } from './helpers/pages.ts';
+import { textOf } from './helpers/package-files.ts';
+import { type ConsoleCommand, consoleCommandsOf, PAGES } from './helpers/pages.ts';
 import { type FakeTerminal, fakeTerminal } from './helpers/terminal.ts';
 
 /**
@@ -27,12 +25,10 @@ const VARIABLE: readonly (readonly [RegExp, string])[] = [
 const masked = (text: string): string =>
   VARIABLE.reduce((left, [pattern, name]) => left.replaceAll(pattern, name), text).trimEnd();
 
-const readPage = (page: string): string => readFileSync(join(root, page), 'utf8');
-
-const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
-const pages = ['README.md', ...docs.map((name) => `docs/${name}`)]
-  .map((page) => ({ page, commands: consoleCommandsOf(page, readPage(page)) }))
-  .filter(({ commands }) => commands.length > 0);
+const pages = PAGES.map((page) => ({
+  page,
+  commands: consoleCommandsOf(page, textOf(page)),
+})).filter(({ commands }) => commands.length > 0);
 
 interface Running {
   readonly terminal: FakeTerminal;

@@ -17,13 +17,11 @@ if (!hasRedis) {
 // npm installs bullmq.
 vi.setConfig({ testTimeout: 120_000 });
 
-const PORTS = { first: 20_000, count: 10_000 };
-
 const TSX = ['--import', pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href];
 
 test.runIf(hasRedis)('a job of BullMQ is reported with the request that added it', async () => {
-  const redisPort = await freePort(PORTS);
-  const port = await freePort(PORTS, [redisPort]);
+  const redisPort = await freePort();
+  const port = await freePort([redisPort]);
   const recipe = new Recipe();
   onTestFinished(() => recipe.remove());
   await recipe.install('bullmq', (code) => code.replace('3000', String(port)));

@@ -1,18 +1,16 @@
 /** The recipes of docs/recipes.md, as a reader copies them, with the real frameworks. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sign } from '../src/index.ts';
 import { sampleMessage, startReceiver } from '../src/testing/index.ts';
 import { runProgram } from './helpers/child-programs.ts';
 import { freePort } from './helpers/http.ts';
-import { filesBelow, root } from './helpers/package-files.ts';
+import { filesBelow, textOf } from './helpers/package-files.ts';
 import { fragmentsOf } from './helpers/pages.ts';
 import { quickOrNightly } from './helpers/quick-or-nightly.ts';
 import { Recipe, request } from './helpers/recipe.ts';
 import { folderInPackage } from './helpers/temporary-files.ts';
-
-const PORTS = { first: 20_000, count: 10_000 };
 
 const BLOCKED = {
   context: {
@@ -25,25 +23,29 @@ const BLOCKED = {
   event_name: 'svc.ev0.threat.attack',
 };
 
+const PAGE = textOf('docs/recipes.md');
+
 test('the page links to each file', () => {
-  const page = readFileSync(join(root, 'docs/recipes.md'), 'utf8');
   const files = filesBelow('docs/recipes');
-  expect(files.filter((name) => !page.includes(`](recipes/${name})`))).toEqual([]);
+  expect(files.filter((name) => !PAGE.includes(`](recipes/${name})`))).toEqual([]);
   expect(files.length).toBeGreaterThan(10);
 });
 
-/** The page's fragment in a program that reports one event to the URL. */
-const job = (url: string, ruleset: string, deadlineMs: string): string => {
-  const page = readFileSync(join(root, 'docs/recipes.md'), 'utf8');
-  const [fragment] = fragmentsOf('recipes.md', page.slice(page.indexOf('## Cron jobs')));
+/** The page's fragment in a program that reports one event to the URL. With `isFailing` it ends after an attempt. */
+const job = (url: string, ruleset: string, isFailing: boolean): string => {
+  const [fragment] = fragmentsOf('recipes.md', PAGE.slice(PAGE.indexOf('## Cron jobs')));
   return `
+    import { subscribe } from 'node:diagnostics_channel';
     import { createReporter } from 'security-event-delivery';
+    const settled = new Promise((resolve) =>
+      subscribe('security-event-delivery:attempt-settled', resolve));
     const reporter = createReporter({
       service: { svc_id: 'job-1', name: 'job', env: 'test' },
       webhook: { url: '${url}', secret: 'a secret', network: 'allow-private' },
     });
     reporter.attack({ ruleset: '${ruleset}' });
-    ${fragment?.code.replace('60_000', deadlineMs)}`;
+    ${isFailing ? 'await settled;' : ''}
+    ${fragment?.code.replace('60_000', isFailing ? '1' : '60_000')}`;
 };
 
 describe('a cron job', () => {
@@ -56,8 +58,7 @@ describe('a cron job', () => {
   ])('exits with %s', async (_, { status, ruleset }, exitCode, output) => {
     const receiver = await startReceiver({ secret: 'a secret', otherwise: { status } });
     const file = join(folder, `job-${status}.mjs`);
-    // Only what is never delivered is waited for until then.
-    writeFileSync(file, job(receiver.url, ruleset, status === 503 ? '1000' : '60_000'));
+    writeFileSync(file, job(receiver.url, ruleset, status === 503));
     const stderr = expect.stringMatching(output);
     expect(await runProgram([file], { cwd: folder })).toMatchObject({ exitCode, stderr });
     await receiver.close();
@@ -116,7 +117,7 @@ describe('NestJS', () => {
   let port = 0;
 
   beforeAll(async () => {
-    port = await freePort(PORTS);
+    port = await freePort();
     await recipe.install('nest', (code) => code.replaceAll('3000', String(port)));
     const { folder } = recipe.consumer;
     recipe.consumer.write('in-tests.ts', IN_TESTS);
@@ -163,7 +164,7 @@ describe.skipIf(quickOrNightly(true, false))('Next.js', () => {
   });
 
   test('receives, reports, blocks, and delivers the last messages at shutdown', async () => {
-    const port = await freePort(PORTS);
+    const port = await freePort();
     const running = await recipe.start([next, 'start', '-p', String(port)], port, env);
     const url = `http://127.0.0.1:${port}`;
     const body = JSON.stringify([sampleMessage()]);

@@ -4,28 +4,19 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { QUICK_COMPILER } from './compile-programs.ts';
-import { manifest, root } from './package-files.ts';
+import { manifest, root, textOf } from './package-files.ts';
 import { quickOrNightly } from './quick-or-nightly.ts';
 
 type Lock = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Returns the lock file's entries that a consumer gets: those without flags such as `dev` and `peer`. */
 function lockedDependencies(): Lock {
-  const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
-  const { packages } = JSON.parse(lock) as { readonly packages: Lock };
+  const { packages } = JSON.parse(textOf('package-lock.json')) as { readonly packages: Lock };
   const isDependency = ([path, entry]: [string, Lock[string]]): boolean =>
     path !== '' && !['dev', 'devOptional', 'optional', 'peer'].some((flag) => flag in entry);
   return Object.fromEntries(Object.entries(packages).filter(isDependency));
@@ -65,6 +56,13 @@ export class Consumer {
       once(child, 'close') as Promise<[number | null]>,
     ]);
     return { status, stdout, stderr };
+  }
+
+  /** Runs a command that must succeed without errors. Returns its output. */
+  async output(args: readonly string[], command = process.execPath): Promise<string> {
+    const { status, stdout, stderr } = await this.run(command, args);
+    if (status !== 0 || stderr !== '') throw new Error(`exit code ${status}: ${stderr}${stdout}`);
+    return stdout;
   }
 
   node(...args: string[]): Promise<CommandResult> {

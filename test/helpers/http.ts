@@ -1,11 +1,12 @@
 /** Plain HTTP: single POSTs, and free ports. */
-
+import type { ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
 import { sign } from '../../src/webhook/signature.ts';
 
 export interface Posted {
@@ -79,19 +80,25 @@ export async function isListening(port: number): Promise<boolean> {
   }
 }
 
-/** Below the ephemeral ports of operating systems. Each test file has its own range. */
-export interface PortRange {
-  readonly first: number;
-  readonly count: number;
+/** Resolves when a program listens on the port. Rejects with the program's output if it ends before. */
+export async function untilListening(
+  port: number,
+  program: ChildProcess,
+  output: () => string,
+): Promise<void> {
+  while (!(await isListening(port))) {
+    if (program.exitCode !== null) throw new Error(`The program ended: ${output()}`);
+    await wait(20);
+  }
 }
 
+/** Below the ephemeral ports of operating systems. */
+const PORTS = { first: 12_000, end: 30_000 };
+
 /** Returns a port without a listener. Tries random ports, so that parallel runs on one machine rarely collide. */
-export async function freePort(
-  { first, count }: PortRange,
-  taken: readonly number[] = [],
-): Promise<number> {
+export async function freePort(taken: readonly number[] = []): Promise<number> {
   for (let tries = 0; tries < 100; tries += 1) {
-    const port = first + randomInt(count);
+    const port = randomInt(PORTS.first, PORTS.end);
     if (!taken.includes(port) && !(await isListening(port))) return port;
   }
   throw new Error('no port is free');

@@ -4,22 +4,21 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
-import { freePort, isListening } from './http.ts';
-import { root } from './package-files.ts';
+import { freePort, untilListening } from './http.ts';
+import { textOf } from './package-files.ts';
 import { quickOrNightly } from './quick-or-nightly.ts';
 
-const page = readFileSync(join(root, 'docs/other-languages.md'), 'utf8');
-
-const linked = [...page.matchAll(/\]\(receivers\/([\w.]+)\)/g)].map((match) => String(match[1]));
+const linked = [...textOf('docs/other-languages.md').matchAll(/\]\(receivers\/([\w.]+)\)/g)].map(
+  ([, file = '']) => file,
+);
 
 /** Returns the text of a program that the page links to. */
 export function programOf(file: string): string {
   if (!linked.includes(file)) throw new Error(`the page has no ${file}`);
-  return readFileSync(join(root, 'docs/receivers', file), 'utf8');
+  return textOf(join('docs/receivers', file));
 }
 
 /** The receivers that the page links to. */
@@ -83,9 +82,6 @@ export function isAvailable({ language, tool, debian, compile }: Language): bool
   return compile === undefined || quickOrNightly(false, true);
 }
 
-/** No other test uses these. */
-const PORTS = { first: 12_000, count: 8000 };
-
 export class LanguageReceiver {
   readonly origin: string;
   readonly #child: ChildProcess;
@@ -114,7 +110,7 @@ export class LanguageReceiver {
     const folder = mkdtempSync(join(tmpdir(), 'other-language-'));
     const path = join(folder, file);
     writeFileSync(path, programOf(file));
-    const port = await freePort(PORTS);
+    const port = await freePort();
     if (compile !== undefined) execFileSync(tool, compile(path), { cwd: folder });
     const command = compile === undefined ? tool : join(folder, 'server');
     const child = spawn(command, args(path, port), {
@@ -123,15 +119,8 @@ export class LanguageReceiver {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const receiver = new LanguageReceiver(child, folder, port);
-    await receiver.#untilListening(port);
+    await untilListening(port, child, () => receiver.printed);
     return receiver;
-  }
-
-  async #untilListening(port: number): Promise<void> {
-    while (!(await isListening(port))) {
-      if (this.#child.exitCode !== null) throw new Error(`The receiver ended:  ${this.#printed}`);
-      await wait(20);
-    }
   }
 
   /** Resolves when the program has printed the text. */

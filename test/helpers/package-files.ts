@@ -20,10 +20,22 @@ interface Manifest {
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+/** Returns the text of a file of the package. */
+export const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+export const manifest = JSON.parse(textOf('package.json')) as Manifest;
+
+/** The exports that are modules. `name` is what consumers import. */
+export const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+  typeof target === 'string'
+    ? []
+    : [{ subpath, name: subpath.replace('.', manifest.name), ...target }],
+);
 
 /** Entries that cannot be imported without a peer. The test of the recipes imports them with it. */
 export const PEER_ENTRIES: readonly string[] = ['./nest'];
+
+export const importableEntries = entries.filter(({ subpath }) => !PEER_ENTRIES.includes(subpath));
 
 /** Paths of all files below a folder of the package, with forward slashes, sorted. */
 export const filesBelow = (folder: string): string[] =>
@@ -37,5 +49,5 @@ export const filesBelow = (folder: string): string[] =>
 export const sources: ReadonlyMap<string, string> = new Map(
   filesBelow('src')
     .filter((path) => path.endsWith('.ts'))
-    .map((path) => [path, readFileSync(join(root, 'src', path), 'utf8')]),
+    .map((path) => [path, textOf(join('src', path))]),
 );

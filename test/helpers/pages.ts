@@ -1,4 +1,11 @@
 /** Programs and terminal sessions in a Markdown page, and their output. */
+import { filesBelow } from './package-files.ts';
+
+/** The README and the guides. */
+export const PAGES: readonly string[] = [
+  'README.md',
+  ...filesBelow('docs').flatMap((file) => (/^[^/]+\.md$/.test(file) ? [`docs/${file}`] : [])),
+];
 
 export interface ConsoleCommand {
   /** `page:line` of the command. */

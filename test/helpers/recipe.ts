@@ -1,13 +1,12 @@
 /** A recipe of docs/recipes in a folder with its framework and the packed package. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { contract } from '../../src/contract/index.ts';
 import { Consumer } from './consumer.ts';
-import { isListening } from './http.ts';
-import { filesBelow, root } from './package-files.ts';
+import { untilListening } from './http.ts';
+import { filesBelow, root, textOf } from './package-files.ts';
 
 type Replace = (code: string) => string;
 
@@ -33,8 +32,7 @@ export class Recipe {
     await this.consumer.install({ byNpm: false });
     cpSync(join(locked, 'package.json'), join(this.consumer.folder, 'package.json'));
     for (const file of filesBelow(`docs/recipes/${name}`)) {
-      const code = readFileSync(join(root, 'docs/recipes', name, file), 'utf8');
-      this.consumer.write(file, replace(code));
+      this.consumer.write(file, replace(textOf(join('docs/recipes', name, file))));
     }
   }
 
@@ -51,11 +49,7 @@ export class Recipe {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     }
-    const isReady = async (): Promise<boolean> => port === undefined || (await isListening(port));
-    while (!(await isReady())) {
-      if (child.exitCode !== null) throw new Error(`The recipe ended: ${output}`);
-      await wait(20);
-    }
+    if (port !== undefined) await untilListening(port, child, () => output);
     return {
       output: () => output,
       records: () => recordsOf(output),

@@ -108,9 +108,7 @@ describe('a bundle with a queue in an SQLite file', () => {
 
   async function runBundle(file: string): Promise<unknown> {
     const queue = join(consumer.folder, `${file.replaceAll('/', '-')}.db`);
-    const { stdout, stderr, status } = await consumer.node(join(consumer.folder, file), queue);
-    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
-    return JSON.parse(stdout);
+    return JSON.parse(await consumer.output([join(consumer.folder, file), queue]));
   }
 
   /** Returns the file of the bundle of a program. */
@@ -118,14 +116,10 @@ describe('a bundle with a queue in an SQLite file', () => {
     const file = `out/esbuild/${program}.${format === 'esm' ? 'mjs' : 'cjs'}`;
     const more =
       format === 'esm' ? `--banner:js=${BANNER}` : '--log-override:empty-import-meta=silent';
-    const args = ['--bundle', '--platform=node', `--format=${format}`, `--outfile=${file}`, more];
+    const common = ['--bundle', '--platform=node', '--log-level=warning'];
+    const args = [...common, `--format=${format}`, `--outfile=${file}`, more];
     const bin = join(root, 'node_modules/.bin/esbuild');
-    const { status, stderr } = await consumer.run(bin, [
-      `${program}.mjs`,
-      '--log-level=warning',
-      ...args,
-    ]);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    await consumer.output([`${program}.mjs`, ...args], bin);
     return file;
   }
 
@@ -140,17 +134,12 @@ describe('a bundle with a queue in an SQLite file', () => {
   });
 
   describe.skipIf(isQuick)('by a bundler that npm installs', () => {
-    test.each([
-      ['rollup', 'host.mjs'],
-      ['vite', 'host.mjs'],
-      ['webpack', 'host.cjs'],
-    ])(
+    test.each(Object.keys(SCRIPTS))(
       '%s delivers',
-      async (name, file) => {
+      async (name) => {
+        const file = name === 'webpack' ? 'host.cjs' : 'host.mjs';
         // Beside the installed bundlers, whose names lead to them from there.
-        const script = consumer.write(`tools/${name}.mjs`, SCRIPTS[name] ?? '');
-        const { status, stderr } = await consumer.node(script);
-        expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+        await consumer.output([consumer.write(`tools/${name}.mjs`, SCRIPTS[name] ?? '')]);
         expect(await runBundle(`out/${name}/${file}`)).toEqual(DELIVERED);
       },
       120_000,

@@ -7,14 +7,10 @@ import { cpSync, mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Consumer } from '../helpers/consumer.ts';
-import { manifest, PEER_ENTRIES, root } from '../helpers/package-files.ts';
+import { entries, importableEntries, manifest, root } from '../helpers/package-files.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const { name } = manifest;
-
-const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-  typeof target === 'string' ? [] : [subpath.replace('.', name)],
-);
 
 /** What functions return whose types have parts that only our own declarations name. */
 const RESULTS = `
@@ -61,11 +57,9 @@ const RESULTS = `
 async function declarations(): Promise<string> {
   const again = await Promise.all(
     entries.map(async (entry, index) => {
-      const from = `import * as e${index} from '${entry}'; export type * as t${index} from '${entry}';`;
-      const file = manifest.exports[entry.replace(name, '.')];
-      if (PEER_ENTRIES.includes(entry.replace(name, '.'))) return [from];
-      const path = (file as { readonly default: string }).default;
-      const names = Object.keys((await import(join(root, path))) as object);
+      const from = `import * as e${index} from '${entry.name}'; export type * as t${index} from '${entry.name}';`;
+      if (!importableEntries.includes(entry)) return [from];
+      const names = Object.keys((await import(join(root, entry.default))) as object);
       return [from, ...names.map((key) => `export const e${index}_${key} = e${index}.${key};`)];
     }),
   );

@@ -1,16 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ERROR_TABLE } from '../../src/errors.ts';
-import { filesBelow, manifest, PEER_ENTRIES, root, sources } from '../helpers/package-files.ts';
-
-const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-
-const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-  typeof target === 'string' ? [] : [{ subpath, ...target }],
-);
+import {
+  entries,
+  filesBelow,
+  importableEntries,
+  manifest,
+  root,
+  sources,
+  textOf,
+} from '../helpers/package-files.ts';
 
 const words = (...lines: string[]): string[] => lines.join(' ').split(' ');
 
@@ -63,8 +64,7 @@ type Given = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
 
 /** What each entry gives, in a process that has loaded nothing else; of `dist`, or as plain tsc makes it. */
 function givenBy(folder: 'dist' | 'modules'): Given {
-  const importable = entries.filter(({ subpath }) => !PEER_ENTRIES.includes(subpath));
-  const files = importable.map(({ subpath, default: file }) => [
+  const files = importableEntries.map(({ subpath, default: file }) => [
     subpath,
     pathToFileURL(join(root, file.replace('./dist/', `${folder}/`))).href,
   ]);
@@ -90,13 +90,6 @@ describe('the exports map', () => {
     given = givenBy('dist');
   });
 
-  it('has the types first and the module last, since resolvers read from the top', () => {
-    for (const { subpath } of entries) {
-      const keys = Object.keys(manifest.exports[subpath] as object);
-      expect(keys).toEqual(['types', 'require', 'default']);
-    }
-  });
-
   it('has a root entry without logic: it lists names one by one', () => {
     const text = (sources.get('index.ts') ?? '').replaceAll(/\/\*[\s\S]*?\*\//g, '');
     expect(text.trim()).toMatch(/^(?:export (?:type )?\{[\w\s,]+\} from '[^']+';\s*)+$/);
@@ -107,12 +100,9 @@ describe('the exports map', () => {
     expect(Object.keys(PUBLIC_VALUES)).toEqual(entries.map(({ subpath }) => subpath));
   });
 
-  it.each(Object.entries(PUBLIC_VALUES).filter(([subpath]) => !PEER_ENTRIES.includes(subpath)))(
-    '%s exports exactly the public values',
-    (subpath, names) => {
-      expect(Object.keys(given[subpath] ?? {}).toSorted()).toEqual([...names]);
-    },
-  );
+  it.each(importableEntries)('$subpath exports exactly the public values', ({ subpath }) => {
+    expect(Object.keys(given[subpath] ?? {}).toSorted()).toEqual(PUBLIC_VALUES[subpath]);
+  });
 
   it('exports functions and classes with the names of the sources', () => {
     expect(given).toEqual(givenBy('modules'));
@@ -130,9 +120,8 @@ describe('the exports map', () => {
   it('has each module in exactly one bundled file', () => {
     const maps = filesBelow('dist').filter((file) => file.endsWith('.js.map'));
     const bundled = maps.flatMap((file) => {
-      const path = join(root, 'dist', file);
-      const map = JSON.parse(readFileSync(path, 'utf8')) as { readonly sources: string[] };
-      return map.sources.map((source) => relative(join(root, 'src'), join(path, '..', source)));
+      const map = JSON.parse(textOf(join('dist', file))) as { readonly sources: string[] };
+      return map.sources.map((source) => relative('src', join('dist', file, '..', source)));
     });
     expect(bundled.toSorted()).toEqual([...new Set(bundled)].toSorted());
     const others = bundled.filter((source) => !sources.has(source));
@@ -146,13 +135,13 @@ describe('the exports map', () => {
 describe('the bundled files', () => {
   const files = filesBelow('dist').filter((file) => file.endsWith('.js'));
   const imported = files.flatMap((file) =>
-    [...read(join('dist', file)).matchAll(/\b(?:from|import) ?\(?"([^"]+)"/g)].map(
+    [...textOf(join('dist', file)).matchAll(/\b(?:from|import) ?\(?"([^"]+)"/g)].map(
       ([, name]) => name,
     ),
   );
 
   it('import no file for its side effects', () => {
-    const bare = files.filter((file) => /^import "/m.test(read(join('dist', file))));
+    const bare = files.filter((file) => /^import "/m.test(textOf(join('dist', file))));
     expect(bare).toEqual([]);
   });
 
@@ -164,24 +153,64 @@ describe('the bundled files', () => {
   });
 
   it('have the licences of bundled dependencies, in the locked versions', () => {
-    const { packages } = JSON.parse(read('package-lock.json')) as {
+    const { packages } = JSON.parse(textOf('package-lock.json')) as {
       readonly packages: Readonly<Record<string, { readonly version: string }>>;
     };
-    const titles = [...read('dist/bundled/THIRD-PARTY.md').matchAll(/^## (.+)\n\n(.+)$/gm)];
+    const titles = [...textOf('dist/bundled/THIRD-PARTY.md').matchAll(/^## (.+)\n\n(.+)$/gm)];
     expect(titles.map(([, title]) => title)).toEqual(
       BUNDLED.map((name) => `${name} ${packages[`node_modules/${name}`]?.version}`),
     );
-    expect(read('dist/bundled/THIRD-PARTY.md').match(/Permission is hereby granted/g)).toHaveLength(
-      2,
-    );
+    expect(
+      textOf('dist/bundled/THIRD-PARTY.md').match(/Permission is hereby granted/g),
+    ).toHaveLength(2);
   });
 });
 
-describe('the error codes', () => {
-  const codes = Object.keys(ERROR_TABLE);
+interface Loaded {
+  readonly files: Set<string>;
+  readonly others: Set<string>;
+}
 
-  it('are each thrown somewhere', () => {
-    const texts = [...sources].filter(([path]) => path !== 'errors.ts').map(([, text]) => text);
-    expect(codes.filter((code) => !texts.some((text) => text.includes(`'${code}'`)))).toEqual([]);
+/** Static imports alone: the rest waits until it is used. */
+function loadedBy(entry: string, loaded: Loaded = { files: new Set(), others: new Set() }): Loaded {
+  if (loaded.files.has(entry)) return loaded;
+  loaded.files.add(entry);
+  for (const [, name = ''] of textOf(join('dist', entry)).matchAll(/^.* from "([^"]+)";$/gm)) {
+    if (name.startsWith('.')) loadedBy(join(dirname(entry), name), loaded);
+    else loaded.others.add(name);
+  }
+  return loaded;
+}
+
+const othersOf = (entry: string): string[] => [...loadedBy(entry).others].toSorted();
+
+/** Bundling modules into few files must not make an entry load modules that it does not use. */
+describe('an entry of the package', () => {
+  it('loads few files', () => {
+    expect(loadedBy('contract/index.js').files.size).toBeLessThanOrEqual(3);
+    expect(loadedBy('index.js').files.size).toBeLessThanOrEqual(13);
   });
+
+  it('needs only zod for the contract, and no platform', () => {
+    expect(othersOf('contract/index.js')).toEqual(['zod']);
+  });
+
+  it.each(['memory', 'postgres', 'sqlite'])(
+    'needs no dependency that every application has for queue/%s',
+    (queue) => {
+      const others = othersOf(`queue/${queue}.js`);
+      expect(others.filter((name) => !name.startsWith('node:'))).toEqual([]);
+    },
+  );
+
+  it('needs no node:crypto for what reads requests, and no sender', () => {
+    expect(othersOf('capture/adapters/express.js')).not.toContain('node:crypto');
+    expect(othersOf('receiver/index.js')).not.toContain('node:tls');
+  });
+});
+
+it('each error code is thrown somewhere', () => {
+  const texts = [...sources].filter(([path]) => path !== 'errors.ts').map(([, text]) => text);
+  const isThrown = (code: string): boolean => texts.some((text) => text.includes(`'${code}'`));
+  expect(Object.keys(ERROR_TABLE).filter((code) => !isThrown(code))).toEqual([]);
 });

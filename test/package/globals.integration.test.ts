@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runProgram } from '../helpers/child-programs.ts';
-import { manifest, PEER_ENTRIES, root } from '../helpers/package-files.ts';
+import { importableEntries, root } from '../helpers/package-files.ts';
 import { temporaryFolder } from '../helpers/temporary-files.ts';
 
 const fixture = join(root, 'test/fixtures/import-traces.mjs');
@@ -36,24 +36,20 @@ async function tracesOf(files: readonly string[], env = {}): Promise<Traces> {
   return JSON.parse(stdout) as Traces;
 }
 
-const needsZod = ([subpath]: readonly [string, string]): boolean => !WITHOUT_ZOD.includes(subpath);
+const needsZod = ({ subpath }: { readonly subpath: string }): boolean =>
+  !WITHOUT_ZOD.includes(subpath);
 
 describe('importing the built package', () => {
-  const targets = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-    typeof target === 'string' || PEER_ENTRIES.includes(subpath)
-      ? []
-      : [[subpath, target.default] as const],
-  );
   // zod is seen with the first entry that brings it: those that must not come before.
-  const without = targets.filter((target) => !needsZod(target));
-  const entries = [...without, ...targets.filter(needsZod)];
+  const without = importableEntries.filter((entry) => !needsZod(entry));
+  const entries = [...without, ...importableEntries.filter(needsZod)];
   let found: Traces;
 
   beforeAll(async () => {
-    found = await tracesOf(entries.map(([, file]) => join(root, file)));
+    found = await tracesOf(entries.map((entry) => join(root, entry.default)));
   });
 
-  it.each(entries.map(([subpath], index) => [subpath, index] as const))(
+  it.each(entries.map(({ subpath }, index) => [subpath, index] as const))(
     '%s leaves no trace in the process but those of zod',
     (_subpath, index) => {
       const changedGlobals = index === without.length ? GLOBALS_OF_ZOD : [];

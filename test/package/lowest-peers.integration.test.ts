@@ -2,24 +2,23 @@
  * The optional peers in the lowest versions that package.json allows, installed by npm beside the packed
  * package, each in use: what its range says is so. They come from a registry, so this is not for `npm test`.
  */
-import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Consumer } from '../helpers/consumer.ts';
 import { mmdb } from '../helpers/mmdb.ts';
-import { manifest, root } from '../helpers/package-files.ts';
+import { manifest, root, textOf } from '../helpers/package-files.ts';
 import { PostgresServer, postgresPrograms } from '../helpers/postgres-server.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
-const LOWEST = join(root, 'test/package/lowest-peers');
+const LOWEST = 'test/package/lowest-peers';
 
 interface Pinned {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
 test('what is tried is the lowest of each range', () => {
-  const file = readFileSync(join(LOWEST, 'package.json'), 'utf8');
-  const { dependencies } = JSON.parse(file) as Pinned;
+  const { dependencies } = JSON.parse(textOf(join(LOWEST, 'package.json'))) as Pinned;
   const ranges = Object.entries(dependencies).map(([peer, version]) => [peer, `^${version}`]);
   expect(Object.fromEntries(ranges)).toEqual(manifest.peerDependencies);
 });
@@ -54,7 +53,7 @@ describe.skipIf(quickOrNightly(true, false))('with the lowest version', () => {
   beforeAll(async () => {
     await consumer.install({ byNpm: false });
     for (const file of ['package.json', 'package-lock.json']) {
-      cpSync(join(LOWEST, file), consumer.write(join('peers', file), ''));
+      cpSync(join(root, LOWEST, file), consumer.write(join('peers', file), ''));
     }
     await consumer.npm('ci', join(consumer.folder, 'peers'));
     // The package's own, as npm puts what differs from the versions of others.
@@ -67,11 +66,8 @@ describe.skipIf(quickOrNightly(true, false))('with the lowest version', () => {
     consumer.remove();
   });
 
-  const runProgram = async (name: string, program: string): Promise<unknown> => {
-    const { stdout, stderr, status } = await consumer.node(consumer.write(name, program));
-    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
-    return JSON.parse(stdout);
-  };
+  const runProgram = async (name: string, program: string): Promise<unknown> =>
+    JSON.parse(await consumer.output([consumer.write(name, program)]));
 
   test('of @photostructure/sqlite a queue in a file is written, opened again and delivered from', async () => {
     const file = JSON.stringify(join(consumer.folder, 'queue.db'));

@@ -1,5 +1,4 @@
 /** The sample payloads of the package, for programs in other languages. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -9,7 +8,7 @@ import { PLATFORMS } from '../../src/log/platform-presets.ts';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { parseBody } from '../../src/receiver/index.ts';
 import * as kit from '../../src/testing/index.ts';
-import { filesBelow, root } from '../helpers/package-files.ts';
+import { filesBelow, root, textOf } from '../helpers/package-files.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const { contract, EVENT_NAMES, INCIDENT_MESSAGE_TYPES, MESSAGE_TYPES, SVC_PAYLOAD_TYPES } =
@@ -18,7 +17,7 @@ const { contract, EVENT_NAMES, INCIDENT_MESSAGE_TYPES, MESSAGE_TYPES, SVC_PAYLOA
 // Compiling a schema takes a second on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
-const read = (file: string): string => readFileSync(join(root, 'samples', file), 'utf8');
+const read = (file: string): string => textOf(join('samples', file));
 
 const platforms = PLATFORMS.filter((name) => name !== 'auto');
 
@@ -66,7 +65,7 @@ const FILE_MODES = quickOrNightly(
 type Schema = Readonly<Record<string, unknown>>;
 
 const schemaOf = (shape: string, mode: string): Schema =>
-  JSON.parse(readFileSync(join(root, 'schemas', `${shape}.${mode}.json`), 'utf8'));
+  JSON.parse(textOf(`schemas/${shape}.${mode}.json`));
 
 const listOf = (value: unknown): Schema[] => (Array.isArray(value) ? (value as Schema[]) : []);
 

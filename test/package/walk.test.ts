@@ -1,10 +1,8 @@
 /** Each step of the walk of an event in ARCHITECTURE.md names a function and its file. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { root, sources } from '../helpers/package-files.ts';
+import { sources, textOf } from '../helpers/package-files.ts';
 
-const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+const page = textOf('ARCHITECTURE.md');
 const rows = [...page.matchAll(/^\| [^|]+ \| `([\w.]+)` \| ([\w/-]+\.ts) \|$/gm)];
 const steps = rows.map(([, name = '', file = '']) => ({ name, file }));
 
