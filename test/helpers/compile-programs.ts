@@ -54,7 +54,7 @@ export function compilePrograms(folder: string, programs: readonly string[]): vo
 
 /** Programs that are started often, and whose tests do not check which modules are loaded. */
 const BUNDLED =
-  /(?:request-store-leak|sqlite-\w+|log-\w+|memory-queue-size|host-with-sender|sender-\w+|[\w-]*settings-\w+|close-busy-receiver|idle-connections)\.ts$/;
+  /(?:request-store-leak|sqlite-\w+|log-\w+|host-with-sender|sender-\w+|[\w-]*settings-\w+|close-busy-receiver|idle-connections)\.ts$/;
 
 declare module 'vitest' {
   interface ProvidedContext {
