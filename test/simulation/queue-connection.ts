@@ -3,11 +3,15 @@
  * gets no results.
  */
 import { SecurityEventError } from '../../src/errors.ts';
+import type { MessageQueue } from '../../src/queue/queue.ts';
 import type { SenderProcess } from './sender-process.ts';
 import type { World } from './world.ts';
 
 /** Far more than all destinations together need. */
 const MAX_CALLS_AT_ONCE = 5000;
+
+/** Not `enqueue`: its caller must learn whether messages were accepted (law 1). */
+const CAN_LOSE_RESULT: ReadonlySet<string | symbol> = new Set(['claim', 'settle', 'release']);
 
 const failed = (): SecurityEventError =>
   new SecurityEventError('ERR_QUEUE_FAILED', { detail: 'simulated' });
@@ -25,8 +29,20 @@ export class QueueConnection {
     this.#process = process;
   }
 
+  /** Returns the queue with the methods of `watched`, called over this connection. */
+  connect(queue: MessageQueue, watched: Partial<MessageQueue>): MessageQueue {
+    return new Proxy(queue, {
+      get: (_, name) => {
+        const source = name in watched ? watched : queue;
+        const value: unknown = Reflect.get(source, name, source);
+        if (typeof value !== 'function' || name === 'onDue') return value;
+        return (...args: readonly unknown[]) => this.#run(name, () => value.apply(source, args));
+      },
+    });
+  }
+
   /** Runs a call. Rejects it, loses its result or never settles it if the world says so. */
-  async run<T>(work: () => Promise<T>, { canLoseResult = false } = {}): Promise<T> {
+  async #run<T>(name: string | symbol, work: () => Promise<T>): Promise<T> {
     const world = this.#world;
     const never = new Promise<never>(() => {});
     if (!this.#process.isAlive) return await never;
@@ -34,7 +50,7 @@ export class QueueConnection {
     if (this.isClosed) throw new SecurityEventError('ERR_QUEUE_CLOSED');
     if (world.queueFault === 'rejects') throw failed();
     const answer = await this.#watched(work);
-    if (canLoseResult && world.queueFault === 'loses-answer') throw failed();
+    if (CAN_LOSE_RESULT.has(name) && world.queueFault === 'loses-answer') throw failed();
     return this.#process.isAlive ? answer : await never;
   }
 

@@ -44,7 +44,7 @@ export class SenderProcess {
     const { schedule, ...policy } = world.scenario.policy;
     const options = {
       settings: settingsOf(world, this),
-      queue: this.#queue,
+      queue: this.#queue.connected,
       role,
       schedule,
       lingerMs: world.scenario.lingerMs,

@@ -17,8 +17,11 @@ import type { SenderProcess } from './sender-process.ts';
 import type { Tracked } from './tracked.ts';
 import type { World } from './world.ts';
 
-export class WatchedQueue implements MessageQueue {
+/** The methods that are watched. The others only pass through the connection. */
+export class WatchedQueue implements Partial<MessageQueue> {
   readonly durability;
+  /** What the sender calls. */
+  readonly connected: MessageQueue;
   readonly #world: World;
   readonly #process: SenderProcess;
   readonly #connection: QueueConnection;
@@ -33,32 +36,29 @@ export class WatchedQueue implements MessageQueue {
     this.#connection = new QueueConnection(world, process);
     this.#handle = world.backend.attach();
     this.durability = world.scenario.isDurable ? ('process-crash' as const) : ('memory' as const);
+    this.connected = this.#connection.connect(this.#handle.queue, this);
   }
 
-  readonly open: MessageQueue['open'] = (initialState) =>
-    this.#connection.run(async () => {
-      const { expected } = this.#world;
-      const backlog = await this.#handle.queue.open(initialState);
-      this.isOpened = true;
-      this.#process.backlogMessages = expected.pendingCount;
-      return backlog;
-    });
+  readonly open: MessageQueue['open'] = async (initialState) => {
+    const backlog = await this.#handle.queue.open(initialState);
+    this.isOpened = true;
+    this.#process.backlogMessages = this.#world.expected.pendingCount;
+    return backlog;
+  };
 
-  readonly enqueue: MessageQueue['enqueue'] = (entries, delayMs = 0) =>
-    this.#connection.run(async () => {
-      const { expected } = this.#world;
-      const { queue } = this.#handle;
-      const messages = entries.map((entry) => this.#expect(entry, delayMs));
-      try {
-        const enqueued = await queue.enqueue(entries, delayMs);
-        for (const message of messages) {
-          if (!enqueued.closed.includes(message.applicationId)) expected.accept(message);
-        }
-        return enqueued;
-      } finally {
-        for (const message of messages) expected.forget(message);
+  readonly enqueue: MessageQueue['enqueue'] = async (entries, delayMs = 0) => {
+    const { expected } = this.#world;
+    const messages = entries.map((entry) => this.#expect(entry, delayMs));
+    try {
+      const enqueued = await this.#handle.queue.enqueue(entries, delayMs);
+      for (const message of messages) {
+        if (!enqueued.closed.includes(message.applicationId)) expected.accept(message);
       }
-    });
+      return enqueued;
+    } finally {
+      for (const message of messages) expected.forget(message);
+    }
+  };
 
   #expect(entry: QueueEntry, delayMs: number): Tracked {
     const { expected, now, given } = this.#world;
@@ -67,31 +67,29 @@ export class WatchedQueue implements MessageQueue {
     return expected.expect(entry, { key, isPoison, acceptedBy: this.#process.key, now, delayMs });
   }
 
-  readonly claim: MessageQueue['claim'] = (request) =>
-    this.#connection.run(async () => {
-      const world = this.#world;
-      world.expected.expireLeases(world.now);
-      const hadNoOverlap = world.backend.calls?.watchForOverlap() ?? (() => true);
-      const answer = await this.#handle.queue.claim(request);
-      if (!('id' in answer)) return answer;
-      // Waits for a settle or release whose result is still outstanding: it came before this claim.
-      const ending = world.endings.get(answer.applicationId);
-      if (ending !== undefined) await ending.catch(() => {});
-      if (hadNoOverlap()) checkTurn(world, answer.applicationId);
-      const endsAt = world.now + request.leaseMs;
-      const destination = world.destination(answer.applicationId);
-      const at = { claimedBy: this.#process.key, claimedAt: world.now, endsAt, destination };
-      const held = world.expected.claim(answer, at);
-      held.isResultLost = world.queueFault === 'loses-answer';
-      if (!held.isResultLost) checkClaim(world, held, this.#process);
-      this.#process.hasClaimed();
-      return answer;
-    }, CAN_LOSE_RESULT);
+  readonly claim: MessageQueue['claim'] = async (request) => {
+    const world = this.#world;
+    world.expected.expireLeases(world.now);
+    const hadNoOverlap = world.backend.calls?.watchForOverlap() ?? (() => true);
+    const answer = await this.#handle.queue.claim(request);
+    if (!('id' in answer)) return answer;
+    // Waits for a settle or release whose result is still outstanding: it came before this claim.
+    const ending = world.endings.get(answer.applicationId);
+    if (ending !== undefined) await ending.catch(() => {});
+    if (hadNoOverlap()) checkTurn(world, answer.applicationId);
+    const endsAt = world.now + request.leaseMs;
+    const destination = world.destination(answer.applicationId);
+    const at = { claimedBy: this.#process.key, claimedAt: world.now, endsAt, destination };
+    const held = world.expected.claim(answer, at);
+    held.isResultLost = world.queueFault === 'loses-answer';
+    if (!held.isResultLost) checkClaim(world, held, this.#process);
+    this.#process.hasClaimed();
+    return answer;
+  };
 
   readonly settle: MessageQueue['settle'] = (claim, results, state) =>
     this.#endClaim(claim, async () => {
       const world = this.#world;
-      world.expected.expireLeases(world.now);
       const answer = await this.#handle.queue.settle(claim, results, state);
       const held = world.expected.held(claim);
       world.check(
@@ -103,8 +101,7 @@ export class WatchedQueue implements MessageQueue {
       if (held === undefined) return answer;
       checkSettling(world, held, { results, state });
       world.expected.settle(held, results, world.now);
-      const dead = results.filter(({ kind }) => kind === 'dead');
-      world.expectEvent('dead', dead.length);
+      world.expectEvent('dead', results.filter(({ kind }) => kind === 'dead').length);
       world.expected.write(claim.applicationId, state, world.now);
       return answer;
     });
@@ -112,7 +109,6 @@ export class WatchedQueue implements MessageQueue {
   readonly release: MessageQueue['release'] = (claim, state) =>
     this.#endClaim(claim, async () => {
       const world = this.#world;
-      world.expected.expireLeases(world.now);
       const answer = await this.#handle.queue.release(claim, state);
       const held = world.expected.held(claim);
       if (held === undefined) return answer;
@@ -123,75 +119,65 @@ export class WatchedQueue implements MessageQueue {
     });
 
   /** Ends a claim. A later claim waits until this one is recorded in the expected state. */
-  #endClaim<T>({ applicationId }: Claim, work: () => Promise<T>): Promise<T> {
-    const { endings } = this.#world;
-    return this.#connection.run(async () => {
-      const ending = work();
-      endings.set(applicationId, ending);
-      try {
-        return await ending;
-      } finally {
-        if (endings.get(applicationId) === ending) endings.delete(applicationId);
-      }
-    }, CAN_LOSE_RESULT);
+  async #endClaim<T>({ applicationId }: Claim, work: () => Promise<T>): Promise<T> {
+    const { endings, expected, now } = this.#world;
+    expected.expireLeases(now);
+    const ending = work();
+    endings.set(applicationId, ending);
+    try {
+      return await ending;
+    } finally {
+      if (endings.get(applicationId) === ending) endings.delete(applicationId);
+    }
   }
 
-  readonly extend: MessageQueue['extend'] = (claim, leaseMs) =>
-    this.#connection.run(async () => {
-      const { expected, now } = this.#world;
-      expected.expireLeases(now);
-      const answer = await this.#handle.queue.extend(claim, leaseMs);
-      if (answer === 'extended') expected.extend(claim, now + leaseMs);
-      return answer;
-    });
+  readonly extend: MessageQueue['extend'] = async (claim, leaseMs) => {
+    const { expected, now } = this.#world;
+    expected.expireLeases(now);
+    const answer = await this.#handle.queue.extend(claim, leaseMs);
+    if (answer === 'extended') expected.extend(claim, now + leaseMs);
+    return answer;
+  };
 
   readonly deadLetterOlderThan: MessageQueue['deadLetterOlderThan'] = (
     olderThanMs,
     maxMessages,
   ) => {
     const { horizonMs } = this.#world.scenario.policy.schedule;
-    return this.#expireWith('horizon-passed', {
-      work: () => this.#handle.queue.deadLetterOlderThan(olderThanMs, maxMessages),
-      isTrue: ({ acceptedAt }) => this.#world.now - acceptedAt >= horizonMs,
-    });
+    return this.#expireWith(
+      'horizon-passed',
+      () => this.#handle.queue.deadLetterOlderThan(olderThanMs, maxMessages),
+      ({ acceptedAt }) => this.#world.now - acceptedAt >= horizonMs,
+    );
   };
 
-  readonly countPending: MessageQueue['countPending'] = (ranges) =>
-    this.#connection.run(() => this.#handle.queue.countPending(ranges));
+  readonly applicationState: MessageQueue['applicationState'] = async (applicationId) => {
+    const state = await this.#handle.queue.applicationState(applicationId);
+    const { claim } = this.#world.expected.application(applicationId);
+    const attempt = claim && this.#world.attempts.get(claim.claim.id);
+    if (attempt?.end !== undefined && state?.health === 'untried') attempt.isReopened = true;
+    return state;
+  };
 
-  readonly applicationState: MessageQueue['applicationState'] = (applicationId) =>
-    this.#connection.run(async () => {
-      const state = await this.#handle.queue.applicationState(applicationId);
-      const { claim } = this.#world.expected.application(applicationId);
-      const attempt = claim && this.#world.attempts.get(claim.claim.id);
-      if (attempt?.end !== undefined && state?.health === 'untried') attempt.isReopened = true;
-      return state;
-    });
+  readonly deadLetterClosed: MessageQueue['deadLetterClosed'] = (applicationId, maxMessages) =>
+    this.#expireWith(
+      'destination-closed',
+      () => this.#handle.queue.deadLetterClosed(applicationId, maxMessages),
+      () => this.#world.expected.application(applicationId).health === 'closed',
+    );
 
-  readonly deadLetterClosed: MessageQueue['deadLetterClosed'] = (applicationId, maxMessages) => {
+  readonly reopenApplication: MessageQueue['reopenApplication'] = async (applicationId) => {
     const { expected } = this.#world;
-    return this.#expireWith('destination-closed', {
-      work: () => this.#handle.queue.deadLetterClosed(applicationId, maxMessages),
-      isTrue: () => expected.application(applicationId).health === 'closed',
-    });
+    // Reopening a healthy application has no effect.
+    const isHealthy = expected.application(applicationId).health === 'healthy';
+    await this.#handle.queue.reopenApplication(applicationId);
+    if (isHealthy) return;
+    expected.reopen(applicationId);
+    const { health, missing } = this.#world.destination(applicationId);
+    const reopened = this.#world.newDestination(applicationId);
+    // Reopening an untried one only ends its pause.
+    if (health === 'untried') reopened.missing = missing;
   };
-
-  readonly reopenApplication: MessageQueue['reopenApplication'] = (applicationId) =>
-    this.#connection.run(async () => {
-      const { expected } = this.#world;
-      // Reopening a healthy application has no effect.
-      const isHealthy = expected.application(applicationId).health === 'healthy';
-      await this.#handle.queue.reopenApplication(applicationId);
-      if (isHealthy) return;
-      expected.reopen(applicationId);
-      const { health, missing } = this.#world.destination(applicationId);
-      const reopened = this.#world.newDestination(applicationId);
-      // Reopening an untried one only ends its pause.
-      if (health === 'untried') reopened.missing = missing;
-    });
-
-  readonly listDeadLetters: MessageQueue['listDeadLetters'] = (page) =>
-    this.#connection.run(() => this.#handle.queue.listDeadLetters(page));
 
   readonly replayDeadLetters: MessageQueue['replayDeadLetters'] = (filter) =>
     this.#removeDeadLetters(
@@ -205,9 +191,6 @@ export class WatchedQueue implements MessageQueue {
       (messageId) => this.#world.expected.discard(messageId, 'purged'),
     );
 
-  readonly stats: MessageQueue['stats'] = () =>
-    this.#connection.run(() => this.#handle.queue.stats());
-
   readonly onDue: MessageQueue['onDue'] = (listener) => {
     this.#stopListening = this.#handle.queue.onDue(() => {
       if (this.#process.isAlive) listener();
@@ -216,27 +199,22 @@ export class WatchedQueue implements MessageQueue {
   };
 
   /** A durable queue outlives its process. A memory queue returns its messages (D79). */
-  close(): Promise<QueueClosing> {
-    return this.#connection.run(async () => {
-      const { backend, expected, scenario } = this.#world;
-      const { queue } = this.#handle;
-      this.#stopListening();
-      this.#connection.isClosed = true;
-      if (backend.calls !== undefined) return await this.#closeDurable();
-      if (scenario.isDurable) return { returned: [], remaining: (await queue.stats()).pending };
+  readonly close = async (): Promise<QueueClosing> => {
+    const { backend, expected, scenario, now } = this.#world;
+    const { queue } = this.#handle;
+    this.#stopListening();
+    this.#connection.isClosed = true;
+    if (backend.calls !== undefined) {
+      expected.expireLeases(now);
       const closing = await queue.close();
-      for (const { stored } of closing.returned) expected.discard(stored.messageId, 'returned');
+      expected.releaseAll(this.#process.key, now);
       return closing;
-    });
-  }
-
-  async #closeDurable(): Promise<QueueClosing> {
-    const { expected, now } = this.#world;
-    expected.expireLeases(now);
-    const closing = await this.#handle.queue.close();
-    expected.releaseAll(this.#process.key, now);
+    }
+    if (scenario.isDurable) return { returned: [], remaining: (await queue.stats()).pending };
+    const closing = await queue.close();
+    for (const { stored } of closing.returned) expected.discard(stored.messageId, 'returned');
     return closing;
-  }
+  };
 
   /** Called when the process crashes. */
   drop(): void {
@@ -244,36 +222,33 @@ export class WatchedQueue implements MessageQueue {
     this.#handle.drop();
   }
 
-  #expireWith(
+  async #expireWith(
     reason: DeadReason,
-    { work, isTrue }: Ending,
+    work: () => Promise<readonly DeadLetteredMessage[]>,
+    isTrue: (message: Tracked) => boolean,
   ): Promise<readonly DeadLetteredMessage[]> {
-    return this.#connection.run(async () => {
-      const world = this.#world;
-      const { expected, now } = world;
-      expected.expireLeases(now);
-      const ended = await work();
-      for (const { messageId } of ended) {
-        const message = expected.message(messageId);
-        world.check(isTrue(message), 'dead-reason', () => `${message.key}: ${reason} is not true`);
-        expected.end(messageId, reason, now);
-        world.expectEvent('dead');
-      }
-      return ended;
-    });
+    const world = this.#world;
+    const { expected, now } = world;
+    expected.expireLeases(now);
+    const ended = await work();
+    for (const { messageId } of ended) {
+      const message = expected.message(messageId);
+      world.check(isTrue(message), 'dead-reason', () => `${message.key}: ${reason} is not true`);
+      expected.end(messageId, reason, now);
+      world.expectEvent('dead');
+    }
+    return ended;
   }
 
-  #removeDeadLetters(
+  async #removeDeadLetters(
     work: () => Promise<number>,
     leave: (messageId: string) => void,
   ): Promise<number> {
-    return this.#connection.run(async () => {
-      const before = await this.#deadIds();
-      const count = await work();
-      const after = new Set(await this.#deadIds());
-      for (const messageId of before) if (!after.has(messageId)) leave(messageId);
-      return count;
-    });
+    const before = await this.#deadIds();
+    const count = await work();
+    const after = new Set(await this.#deadIds());
+    for (const messageId of before) if (!after.has(messageId)) leave(messageId);
+    return count;
   }
 
   async #deadIds(): Promise<string[]> {
@@ -281,11 +256,3 @@ export class WatchedQueue implements MessageQueue {
     return items.map(({ stored }) => stored.messageId);
   }
 }
-
-interface Ending {
-  readonly work: () => Promise<readonly DeadLetteredMessage[]>;
-  readonly isTrue: (message: Tracked) => boolean;
-}
-
-/** Not for `enqueue`: its caller must learn whether messages were accepted (law 1). */
-const CAN_LOSE_RESULT = { canLoseResult: true };
