@@ -67,3 +67,9 @@ export const AXES: readonly Axis[] = [
     messagesIn: () => 1,
   },
 ];
+
+export function axisNamed(wanted: Axis['name']): Axis {
+  const found = AXES.find(({ name }) => name === wanted);
+  if (found === undefined) throw new Error(`no axis ${wanted}`);
+  return found;
+}

@@ -1,13 +1,7 @@
 /** What the bench says of growth: its arithmetic and its plots; growth is measured by `npm run bench:growth` alone. */
 import { expect, it } from 'vitest';
-import { AXES, type Axis, type Point } from '../bench/axes.ts';
+import { type Axis, axisNamed, type Point } from '../bench/axes.ts';
 import { costOf, exponentOf, isLinearOrBetter, withAxis } from '../bench/growth-results.ts';
-
-const axisNamed = (wanted: Axis['name']): Axis => {
-  const found = AXES.find(({ name }) => name === wanted);
-  if (found === undefined) throw new Error(`no axis ${wanted}`);
-  return found;
-};
 
 const point = (size: number, value: number): Point => ({
   size,

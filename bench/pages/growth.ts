@@ -1,5 +1,5 @@
 /** Generates the section about growth of bench/results.md, and its plots. */
-import { AXES, type Axis, type Metric } from '../axes.ts';
+import { axisNamed, type Metric } from '../axes.ts';
 import { exponentOf, type GrowthOfAxis, isLinearOrBetter } from '../growth-results.ts';
 import { renderSurroundings } from '../surroundings.ts';
 import { plot } from './plot.ts';
@@ -10,19 +10,13 @@ const METRICS: readonly (readonly [Metric, string])[] = [
   ['peakMegabytes', 'peak memory (MB)'],
 ];
 
-const axisOf = ({ axis }: GrowthOfAxis): Axis => {
-  const found = AXES.find(({ name }) => name === axis);
-  if (found === undefined) throw new Error(`no axis ${axis}`);
-  return found;
-};
-
 const pathOf = ({ axis }: GrowthOfAxis): string => `plots/${axis.replaceAll(' ', '-')}.svg`;
 
 export const growthPlots = (growth: readonly GrowthOfAxis[]): Readonly<Record<string, string>> =>
   Object.fromEntries(growth.map((one) => [`bench/${pathOf(one)}`, plotOf(one)]));
 
 function plotOf(one: GrowthOfAxis): string {
-  const { label, scale, name } = axisOf(one);
+  const { label, scale, name } = axisNamed(one.axis);
   const panels = METRICS.map(([metric, title]) => ({
     title,
     xLabel: label,
@@ -47,7 +41,7 @@ ${growth.map(sectionOf).join('')}`;
 }
 
 function rowsOf(one: GrowthOfAxis): string[] {
-  const axis = axisOf(one);
+  const axis = axisNamed(one.axis);
   const names: Readonly<Record<Metric, string>> = {
     messagesPerSecond: axis.time,
     latencyMs: 'latency',
@@ -61,7 +55,7 @@ function rowsOf(one: GrowthOfAxis): string[] {
 }
 
 function sectionOf(one: GrowthOfAxis): string {
-  const { name, work, label } = axisOf(one);
+  const { name, work, label } = axisNamed(one.axis);
   const rows = one.points.map((point) => {
     const { size, messagesPerSecond, latencyMs, peakMegabytes } = point;
     const cells = [messagesPerSecond, latencyMs, peakMegabytes].map((value) =>

@@ -47,44 +47,28 @@ function measuredIn(kept: readonly StoredRun[], growth: readonly GrowthOfAxis[])
   return { perSecond, destinations, start: find('queue-sqlite-start')?.ours.value };
 }
 
-const measured = (what: string, value: number | undefined, from: string): Figure => ({
-  what,
-  value,
-  origin: 'measured',
-  from,
-});
-
 function processFigures({ perSecond, destinations, start }: Measured): Figure[] {
   const many = destinations.at(-1);
+  const measured = (what: string, name: string, value = perSecond(name)): Figure => ({
+    what,
+    value,
+    origin: 'measured',
+    from: `\`${name}\``,
+  });
   return [
-    measured('log records a second, checked, in a file', perSecond('file-pino'), '`file-pino`'),
-    measured(
-      'events a second by a reporter, both channels',
-      perSecond('report-pino'),
-      '`report-pino`',
-    ),
-    measured('messages a second, queue in memory', perSecond('deliver-loop'), '`deliver-loop`'),
-    measured(
-      'messages a second, queue in an SQLite file',
-      perSecond('deliver-sqlite'),
-      '`deliver-sqlite`',
-    ),
-    measured(
-      'messages a second into PostgreSQL, 1000 callers',
-      perSecond('queue-postgres-1000'),
-      '`queue-postgres-1000`',
-    ),
-    measured(
-      'messages a second out of PostgreSQL, without sending',
-      perSecond('queue-postgres-drain'),
-      '`queue-postgres-drain`',
-    ),
-    measured(
-      `messages a second to ${many?.size.toLocaleString('en-GB') ?? 'many'} destinations`,
-      many?.messagesPerSecond,
-      '[over destinations](results.md#over-destinations)',
-    ),
-    measured('ms until a file with a million messages is open', start, '`queue-sqlite-start`'),
+    measured('log records a second, checked, in a file', 'file-pino'),
+    measured('events a second by a reporter, both channels', 'report-pino'),
+    measured('messages a second, queue in memory', 'deliver-loop'),
+    measured('messages a second, queue in an SQLite file', 'deliver-sqlite'),
+    measured('messages a second into PostgreSQL, 1000 callers', 'queue-postgres-1000'),
+    measured('messages a second out of PostgreSQL, without sending', 'queue-postgres-drain'),
+    {
+      what: `messages a second to ${many?.size.toLocaleString('en-GB') ?? 'many'} destinations`,
+      value: many?.messagesPerSecond,
+      origin: 'measured',
+      from: '[over destinations](results.md#over-destinations)',
+    },
+    measured('ms until a file with a million messages is open', 'queue-sqlite-start', start),
     {
       what: 'millions of messages a day, queue in an SQLite file',
       value: product(perSecond('deliver-sqlite'), SECONDS_IN_A_DAY / 1e6),

@@ -1,6 +1,5 @@
 /** Runs programs in child processes. */
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
 import { measureLingering } from './lingering.ts';
@@ -39,16 +38,8 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
     // A program that hangs fails its own test, not the whole run.
     timeout: 60_000,
   });
-  let stdout = '';
-  let stderr = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = once(child, 'close').then(([exitCode]) => ({
-    exitCode: exitCode as number | null,
+  const ended = waitForExit(child).then(({ code, stdout, stderr }) => ({
+    exitCode: code,
     stdout,
     stderr,
   }));
@@ -122,8 +113,9 @@ export function startChild(
 export function waitForExit(child: ChildProcess): Promise<ChildExit> {
   const startedMs = performance.now();
   const text = { stdout: '', stderr: '' };
-  child.stdout?.on('data', (chunk: Buffer) => (text.stdout += chunk.toString()));
-  child.stderr?.on('data', (chunk: Buffer) => (text.stderr += chunk.toString()));
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (chunk: string) => (text[name] += chunk));
+  }
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) =>
