@@ -33,8 +33,8 @@ describe.each(FILES)('each option of %s', (file, table) => {
     expect(bare.map(([name]) => name)).toEqual([]);
   });
 
-  test.each(['shown', 'expected'] as const)('fits into one row of the page: %s', (part) => {
-    expect(rows.filter(([, row]) => !/^[^\n|]+$/.test(row[part]))).toEqual([]);
+  test('fits into one line of the page', () => {
+    expect(rows.filter(([, { shown, expected }]) => /\n|^$/m.test(shown + expected))).toEqual([]);
   });
 
   test('names its range in its comment if it is an integer', () => {

@@ -105,13 +105,11 @@ function midAttempt(
     if (process.isAlive && !process.isClosing) end(process);
   };
   if (chance(world.random, 0.2)) {
-    process.onNextClaim = endIfOpen;
+    process.onNext.set('claim', endIfOpen);
     return;
   }
   const ms = chance(world.random, 0.3) ? 0 : world.random.integer(1, 100);
-  process.onNextAttempt = () => {
-    void world.clock.sleep(ms).then(endIfOpen);
-  };
+  process.onNext.set('attempt', () => void world.clock.sleep(ms).then(endIfOpen));
 }
 
 /** Runs the call on the first running process. The call rejects if its queue fails. */

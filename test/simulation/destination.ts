@@ -6,9 +6,7 @@ import { type RetryState, retryStateOf } from '../../src/delivery/settlement.ts'
 import type { Claim, Health } from '../../src/queue/queue.ts';
 import { type Attempt, type AttemptEnd, blamesContent, isSuccess, isTooLarge } from './attempt.ts';
 import type { Policy } from './profiles.ts';
-import type { ApplicationScenario } from './scenario.ts';
-
-type RateLimits = Pick<ApplicationScenario, 'maxRequestsPerSecond' | 'maxMessagesPerSecond'>;
+import type { FixedSettings } from './scenario.ts';
 
 /** Bounds of the destination's wait after a settlement, in milliseconds. */
 export interface WaitBounds {
@@ -24,7 +22,7 @@ const ROUNDING_MS = 1;
 
 export class Destination {
   readonly #policy: Policy;
-  readonly #limits: RateLimits;
+  readonly #limits: FixedSettings;
   /** Minimum time between the starts of the last request and the next one. */
   intervalMs = 0;
   /** When the last request started, by the queue's clock: earlier after the clock jumped forward. */
@@ -47,7 +45,7 @@ export class Destination {
   /** Requests started in each second of slow start. */
   #slowStarts = new Map<number, number>();
 
-  constructor(policy: Policy, limits: RateLimits) {
+  constructor(policy: Policy, limits: FixedSettings) {
     this.#policy = policy;
     this.#limits = limits;
   }

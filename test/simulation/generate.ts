@@ -4,7 +4,14 @@ import { planActions } from './planned-actions.ts';
 import { type Policy, type Profile, pickPolicy, pickProfile } from './profiles.ts';
 import type { QueueKind } from './queue-backend.ts';
 import { chance, times } from './random-choices.ts';
-import type { ApplicationScenario, Batch, MessagePlan, Phase, Scenario } from './scenario.ts';
+import type {
+  ApplicationScenario,
+  Batch,
+  FixedSettings,
+  MessagePlan,
+  Phase,
+  Scenario,
+} from './scenario.ts';
 import { pickTheme, type Theme } from './themes.ts';
 
 /** Each step on a real queue costs real time. */
@@ -71,23 +78,16 @@ interface Surroundings {
   readonly theme: Theme;
 }
 
-type RateLimits = Pick<ApplicationScenario, 'maxRequestsPerSecond' | 'maxMessagesPerSecond'>;
-
-const limits = (maxRequestsPerSecond?: number, maxMessagesPerSecond?: number): RateLimits => ({
-  maxRequestsPerSecond,
-  maxMessagesPerSecond,
-});
-
 /** Indexed modulo 8: five of eight applications have a rate limit. */
-const RATE_LIMITS: readonly RateLimits[] = [
-  limits(),
-  limits(3),
-  limits(undefined, 4.5),
-  limits(),
-  limits(40, 60),
-  limits(undefined, 0.4),
-  limits(0.2),
-  limits(),
+const RATE_LIMITS: readonly FixedSettings[] = [
+  {},
+  { maxRequestsPerSecond: 3 },
+  { maxMessagesPerSecond: 4.5 },
+  {},
+  { maxRequestsPerSecond: 40, maxMessagesPerSecond: 60 },
+  { maxMessagesPerSecond: 0.4 },
+  { maxRequestsPerSecond: 0.2 },
+  {},
 ];
 
 function generateApplication(random: SeededRandom, around: Surroundings): ApplicationScenario {
@@ -100,10 +100,13 @@ function generateApplication(random: SeededRandom, around: Surroundings): Applic
     poisonStatus: chance(random, around.theme.poisonProbability)
       ? random.pick([400, 422, 500] as const)
       : undefined,
-    modules: isRouted ? { waf: true, bot: false } : undefined,
-    playbooks: isRouted ? { 'Block IPs': chance(random, 0.5) } : undefined,
+    settings: {
+      ...(isRouted
+        ? { modules: { waf: true, bot: false }, playbooks: { 'Block IPs': chance(random, 0.5) } }
+        : {}),
+      ...RATE_LIMITS[(around.seed + around.index) % RATE_LIMITS.length],
+    },
     hasSecretFunction: chance(random, 0.3),
-    ...(RATE_LIMITS[(around.seed + around.index) % RATE_LIMITS.length] ?? limits()),
   };
 }
 

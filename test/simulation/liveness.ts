@@ -35,10 +35,12 @@ export function liveness(scenario: Scenario): { readonly withinMs: number } {
 function rateLimitMs({ applications, batches }: Scenario): number {
   const messages = batches.flatMap((batch) => batch.messages);
   const times = applications.map((application, index) => {
-    const { maxRequestsPerSecond = 1, maxMessagesPerSecond = 1 } = application;
+    const { maxRequestsPerSecond = 1, maxMessagesPerSecond = 1 } = application.settings;
     const rate = Math.min(maxRequestsPerSecond, maxMessagesPerSecond);
     const count = messages.filter((message) => message.application === index).length;
-    return application.maxMessagesPerSecond !== undefined || rate < 1 ? (count * 1000) / rate : 0;
+    return application.settings.maxMessagesPerSecond !== undefined || rate < 1
+      ? (count * 1000) / rate
+      : 0;
   });
   return Math.max(...times);
 }

@@ -18,6 +18,13 @@ export interface Phase {
   readonly limitBytes: number;
 }
 
+export interface FixedSettings {
+  readonly modules?: Readonly<Record<string, boolean>>;
+  readonly playbooks?: Readonly<Record<string, boolean>>;
+  readonly maxRequestsPerSecond?: number;
+  readonly maxMessagesPerSecond?: number;
+}
+
 export interface ApplicationScenario {
   readonly id: string;
   readonly format: Format;
@@ -26,11 +33,9 @@ export interface ApplicationScenario {
   readonly latencyMs: number;
   /** The response to any request with the application's poison message. */
   readonly poisonStatus: 400 | 422 | 500 | undefined;
-  readonly modules: Readonly<Record<string, boolean>> | undefined;
-  readonly playbooks: Readonly<Record<string, boolean>> | undefined;
   readonly hasSecretFunction: boolean;
-  readonly maxRequestsPerSecond: number | undefined;
-  readonly maxMessagesPerSecond: number | undefined;
+  /** Settings that never change. */
+  readonly settings: FixedSettings;
 }
 
 export interface MessagePlan {

@@ -97,7 +97,7 @@ function routeSkip(
   { plan, applicationId }: BatchMessage,
   { module }: Batch,
 ): string | undefined {
-  const { modules, playbooks } = world.settingsOf(applicationId).plan;
+  const { modules, playbooks } = world.settingsOf(applicationId).plan.settings;
   if (module !== undefined && modules !== undefined && modules[module] !== true)
     return 'module-not-selected';
   const isResponse = plan.kind === 'security_response';

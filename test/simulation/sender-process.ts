@@ -10,6 +10,8 @@ import { createSimulatedPoster } from './simulated-poster.ts';
 import { WatchedQueue } from './watched-queue.ts';
 import type { World } from './world.ts';
 
+type PlannedEvent = 'claim' | 'attempt';
+
 export class SenderProcess {
   /** `<process index>.<number of the start>` */
   readonly key: string;
@@ -28,8 +30,7 @@ export class SenderProcess {
   timerCount = 0;
   keepAliveCount = 0;
   /** Called at its next claim, and at its next attempt. */
-  onNextClaim: (() => void) | undefined;
-  onNextAttempt: (() => void) | undefined;
+  readonly onNext = new Map<PlannedEvent, () => void>();
   readonly #world: World;
   readonly #queue: WatchedQueue;
   #hasId = false;
@@ -81,16 +82,10 @@ export class SenderProcess {
     return this.isAlive && !this.isClosing && this.role !== 'deliver';
   }
 
-  /** Called before the sender gets the claim. */
-  hasClaimed(): void {
-    const act = this.onNextClaim;
-    this.onNextClaim = undefined;
-    act?.();
-  }
-
-  attemptBegan(): void {
-    const act = this.onNextAttempt;
-    this.onNextAttempt = undefined;
+  /** Called before the sender gets a claim, and when an attempt begins. */
+  runPlanned(event: PlannedEvent): void {
+    const act = this.onNext.get(event);
+    this.onNext.delete(event);
     act?.();
   }
 

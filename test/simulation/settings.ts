@@ -29,8 +29,6 @@ export function settingsOf(world: World, process: SenderProcess): SettingsFuncti
 }
 
 function answer({ plan, url, secret, format, fault }: LiveSettings): OrganisedApplication {
-  const { modules, playbooks, hasSecretFunction, maxRequestsPerSecond, maxMessagesPerSecond } =
-    plan;
   const secretFunction = (): string => {
     if (fault === 'secret-throws') throw new Error('simulated: no secret');
     return secret;
@@ -39,11 +37,8 @@ function answer({ plan, url, secret, format, fault }: LiveSettings): OrganisedAp
     name: 'shop',
     environment: 'production',
     url: fault === 'bad-url' ? 'ftp://app.example' : url,
-    secret: hasSecretFunction || fault === 'secret-throws' ? secretFunction : secret,
+    secret: plan.hasSecretFunction || fault === 'secret-throws' ? secretFunction : secret,
     format,
-    ...(maxRequestsPerSecond === undefined ? {} : { maxRequestsPerSecond }),
-    ...(maxMessagesPerSecond === undefined ? {} : { maxMessagesPerSecond }),
-    ...(modules === undefined ? {} : { modules }),
-    ...(playbooks === undefined ? {} : { playbooks }),
+    ...plan.settings,
   };
 }

@@ -62,7 +62,7 @@ async function post(posting: Posting): Promise<AttemptResult> {
   for (const message of held.messages) message.posts += 1;
   world.occurredFaults.add(attempt.fault);
   world.inFlight.add(attempt);
-  process.attemptBegan();
+  process.runPlanned('attempt');
   const result = await runReaction(posting, attempt);
   world.inFlight.delete(attempt);
   return result;

@@ -125,10 +125,7 @@ export class Simulation {
     world.queueFault = undefined;
     world.slowSettingsMs = 0;
     for (const settings of world.settings.values()) clearFault(settings);
-    for (const process of this.#processes) {
-      process.onNextClaim = undefined;
-      process.onNextAttempt = undefined;
-    }
+    for (const process of this.#processes) process.onNext.clear();
     for (const index of this.running.keys()) this.#start(index);
     if (world.scenario.replaysAtEnd) void this.#replayAll();
   }

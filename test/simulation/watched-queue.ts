@@ -83,7 +83,7 @@ export class WatchedQueue implements Partial<MessageQueue> {
     const held = world.expected.claim(answer, at);
     held.isResultLost = world.queueFault === 'loses-answer';
     if (!held.isResultLost) checkClaim(world, held, this.#process);
-    this.#process.hasClaimed();
+    this.#process.runPlanned('claim');
     return answer;
   };
 

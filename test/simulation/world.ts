@@ -155,7 +155,7 @@ export class World {
 
   newDestination(applicationId: string): Destination {
     const { plan } = this.settingsOf(applicationId);
-    const made = new Destination(this.scenario.policy, plan);
+    const made = new Destination(this.scenario.policy, plan.settings);
     made.continueRateOf(this.destinations.get(applicationId) ?? made);
     this.destinations.set(applicationId, made);
     return made;
