@@ -1,4 +1,4 @@
-/** The check of the bench, on made-up results: what it measures is measured by `npm run bench:check`. */
+/** The check of the bench, on made-up results. Only `npm run bench:check` measures. */
 import { expect, it } from 'vitest';
 import { CHECKED_ROWS, checkRow, MARGIN, SMALLER } from '../bench/check.ts';
 import { selectComparisons } from '../bench/comparisons.ts';
@@ -13,7 +13,7 @@ const taken = (ours: number) => resultOf(ROW, { ours: [sample(ours)], rival: [sa
 const surroundings = { date: '2026-11-22', machine: 'a machine', versions: {}, loadBefore: 0 };
 const kept = [{ surroundings, results: [taken(110)] }];
 
-/** What each measurement gives, in turn. */
+/** Returns these results, one for each measurement. */
 function measuring(...ours: readonly number[]) {
   const asked: number[] = [];
   const measure = ({ operations }: { readonly operations: number }) => {
@@ -36,12 +36,12 @@ it.each([
   expect(asked).toEqual(ours.map(() => ROW.operations / SMALLER));
 });
 
-it('says what it found beside what was recorded', async () => {
+it('shows the measured and the recorded ratio', async () => {
   const { text } = await checkRow(ROW, kept, measuring(300, 250).measure);
   expect(text).toBe("write-pino: 2.50 times the rival's CPU, recorded 1.10");
 });
 
-it('refuses a row that was never recorded', async () => {
+it('rejects a row that was never recorded', async () => {
   await expect(checkRow(ROW, [], measuring(1).measure)).rejects.toThrow('never recorded');
 });
 

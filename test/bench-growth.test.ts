@@ -1,4 +1,4 @@
-/** What the bench says of growth: its arithmetic and its plots; growth is measured by `npm run bench:growth` alone. */
+/** The arithmetic of growth in the bench. Only `npm run bench:growth` measures. */
 import { expect, it } from 'vitest';
 import { type Axis, axisNamed, type Point } from '../bench/axes.ts';
 import { costOf, exponentOf, isLinearOrBetter, withAxis } from '../bench/growth-results.ts';
@@ -22,13 +22,13 @@ it.each([
   expect(isLinearOrBetter(found)).toBe(isLinear);
 });
 
-it('takes the time of a request for the cost of its size', () => {
+it('uses the time of a request as the cost of its size', () => {
   const full = point(100, 1000);
   expect(costOf(axisNamed('batch size'), 'messagesPerSecond', full)).toBeCloseTo(0.1);
   expect(costOf(axisNamed('message size'), 'messagesPerSecond', full)).toBeCloseTo(0.001);
 });
 
-it('keeps axes in their own order, each of its last run', () => {
+it('keeps axes in their own order, each with its last run', () => {
   const surroundings = { date: '2026-11-22', machine: 'a machine', versions: {}, loadBefore: 0 };
   const one = (axis: Axis['name'], runs: number) => ({ axis, surroundings, runs, points: [] });
   const kept = withAxis([one('batch size', 1), one('backlog', 1)], one('message size', 1));

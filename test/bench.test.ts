@@ -1,4 +1,4 @@
-/** The bench's own arithmetic and rows; what they measure is measured by `npm run bench` alone. */
+/** The arithmetic and the rows of the bench. Only `npm run bench` measures. */
 import { describe, expect, it } from 'vitest';
 import type { Comparison } from '../bench/comparison.ts';
 import { selectComparisons } from '../bench/comparisons.ts';
@@ -22,7 +22,7 @@ const ROW: Comparison = {
   unit: 'µs per message',
 };
 
-/** Whether a line of bench/README.md is of a row. */
+/** Returns whether a line of bench/README.md describes a row. */
 const isOf = (line: string, name: string): boolean =>
   new RegExp(`^${line.replaceAll('…', '.+')}$`).test(name);
 
@@ -65,7 +65,7 @@ describe('results', () => {
     ['messages/s', 1000 / 0.003, 1000 / 0.006],
     ['ms per call', 0.003, 0.006],
     ['ms', 3, 6],
-  ] as const)('tells the median in %s, and the ratio of the times', (unit, ours, rival) => {
+  ] as const)('has the median in %s, and the ratio of the times', (unit, ours, rival) => {
     const row = { ...ROW, unit };
     const result = resultOf(row, { ours: samples(9, 3, 1), rival: samples(6, 6, 6) });
     expect(result.ours.value).toBeCloseTo(ours);
@@ -75,17 +75,17 @@ describe('results', () => {
   });
 });
 
-it('compares what an item takes where the rival does less of the work', () => {
+it('compares the cost of an item if the rival does less of the work', () => {
   const row = { ...ROW, rival: { ...ROW.rival, operations: 10 } };
   for (const unit of ['µs per message', 'messages/s'] as const) {
     const result = resultOf({ ...row, unit }, { ours: samples(4), rival: samples(2) });
     expect([result.ratio, result.cpuRatio]).toEqual([expect.closeTo(0.2), expect.closeTo(0.4)]);
   }
-  const told = resultOf({ ...row, unit: 'MB' }, { ours: samples(4), rival: samples(2) });
-  expect([told.ratio, told.ours.value, told.rival.value]).toEqual([2, 4, 2]);
+  const memory = resultOf({ ...row, unit: 'MB' }, { ours: samples(4), rival: samples(2) });
+  expect([memory.ratio, memory.ours.value, memory.rival.value]).toEqual([2, 4, 2]);
 });
 
-describe('what is kept', () => {
+describe('the stored results', () => {
   const surroundings = { date: '2026-11-22', machine: 'a machine', versions: {}, loadBefore: 0 };
   const run = (date: string, ...names: string[]) => ({
     surroundings: { ...surroundings, date },
@@ -94,7 +94,7 @@ describe('what is kept', () => {
     ),
   });
 
-  it('has each row of the newest run that measured it, and no run without rows', () => {
+  it('have each row of the newest run that measured it, and no run without rows', () => {
     const kept = [run('first', 'a', 'b'), run('second', 'c')];
     const names = withRun(kept, run('third', 'b', 'c')).map(({ surroundings: of, results }) => [
       of.date,
@@ -106,7 +106,7 @@ describe('what is kept', () => {
     ]);
   });
 
-  it('is of rows that there are, with the goals that they have', () => {
+  it('are of existing rows, with their goals', () => {
     const goals = new Map(ROWS.map(({ name, goal }) => [name, goal]));
     for (const { name, goal } of readStoredResults().flatMap(({ results }) => results)) {
       expect([...goals.keys()]).toContain(name);
@@ -116,7 +116,7 @@ describe('what is kept', () => {
 });
 
 describe('the table', () => {
-  it('has one line for a row, with memory only where the row tells it', () => {
+  it('has one line for a row, with memory only if the row shows it', () => {
     const taken = { ours: samples(3, 3, 4), rival: samples(1234, 1234, 1234) };
     const plain = resultOf(ROW, taken);
     const memory = resultOf({ ...ROW, unit: 'ms', showsMemory: true }, taken);
@@ -138,7 +138,7 @@ describe('the table', () => {
     [{ difference: 1 }, 2.1, 'at most 1 ms more | **no**, 1.10 more'],
     [{ value: 2 }, 2, 'ours ≤ 2 ms | yes'],
     [{ value: 2 }, 2.1, 'ours ≤ 2 ms | **no**'],
-  ] as const)('tells whether the goal %j is met', (goal, ours, cells) => {
+  ] as const)('shows whether the goal %j is met', (goal, ours, cells) => {
     const row = { ...ROW, goal, unit: 'ms' as const };
     const result = resultOf(row, { ours: samples(ours), rival: samples(1) });
     expect(renderTable([result]).split('\n')[2]).toContain(`| ${cells} |`);

@@ -22,21 +22,21 @@ describe('an error', () => {
     { path: [], message: 'unknown key "x"' },
   ];
 
-  test('tells its first issue where no detail is given, and points at it', () => {
+  test('has the text and path of its first issue without a detail', () => {
     const error = new SecurityEventError('ERR_INVALID_RECORD', { issues });
     expect(error.message).toContain('contract: payload.ips.0: expected an object, found null. ');
     expect(error.path).toEqual(['payload', 'ips', 0]);
     expect(error.issues).toBe(issues);
   });
 
-  test('ends with its suggestion, and then has its advice only in `hint`', () => {
+  test('ends with its suggestion, and has its advice only in `hint`', () => {
     const detail = 'unknown key "ur" in the options; did you mean "url"?';
     const { message, hint } = new SecurityEventError('ERR_INVALID_OPTION', { detail });
     expect(message).toBe(`An option is not usable: ${detail}`);
     expect(hint).toBe(ERROR_TABLE.ERR_INVALID_OPTION.hint);
   });
 
-  test('tells an issue at the root without a path', () => {
+  test('has no path for an issue at the root', () => {
     const error = new SecurityEventError('ERR_INVALID_RECORD', { issues: issues.slice(1) });
     expect(error.message).toContain('contract: unknown key "x". ');
     expect(error.path).toEqual([]);
@@ -66,13 +66,13 @@ describe('an error', () => {
     expect(error.path).toEqual(['sync']);
   });
 
-  test('keeps the cause, and has none where none is given', () => {
+  test('keeps the cause, and has none if none is given', () => {
     const cause = new Error('disk');
     expect(new SecurityEventError('ERR_WRITE_FAILED', { cause }).cause).toBe(cause);
     expect(new SecurityEventError('ERR_WRITE_FAILED')).not.toHaveProperty('cause');
   });
 
-  test('hands the input back, and shows it neither to inspection, JSON nor enumeration', () => {
+  test('has the input, but shows it neither in inspection, JSON nor enumeration', () => {
     const input = { password: 'hunter2' };
     const error = new SecurityEventError('ERR_INVALID_RECORD', { input });
     expect(error.input).toBe(input);
@@ -85,7 +85,7 @@ describe('an error', () => {
     expect(shown.join()).not.toContain('hunter2');
   });
 
-  test('has the whole input where a check saw only a part', () => {
+  test('has the whole input if a check saw only a part', () => {
     const error = new SecurityEventError('ERR_INVALID_MESSAGE', { input: 'a part' });
     expect(error.withInput('the whole')).toBe(error);
     expect(error.input).toBe('the whole');

@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 const linesOf = (name: string): string[] => runs.get(name)?.stdout.trimEnd().split('\n') ?? [];
 
-/** The lines of the tables, without those between head and body. */
+/** Returns the lines of the tables, without the separators. */
 const tableOf = (name: string): string[] => {
   const lines = linesOf(name);
   return lines.slice(lines.indexOf('') + 1).filter((line) => line !== '' && !line.startsWith('--'));
@@ -64,7 +64,7 @@ describe.each(folderNames)('the example %s', (name) => {
   });
 });
 
-test.each(NAMES)('the example %s ends well, within 80 columns', (name) => {
+test.each(NAMES)('the example %s succeeds, within 80 columns', (name) => {
   expect(runs.get(name)).toMatchObject({ exitCode: 0, stderr: '' });
   expect(linesOf(name).filter(({ length }) => length > 80)).toEqual([]);
 });

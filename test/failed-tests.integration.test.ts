@@ -1,4 +1,4 @@
-/** What CI prints first of a run of the tests that failed: scripts/failed-tests.mjs. */
+/** CI prints the output of scripts/failed-tests.mjs before the log of a failed run. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -45,23 +45,23 @@ async function printed(log: readonly string[], report?: object): Promise<string>
   return stdout;
 }
 
-test('names each failed test with its error, and nothing of the log', async () => {
+test('names each failed test with its error, without the log', async () => {
   const stdout = await printed([...UNHANDLED, ...SUMMARY], reportOf(passedTest, failedTest));
   expect(stdout).toBe('  test/a.test.ts > is not\n    expected 1 to be 2\n');
 });
 
-test('tells what their errors were caused by, each cause once', async () => {
+test('prints the causes of their errors once', async () => {
   const caused = '\u001B[31mCaused by: Error\u001B[39m: the folder is gone';
   const log = [...PASSED, caused, ' ❯ src/a.ts:1:1', caused, ...UNHANDLED, ...SUMMARY];
   const stdout = await printed(log, reportOf(failedTest));
   expect(stdout.split('\n').slice(2)).toEqual(['    Caused by: Error: the folder is gone', '']);
 });
 
-test('where no test failed, tells of the log what did, in a few lines', async () => {
+test('prints the few lines of the log that explain a failure without a failed test', async () => {
   const log = [...PASSED, ...UNHANDLED, ...PASSED, ...SUMMARY];
   const stdout = await printed(log, reportOf(passedTest));
-  const told = [...UNHANDLED, ...SUMMARY].filter((line) => line !== '');
-  expect(stdout.split('\n')).toEqual(expect.arrayContaining(told.map((line) => `    ${line}`)));
+  const reasons = [...UNHANDLED, ...SUMMARY].filter((line) => line !== '');
+  expect(stdout.split('\n')).toEqual(expect.arrayContaining(reasons.map((line) => `    ${line}`)));
   expect(stdout.split('\n').length).toBeLessThan(70);
 });
 
@@ -70,7 +70,7 @@ test.each([
   ['a crashed worker', 'Caused by: Error: Worker exited unexpectedly'],
   ['a full heap', 'FATAL ERROR: Reached heap limit Allocation failed'],
   ['coverage', 'ERROR: Coverage for branches (94.9%) does not meet global threshold (95%)'],
-])('tells of %s, coloured or not, without a report too', async (_what, reason) => {
+])('prints %s, with or without colours, even without a report', async (_what, reason) => {
   const noise = Array.from({ length: 500 }, (_, index) => `Error: expected ${index}`);
   const log = [...PASSED, ...noise, `\u001B[31m${reason}\u001B[39m`, ...PASSED, ...SUMMARY];
   const lines = (await printed(log)).split('\n');

@@ -28,7 +28,7 @@ const padded = (bytes: number): string => BODY + ' '.repeat(bytes - BODY.length)
 const manyMessages = (count: number): string =>
   JSON.stringify(Array.from({ length: count }, () => ({ message_type: 'unheard' })));
 
-/** Also whole ones, and an escaped backslash before what looks like one. */
+/** Also pairs, and an escaped backslash before the text of one. */
 const LONE_SURROGATES =
   '[{"message_id":"lone","a":"\\ud800","b":"\\udc00\\uD83D\\uDE00","c":"\\\\ud800","d":"\\ud800\\ud83d\\ude00"}]';
 
@@ -41,7 +41,7 @@ interface OddRequest {
   readonly isChunked?: boolean;
 }
 
-/** Not our sender's: what becomes of it. */
+/** Requests that our sender never makes, and the status of the response. */
 const ODD_REQUESTS: readonly [string, OddRequest, number][] = [
   ['is signed as it should be', {}, 204],
   ['names its charset', { headers: { 'content-type': 'application/json; charset="UTF-8"' } }, 204],
@@ -61,7 +61,7 @@ const ODD_REQUESTS: readonly [string, OddRequest, number][] = [
   ['has another charset', { headers: { 'content-type': 'application/json;charset=utf-16' } }, 415],
   ['is compressed', { body: gzipSync(BODY), headers: { 'content-encoding': 'gzip' } }, 415],
   ['has no signature', { signature: null }, 401],
-  ['has a signature of nobody', { signature: '0'.repeat(64) }, 401],
+  ['has a wrong signature', { signature: '0'.repeat(64) }, 401],
   ['has a signature in upper case', { signature: sign(BODY, SECRET).toUpperCase() }, 401],
   ['has a signature with a prefix', { signature: `sha256=${sign(BODY, SECRET)}` }, 401],
   ['has a short signature', { signature: sign(BODY, SECRET).slice(1) }, 401],
@@ -141,7 +141,7 @@ describe.each(LANGUAGES)('the receiver in $language', (language) => {
       await receiver.untilPrinted('security_response deep');
     });
 
-    it('refuses another secret, and tells a sender that its body is too large', async () => {
+    it('refuses another secret, and a body that is too large', async () => {
       const url = receiver.origin;
       const wrong = await sendWebhook({ url, secret: 'other' }, [sampleMessageToSend()], once);
       expect(wrong.requests.map(({ status }) => status)).toEqual([401]);
@@ -173,7 +173,7 @@ describe.each(LANGUAGES)('the receiver in $language', (language) => {
       await receiver.untilPrinted(`t ${replaced} \\ud800 \\${replaced}.`);
     });
 
-    it('hands on no message of a request that it refused', async () => {
+    it('passes on no message of a refused request', async () => {
       const message = sampleMessage('test', { message_id: 'never-seen' });
       const body = JSON.stringify([message]);
       expect((await post(receiver.origin, { body, signature: '0'.repeat(64) })).status).toBe(401);

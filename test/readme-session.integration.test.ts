@@ -1,7 +1,6 @@
 /**
- * The terminal sessions of the pages are what the commands print, word by word. They are run in this
- * process, page by page from top to bottom; one that listens goes on until the others have ended, and
- * is then ended as by Ctrl-C.
+ * Runs the terminal sessions of the pages, and compares the output word by word. Runs in this process, page by page from
+ * top to bottom. A command that listens is interrupted after the others have ended.
  */
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../src/cli/command-line.ts';
@@ -10,8 +9,8 @@ import { type ConsoleCommand, consoleCommandsOf, PAGES } from './helpers/pages.t
 import { type FakeTerminal, fakeTerminal } from './helpers/terminal.ts';
 
 /**
- * What differs from run to run stands for itself, in the page as in what is printed: ids, times,
- * durations, ports of this machine, and where a secret is kept. All else must be equal.
+ * Differs from run to run, so it is masked in the page and in the output: ids, times, durations, ports, and the path of
+ * a secret.
  */
 const VARIABLE: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '(id)'],
@@ -33,9 +32,9 @@ const pages = PAGES.map((page) => ({
 interface Running {
   readonly terminal: FakeTerminal;
   readonly ended: Promise<number>;
-  /** Both outputs as they came, as a terminal shows them. */
+  /** Both outputs in order, as a terminal shows them. */
   shown(): string;
-  /** Resolves when the pattern is among that. */
+  /** Resolves when the output matches. */
   shows(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
@@ -72,10 +71,10 @@ interface Outcome {
   readonly said: string;
 }
 
-/** Words of the page that are others in this run: its port, and its secret. */
+/** Replaces words of the page that differ in this run: its port, and its secret. */
 type Actual = (word: string) => string;
 
-const asItIs: Actual = (word) => word;
+const unchanged: Actual = (word) => word;
 
 async function runListener(words: readonly string[]): Promise<readonly [Running, Actual]> {
   const running = start([...words, '--port', '0']);
@@ -87,11 +86,11 @@ async function runListener(words: readonly string[]): Promise<readonly [Running,
   ];
 }
 
-/** What was printed beside what the page says. */
+/** Returns the output of each command, and the page's. */
 async function runPage(commands: readonly ConsoleCommand[]): Promise<Outcome[]> {
   const listeners: Running[] = [];
   const all: (readonly [ConsoleCommand, Running])[] = [];
-  let actual = asItIs;
+  let actual = unchanged;
   for (const command of commands) {
     if (command.words[0] === 'listen') {
       const [listener, words] = await runListener(command.words);
@@ -113,7 +112,7 @@ async function runPage(commands: readonly ConsoleCommand[]): Promise<Outcome[]> 
   }));
 }
 
-test.each(pages)('the sessions of $page are what the commands print', async ({ commands }) => {
+test.each(pages)('the sessions of $page show the output of the commands', async ({ commands }) => {
   const outcomes = await runPage(commands);
   const expected = outcomes.map(({ place, said }) => ({ place, shown: said }));
   expect(outcomes.map(({ place, shown }) => ({ place, shown }))).toEqual(expected);

@@ -27,7 +27,7 @@ const tsc = join(root, 'node_modules/typescript/bin/tsc');
 /** The port that the pages' receivers listen on. */
 const PAGE_PORT = '8080';
 
-/** Others listen on a port of their own, for requests that they make themselves. */
+/** Programs that listen on another port send requests to themselves. */
 const isReceiver = ({ code }: MarkdownProgram): boolean => code.includes(`.listen(${PAGE_PORT}`);
 
 const sharedReceiver = pagePrograms('docs/getting-started.md').find(isReceiver);
@@ -57,7 +57,7 @@ const extensionOf = ({ language, code }: MarkdownProgram): string => {
   return code.includes('require(') ? 'cjs' : 'mjs';
 };
 
-/** Node follows the names itself in the README's first program, and in all of them where that has time. */
+/** Node itself resolves the package in the README's first program, and at night in all of them. */
 const isBundled = (program: MarkdownProgram): boolean =>
   quickOrNightly(true, false) &&
   extensionOf(program) !== 'cjs' &&
@@ -70,7 +70,7 @@ function fileOf(program: MarkdownProgram): string {
   return extensionOf(program) === 'ts' ? join('built', `${baseOf(program)}.js`) : sourceOf(program);
 }
 
-/** What node is started with, once the programs are compiled. */
+/** Node's arguments for the compiled program. */
 function argumentsOf(program: MarkdownProgram): string[] {
   // Node 22.12 warns of `require` of an ES module.
   return ['--disable-warning=ExperimentalWarning', join(folder, fileOf(program))];
@@ -125,7 +125,7 @@ async function assignPorts(): Promise<Map<MarkdownProgram, number>> {
   return ports;
 }
 
-/** Runs a page from top to bottom against its receivers, and what became of each program. */
+/** Runs a page from top to bottom against its receivers, and records the result of each program. */
 async function runPage(
   programs: readonly MarkdownProgram[],
   ports: ReadonlyMap<MarkdownProgram, number>,

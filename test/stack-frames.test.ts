@@ -170,7 +170,7 @@ describe.each([
 ])('%s', (_tracer, useTracer) => {
   beforeEach(useTracer);
 
-  test.each(Object.keys(CALLS))('an error in %s has few frames of ours', async (name) => {
+  test.each(Object.keys(CALLS))('an error in %s has few frames of this library', async (name) => {
     const frames: number[] = [];
     const called = (): undefined => {
       const ours = new Error('in the host').stack?.match(/\/src\/[^\s)]+\.ts/g) ?? [];

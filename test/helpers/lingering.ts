@@ -1,4 +1,4 @@
-/** Measures how long a process goes on, whatever else the machine does. */
+/** Measures how long a process goes on, regardless of the machine's load. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const INTERVAL_MS = 20;

@@ -1,4 +1,4 @@
-/** A new host adapter is not forgotten: each one in `exports` has a place in the docs and an example. */
+/** Each host adapter in `exports` is in the docs and in an example. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { entries, filesBelow, manifest, textOf } from '../helpers/package-files.ts';

@@ -51,7 +51,7 @@ const PEERLESS_PROGRAM = `
 
 const DELIVERED = { requests: 1, delivered: 1, remaining: 0 };
 
-/** What makes `out/<name>/host.mjs` or `host.cjs` of host.mjs, run in the folder of the program. */
+/** Scripts that bundle host.mjs into `out/<name>/host.mjs` or `host.cjs`. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   rollup: `
     import commonjs from '@rollup/plugin-commonjs';
@@ -138,7 +138,7 @@ describe('a bundle with a queue in an SQLite file', () => {
       '%s delivers',
       async (name) => {
         const file = name === 'webpack' ? 'host.cjs' : 'host.mjs';
-        // Beside the installed bundlers, whose names lead to them from there.
+        // Next to the installed bundlers, so that it can import them.
         await consumer.output([consumer.write(`tools/${name}.mjs`, SCRIPTS[name] ?? '')]);
         expect(await runBundle(`out/${name}/${file}`)).toEqual(DELIVERED);
       },

@@ -1,7 +1,7 @@
 /**
- * What consumers declare with our types (`declaration: true`): each export under a name of their own,
- * and what our functions return. With npm and with pnpm, whose packages see only their own
- * dependencies, by the oldest and newest TypeScript that we support. The older ones npm installs.
+ * Declarations of consumers (`declaration: true`) that use our types: each export under another name, and the results
+ * of our functions. With npm and with pnpm, whose packages see only their own dependencies, and with the oldest and
+ * newest supported TypeScript.
  */
 import { cpSync, mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 
 const { name } = manifest;
 
-/** What functions return whose types have parts that only our own declarations name. */
+/** Results of functions whose types have parts that only our own declarations name. */
 const RESULTS = `
   import { captureRequests as express, answerBlocked } from '${name}/express';
   import { captureRequests as node } from '${name}/node-http';
@@ -77,7 +77,7 @@ const OPTIONS = {
   types: ['node'],
 };
 
-/** Only what the consumer asked for is at the top, all packages are in one folder below. */
+/** Moves all packages into a folder below, except a link to the one that the consumer installed. */
 function layOutAsPnpm(folder: string): void {
   const top = join(folder, 'node_modules');
   renameSync(top, join(folder, 'all'));

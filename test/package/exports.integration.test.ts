@@ -15,7 +15,7 @@ import {
 
 const words = (...lines: string[]): string[] => lines.join(' ').split(' ');
 
-/** The values a consumer can import: a change here is a change of the public face. */
+/** The values that consumers can import: the public API. */
 const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
   '.': words(
     'EVENT_VERSION SecurityEventError createLogWriter createMemoryIncidents createReporter',
@@ -62,7 +62,7 @@ const PUBLIC_VALUES: Readonly<Record<string, readonly string[]>> = {
 /** The exports of each entry, and the names of functions. */
 type Given = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
 
-/** What each entry gives, in a process that has loaded nothing else; of `dist`, or as plain tsc makes it. */
+/** Imports each entry in a new process, from `dist` or from the output of tsc. */
 function givenBy(folder: 'dist' | 'modules'): Given {
   const files = importableEntries.map(({ subpath, default: file }) => [
     subpath,
@@ -90,7 +90,7 @@ describe('the exports map', () => {
     given = givenBy('dist');
   });
 
-  it('has a root entry without logic: it lists names one by one', () => {
+  it('has a root entry that only lists names', () => {
     const text = (sources.get('index.ts') ?? '').replaceAll(/\/\*[\s\S]*?\*\//g, '');
     expect(text.trim()).toMatch(/^(?:export (?:type )?\{[\w\s,]+\} from '[^']+';\s*)+$/);
     expect(text).not.toMatch(/\bdefault\b/);
@@ -127,7 +127,7 @@ describe('the exports map', () => {
     const others = bundled.filter((source) => !sources.has(source));
     const packages = others.map((source) => /^\.\.\/node_modules\/([^/]+)\//.exec(source)?.[1]);
     expect(new Set(packages)).toEqual(new Set(BUNDLED));
-    // Types alone and lists of names leave nothing behind.
+    // Modules of types and lists of names are in no bundle.
     expect(bundled).toEqual(expect.arrayContaining(['errors.ts', 'log/writer.ts', 'cli/main.ts']));
   });
 });
@@ -171,7 +171,7 @@ interface Loaded {
   readonly others: Set<string>;
 }
 
-/** Static imports alone: the rest waits until it is used. */
+/** Follows only static imports: others load on first use. */
 function loadedBy(entry: string, loaded: Loaded = { files: new Set(), others: new Set() }): Loaded {
   if (loaded.files.has(entry)) return loaded;
   loaded.files.add(entry);

@@ -9,9 +9,9 @@ import { temporaryFolder } from '../helpers/temporary-files.ts';
 const fixture = join(root, 'test/fixtures/import-traces.mjs');
 const folder = temporaryFolder(afterAll);
 
-/** zod keeps its settings and its registry there, so that several copies of zod share them. */
+/** zod shares its settings and its registry between copies of itself. */
 const GLOBALS_OF_ZOD = ['__zod_globalConfig', '__zod_globalRegistry'];
-/** The entries that need no schema. */
+/** Entries that need no schema. */
 const WITHOUT_ZOD = ['./otel', './queue', './queue/memory', './queue/postgres', './queue/sqlite'];
 
 const NOTHING = {
@@ -29,7 +29,7 @@ interface Traces {
   readonly isIdle: boolean;
 }
 
-/** What importing files leaves behind in a process of its own. */
+/** Returns the traces of importing files in a separate process. */
 async function tracesOf(files: readonly string[], env = {}): Promise<Traces> {
   const { exitCode, stdout, stderr } = await runProgram([fixture, ...files], { cwd: root, env });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -40,7 +40,7 @@ const needsZod = ({ subpath }: { readonly subpath: string }): boolean =>
   !WITHOUT_ZOD.includes(subpath);
 
 describe('importing the built package', () => {
-  // zod is seen with the first entry that brings it: those that must not come before.
+  // The first entry with zod leaves its traces, so entries without zod come before.
   const without = importableEntries.filter((entry) => !needsZod(entry));
   const entries = [...without, ...importableEntries.filter(needsZod)];
   let found: Traces;
@@ -50,19 +50,19 @@ describe('importing the built package', () => {
   });
 
   it.each(entries.map(({ subpath }, index) => [subpath, index] as const))(
-    '%s leaves no trace in the process but those of zod',
+    '%s leaves no trace in the process except those of zod',
     (_subpath, index) => {
       const changedGlobals = index === without.length ? GLOBALS_OF_ZOD : [];
       expect(found.traces[index]).toEqual({ ...NOTHING, changedGlobals });
     },
   );
 
-  it('keeps no process alive, though all of it is imported', () => {
+  it('keeps no process alive', () => {
     expect(found.isIdle).toBe(true);
   });
 });
 
-it('the search for traces sees what is left', async () => {
+it('the search for traces finds traces', async () => {
   const worker = "import { Worker } from 'node:worker_threads'; new Worker('', { eval: true });";
   const left = [
     { source: '', traces: NOTHING },
@@ -72,7 +72,7 @@ it('the search for traces sees what is left', async () => {
       traces: { ...NOTHING, addedListeners: ['process left 1'] },
     },
     { source: 'setTimeout(() => {}, 1000);', traces: { ...NOTHING, addedResources: ['Timeout'] } },
-    // Last, since it creates resources of its own later.
+    // Last, because it creates more resources later.
     { source: worker, traces: { workersStarted: 1 } },
   ];
   const files = left.map(({ source }, index) => {
@@ -80,15 +80,14 @@ it('the search for traces sees what is left', async () => {
     writeFileSync(file, source);
     return file;
   });
-  // So that the timer need not be a long one.
   const { traces } = await tracesOf(files, { IDLE_WITHIN_MS: '100' });
   expect(traces).toMatchObject(left.map((each) => each.traces));
 });
 
-/** `new Function` and `eval` throw: some hosts forbid them. */
+/** Makes `new Function` and `eval` throw, as some hosts do. */
 const NO_CODE_GENERATION = '--disallow-code-generation-from-strings';
 
-it('events are reported where code generation is forbidden', async () => {
+it('events are reported when code generation is forbidden', async () => {
   const program = join(folder, 'reports.mjs');
   const index = pathToFileURL(join(root, 'dist/index.js')).href;
   writeFileSync(

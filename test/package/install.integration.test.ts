@@ -19,7 +19,7 @@ afterAll(() => {
   consumer.remove();
 });
 
-/** Uses each entry once: a signature, a contract check, a line of channel A on standard output. */
+/** Signs, checks a record, and writes a line of channel A. */
 const USE = `
   const lines = [];
   const writer = root.createLogWriter({ destination: { write: (text) => lines.push(text) } });
@@ -53,10 +53,10 @@ interface JestReport {
   }[];
 }
 
-/** What Jest says of each test file of a folder. */
+/** Returns Jest's result for each test file of a folder. */
 async function runJest(folder: string, flags: readonly string[], options: readonly string[]) {
   const jest = join(root, 'node_modules/jest/bin/jest.js');
-  // In its own process: the ones that it would start for each file cost more than the files.
+  // A process for each file would cost more than the files.
   const own = [`--rootDir=${folder}`, `--cacheDirectory=${folder}/.jest`, '--runInBand', '--json'];
   const { stdout, stderr } = await consumer.node(...flags, jest, ...own, ...options);
   if (!stdout.startsWith('{')) throw new Error(`Jest did not run: ${stderr}`);
@@ -78,7 +78,7 @@ const writeUseForJest = (folder: string): string =>
 
 const PASSED = { status: 'passed', message: '' };
 
-// Three compilers and two Jests at once on a busy machine. Each test waits for its own program.
+// Three compilers and two Jests run at once, perhaps on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 describe.concurrent('the installed package', () => {
@@ -189,14 +189,14 @@ describe.concurrent('the installed package', () => {
 
   it('works in the CommonJS sandbox of Jest with --experimental-vm-modules', async () => {
     writeUseForJest('jest-vm');
-    // As Jest says to run with modules, and without the start of its compiler.
+    // As Jest documents for modules, without starting its compiler.
     const options = ['--transform={}'];
     const result = await runJest('jest-vm', ['--experimental-vm-modules'], options);
     expect(result).toEqual({ 'use.test.js': PASSED });
   });
 });
 
-/** Most of the work; what resolves most strictly always has it. */
+/** Most of the work, so only the strictest resolution always does it. */
 const checksLibraries = (module: string): boolean => quickOrNightly(module === 'node16', true);
 
 describe.concurrent('the installed types', () => {
@@ -214,7 +214,7 @@ describe.concurrent('the installed types', () => {
     // @ts-expect-error a code of the closed union
     new SecurityEventError('ERR_NONE');
     export { code, record, signature, wrong };
-    // So that the declarations of every entry are checked, used above or not.
+    // Checks the declarations of every entry.
     ${entries.map((entry, index) => `export type * as entry${index} from '${entry.name}';`).join('\n    ')}
   `;
   const compile = (module: string, resolution: string, files: readonly string[]) => {
@@ -228,7 +228,7 @@ describe.concurrent('the installed types', () => {
       exactOptionalPropertyTypes: true,
       noEmit: true,
       skipLibCheck: !checksLibraries(module),
-      // No DOM, which a server's program may not have; and as many declarations fewer to check.
+      // No DOM: programs of servers may not have it.
       lib: ['es2023'],
       types: ['node'],
       typeRoots: [join(root, 'node_modules/@types')],

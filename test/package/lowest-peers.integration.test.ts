@@ -1,6 +1,6 @@
 /**
- * The optional peers in the lowest versions that package.json allows, installed by npm beside the packed
- * package, each in use: what its range says is so. They come from a registry, so this is not for `npm test`.
+ * Uses each optional peer in the lowest version that package.json allows, next to the packed package. npm installs
+ * them from a registry, so this is not for `npm test`.
  */
 import { cpSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ interface Pinned {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-test('what is tried is the lowest of each range', () => {
+test('the tested version is the lowest of each range', () => {
   const { dependencies } = JSON.parse(textOf(join(LOWEST, 'package.json'))) as Pinned;
   const ranges = Object.entries(dependencies).map(([peer, version]) => [peer, `^${version}`]);
   expect(Object.fromEntries(ranges)).toEqual(manifest.peerDependencies);
@@ -56,7 +56,7 @@ describe.skipIf(quickOrNightly(true, false))('with the lowest version', () => {
       cpSync(join(root, LOWEST, file), consumer.write(join('peers', file), ''));
     }
     await consumer.npm('ci', join(consumer.folder, 'peers'));
-    // The package's own, as npm puts what differs from the versions of others.
+    // In the package's own folder, like npm's versions that differ from those of others.
     renameSync(
       join(consumer.folder, 'peers/node_modules'),
       join(consumer.installed, 'node_modules'),
