@@ -11,7 +11,6 @@ import {
   type FailureAnswer,
   GATE_BUSY,
   GATE_STOP,
-  type HandleSettings,
   inodeOf,
   type Post,
   type PostedCall,
@@ -31,11 +30,13 @@ interface PendingCall {
   readonly reject: (error: SecurityEventError) => void;
 }
 
-interface CallOptions {
-  readonly nowMs: number | null;
-  readonly settings: HandleSettings | null;
-  readonly bodies: readonly Uint8Array[];
+/** The arguments of an operation. `bodies` has the bytes of the messages in `args`. */
+export interface CallArguments<Name extends Operation> {
+  readonly args: Operations[Name][0];
+  readonly bodies?: readonly Uint8Array[] | undefined;
 }
+
+type CallOf<Name extends Operation> = CallArguments<Name> & Pick<PostedCall, 'nowMs' | 'settings'>;
 
 type OnEvent = (post: Pick<WorkerPost, 'due' | 'damage'>) => void;
 
@@ -87,8 +88,7 @@ export class FileWorker {
   /** Runs an operation in the worker. Keeps the process alive until the answer. Rejects with a SecurityEventError. */
   call<Name extends Operation>(
     operation: Name,
-    args: Operations[Name][0],
-    { nowMs, settings, bodies }: CallOptions,
+    { nowMs, settings, args, bodies = [] }: CallOf<Name>,
   ): Promise<Operations[Name][1]> {
     return new Promise((resolve, reject) => {
       if (this.#pending.size === 0) this.#worker.ref();

@@ -11,7 +11,7 @@ import process from 'node:process';
 import { SecurityEventError } from '../../errors.ts';
 import { invalidOption } from '../../option-rules.ts';
 import { DiagnosticsChannel } from '../../runtime/diagnostics.ts';
-import { FileWorker } from './file-worker.ts';
+import { type CallArguments, FileWorker } from './file-worker.ts';
 import { type HandleSettings, PROTOCOL_VERSION, type WorkerPost } from './protocol.ts';
 import type { SqliteQueueDamage } from './sqlite-options.ts';
 import type { Operation, Operations } from './worker/operations.ts';
@@ -28,12 +28,6 @@ export interface FileHandle {
   settings: HandleSettings | null;
   readonly onDue?: () => void;
   readonly onDamage?: (damage: SqliteQueueDamage) => void;
-}
-
-interface CallArguments<Name extends Operation> {
-  readonly args: Operations[Name][0];
-  /** The bytes of the messages in `args`. */
-  readonly bodies?: readonly Uint8Array[] | undefined;
 }
 
 interface Registry {
@@ -67,10 +61,10 @@ export class SharedFile {
   call<Name extends Operation>(
     { clock, settings }: FileHandle,
     operation: Name,
-    { args, bodies = [] }: CallArguments<Name>,
+    given: CallArguments<Name>,
   ): Promise<Operations[Name][1]> {
-    const options = { nowMs: clock?.now() ?? null, settings, bodies };
-    const call = () => this.#openWorker().call(operation, args, options);
+    const nowMs = clock?.now() ?? null;
+    const call = () => this.#openWorker().call(operation, { ...given, nowMs, settings });
     return this.#closing === undefined ? call() : this.#closing.then(call);
   }
 

@@ -3,7 +3,6 @@ import { INCIDENT_LIMITS, type IncidentLimits } from '../../incident/incident-st
 import {
   A_FUNCTION,
   integer,
-  invalidOption,
   type OptionsOf,
   type OptionValues,
   oneOf,
@@ -11,12 +10,17 @@ import {
   optional,
   type RequiredOptions,
   readOptions,
+  required,
   usable,
 } from '../../option-rules.ts';
 
 const MIB = 1024 * 1024;
 const MAX = Number.MAX_SAFE_INTEGER;
-const A_PATH = usable('a path', (value) => typeof value === 'string' && value !== '');
+/** `:memory:` is SQLite's name for a database that ends with the process. */
+const A_PATH = usable(
+  'a path (not :memory:)',
+  (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
+);
 
 /** Damage that the queue found in its file. Contains counts and ids of applications, but no content. */
 export interface SqliteQueueDamage {
@@ -40,7 +44,7 @@ const QUEUE_OPTIONS = {
    * Path of the database, on a local disk. Created when it is missing (mode 0600), and so is its folder
    * (mode 0700). Any number of processes of the machine can share it.
    */
-  file: optional<string>(A_PATH),
+  file: required<string>(A_PATH),
   /**
    * Whether a call resolves only once its changes are on the disk, so that accepted messages survive
    * power loss. Default `true`. With `false` they survive the end of the process only.
@@ -67,7 +71,7 @@ const QUEUE_OPTIONS = {
 
 const INCIDENT_OPTIONS = {
   /** Path of the database, which may be a queue's. Created when it is missing. */
-  file: optional<string>(A_PATH),
+  file: required<string>(A_PATH),
   ...INCIDENT_LIMITS,
 };
 
@@ -83,12 +87,12 @@ export interface SqliteIncidentsOptions
     Omit<IncidentOptions, 'file'> {}
 
 /** The options with their defaults. `file` is absolute. */
-export type SqliteSettings = OptionValues<typeof QUEUE_OPTIONS> & { readonly file: string };
+export type SqliteSettings = OptionValues<typeof QUEUE_OPTIONS>;
 
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option */
 export function readQueueOptions(options: unknown): SqliteSettings {
   const settings = readOptions(options, QUEUE_OPTIONS);
-  return { ...settings, file: pathOf(settings.file) };
+  return { ...settings, file: resolve(settings.file) };
 }
 
 export interface IncidentSettings {
@@ -100,14 +104,5 @@ export interface IncidentSettings {
 /** @throws SecurityEventError `ERR_INVALID_OPTION`; its `path` names the option */
 export function readIncidentsOptions(options: unknown): IncidentSettings {
   const { file, ...limits } = readOptions(options, INCIDENT_OPTIONS);
-  return { file: pathOf(file), limits };
-}
-
-/** Relative paths start from the current folder of the process. */
-function pathOf(file: string | undefined): string {
-  if (file === undefined) throw invalidOption('expected file to be a path', ['file']);
-  // SQLite's name for a database that ends with the process.
-  if (file === ':memory:')
-    throw invalidOption('expected file to be a path, found :memory:', ['file']);
-  return resolve(file);
+  return { file: resolve(file), limits };
 }

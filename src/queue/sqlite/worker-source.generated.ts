@@ -180,7 +180,6 @@ function failureAnswer(error, file) {
 
 // src/queue/sqlite/worker/database.ts
 var LOCK_WAIT_MS = 1e4;
-var BUSY2 = /* @__PURE__ */ Symbol("busy");
 var Stopped = class extends Error {
 };
 var Gate = class {
@@ -288,8 +287,11 @@ var Database = class {
   retryWhileBusy(attempt, waitMs = LOCK_WAIT_MS) {
     const endMs = systemClock.monotonicMs() + waitMs;
     for (; ; ) {
-      const value = this.#gate.run(() => this.#unlessBusy(attempt));
-      if (value !== BUSY2) return value;
+      try {
+        return this.#gate.run(attempt);
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+      }
       if (systemClock.monotonicMs() > endMs) {
         const detail = \`another process has held the file for \${waitMs / 1e3} s\`;
         throw new Rejection("ERR_QUEUE_FAILED", detail);
@@ -300,14 +302,6 @@ var Database = class {
   /** Blocks the worker's thread for 0.2 to 1.7 ms, at random so that waiting processes take turns. */
   pause() {
     this.#gate.sleep(0.2 + systemRandom() * 1.5);
-  }
-  #unlessBusy(attempt) {
-    try {
-      return attempt();
-    } catch (error) {
-      if (isBusy(error)) return BUSY2;
-      throw error;
-    }
   }
   close() {
     this.#statements.clear();
@@ -1989,23 +1983,37 @@ function cached(row) {
   if (row === void 0) throw new Error("the row of the queue is missing");
   return { row: { ...row }, stored: { ...row } };
 }
+var NO_BYTES = new Uint8Array(0);
+var NO_SETTINGS = {
+  sync: false,
+  initialState: { health: "healthy", maxMessages: 1, maxBytes: 1, circuitBreaker: null },
+  maxPendingBytes: 0,
+  maxPendingMessages: 0,
+  maxDeadBytes: Number.MAX_SAFE_INTEGER
+};
 var Context = class {
   store;
   database;
   /** The queue's time in whole milliseconds. */
-  nowMs;
-  settings;
+  nowMs = Number.NaN;
+  settings = NO_SETTINGS;
   /** The call's bytes, followed by those of later calls of the post. */
-  bytes;
-  /** Buffers that move to the main thread with the answer. */
-  #transfer;
-  constructor(store, call) {
+  bytes = NO_BYTES;
+  /** Buffers that move to the main thread with the answers. */
+  transfer = [];
+  /** The machine's time, the same for all calls. */
+  #machineMs = systemClock.now();
+  constructor(store) {
     this.store = store;
     this.database = store.database;
-    this.nowMs = store.advanceTime(Math.floor(call.machineMs));
-    this.settings = call.settings;
-    this.bytes = call.bytes;
-    this.#transfer = call.transfer;
+  }
+  /** Begins a call. Returns whether it is later than the call before. */
+  begin(call, bytes = NO_BYTES) {
+    const beforeMs = this.nowMs;
+    this.nowMs = this.store.advanceTime(Math.floor(call.nowMs ?? this.#machineMs));
+    this.settings = call.settings ?? NO_SETTINGS;
+    this.bytes = bytes;
+    return this.nowMs !== beforeMs;
   }
   /** Returns the time \`ms\` milliseconds from now, rounded up, so that nothing is due too early. */
   after(ms) {
@@ -2019,7 +2027,7 @@ var Context = class {
       all.set(body, end);
       end += body.length;
     }
-    this.#transfer.push(all.buffer);
+    this.transfer.push(all.buffer);
     return all;
   }
 };
@@ -2027,15 +2035,7 @@ var Context = class {
 // src/queue/sqlite/worker/queue-file.ts
 var GROUP_MS = 50;
 var isGrowing = ({ call }) => call.operation === "enqueue" || call.operation === "importItems";
-var NO_SETTINGS = {
-  sync: false,
-  initialState: { health: "healthy", maxMessages: 1, maxBytes: 1, circuitBreaker: null },
-  maxPendingBytes: 0,
-  maxPendingMessages: 0,
-  maxDeadBytes: Number.MAX_SAFE_INTEGER
-};
 var REMOVED = "the file was removed or replaced while in use: put it back, or let its messages be delivered, and restart";
-var NO_BYTES = new Uint8Array(0);
 var QueueFile = class {
   #file;
   #peerPath;
@@ -2045,6 +2045,8 @@ var QueueFile = class {
   /** Set once the file was opened: from then on it must be this one. */
   #inode;
   #isSynchronous;
+  /** Number of calls that the last transaction began. */
+  #attempted = 0;
   #dataVersion = 0;
   #dueChanges = 0;
   constructor({ file, peerPath, gate, inode }, onDamage) {
@@ -2057,33 +2059,32 @@ var QueueFile = class {
   /** Runs the first call, and as many after it as one transaction takes. Throws only if the process ends. */
   run(calls) {
     const [first] = calls;
-    let attempted = 0;
+    this.#attempted = 0;
     try {
-      return this.#commit(calls, (count) => {
-        attempted = count;
-      });
+      return this.#commit(calls);
     } catch (error) {
       if (error instanceof Stopped) throw error;
       if (error instanceof Rejection) return this.#failed(calls, error);
-      if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
+      if (this.#attempted > 1) return this.run(calls.slice(0, Math.ceil(this.#attempted / 2)));
       const isFull = isDiskFull(error);
       if (isFull && !isGrowing(first) && this.#storage?.space.makeRoom() === true)
         return this.run([first]);
-      return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
+      return this.#failed(this.#attempted === 0 && !isFull ? calls : [first], error);
     }
   }
-  #commit(calls, onAttempt) {
+  #commit(calls) {
     const { store, space } = this.#storageFor(calls);
     const refusal = calls.some(isGrowing) ? this.#refusalOfGrowth(space) : void 0;
     const { answers, transfer } = store.transaction(() => {
-      const group = new Group(store, refusal);
+      const context = new Context(store);
+      const answered = [];
       const endMs = systemClock.monotonicMs() + GROUP_MS;
       for (const [index, waiting] of calls.entries()) {
-        onAttempt(index + 1);
-        group.answers.push(this.#answer(group, waiting));
+        this.#attempted = index + 1;
+        answered.push(this.#answer(context, waiting, refusal));
         if (systemClock.monotonicMs() > endMs) break;
       }
-      return group;
+      return { answers: answered, transfer: context.transfer };
     });
     const { isDue: due, state } = store;
     if (due) this.#dueChanges = state.due_changes;
@@ -2104,12 +2105,12 @@ var QueueFile = class {
       this.close();
     }
   }
-  #answer(group, { call, bytes }) {
-    const { id, operation, nowMs, settings, args, bytesAt } = call;
+  #answer(context, { call, bytes }, refusal) {
+    const { id, operation, args, bytesAt } = call;
     try {
-      if (isGrowing({ call }) && group.refusal !== void 0)
-        throw new Rejection("ERR_QUEUE_FAILED", group.refusal);
-      const context = group.beginCall(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
+      if (isGrowing({ call }) && refusal !== void 0)
+        throw new Rejection("ERR_QUEUE_FAILED", refusal);
+      beginCall(context, call, bytes.subarray(bytesAt));
       const value = OPERATIONS[operation](context, ...args);
       return { id, value };
     } catch (error) {
@@ -2145,7 +2146,9 @@ var QueueFile = class {
       const missingSequences = store.transaction(() => {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
         store.state.last_sequence += behind;
-        repairTimes(new Group(store).beginCall(nowMs, NO_SETTINGS));
+        const context = new Context(store);
+        beginCall(context, { nowMs, settings: null });
+        repairTimes(context);
         return behind;
       });
       if (missingSequences > 0)
@@ -2190,29 +2193,9 @@ var QueueFile = class {
     }
   }
 };
-var Group = class {
-  answers = [];
-  transfer = [];
-  /** Why calls that add messages are refused. */
-  refusal;
-  #store;
-  /** The machine's time, the same for all calls. */
-  #machineMs = systemClock.now();
-  #claimsEndedMs;
-  constructor(store, refusal) {
-    this.#store = store;
-    this.refusal = refusal;
-  }
-  /** Advances the queue's time, and ends claims whose lease has expired, so that no call sees one. */
-  beginCall(nowMs, settings, bytes = NO_BYTES) {
-    const machineMs = nowMs ?? this.#machineMs;
-    const { transfer } = this;
-    const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
-    if (context.nowMs !== this.#claimsEndedMs) endExpiredClaims(context);
-    this.#claimsEndedMs = context.nowMs;
-    return context;
-  }
-};
+function beginCall(context, ...call) {
+  if (context.begin(...call)) endExpiredClaims(context);
+}
 var damageOf = ({ damagedMessages: applications }) => applications.length === 0 ? null : { kind: "rows", applications, missingSequences: 0 };
 
 // src/queue/sqlite/worker/main.ts

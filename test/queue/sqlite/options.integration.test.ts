@@ -13,7 +13,7 @@ describe('the options of a queue in an SQLite file', () => {
     [undefined, [], 'expected the options to be an object'],
     [{}, ['file'], 'expected file to be a path'],
     [{ file: '' }, ['file'], 'expected file to be a path'],
-    [{ file: ':memory:' }, ['file'], 'found :memory:'],
+    [{ file: ':memory:' }, ['file'], 'expected file to be a path (not :memory:)'],
     [{ file: 'a', sync: 1 }, ['sync'], 'expected sync to be true or false'],
     [{ file: 'a', maxPendingBytes: 0 }, ['maxPendingBytes'], 'an integer from 1'],
     [{ file: 'a', maxPendingMessages: 1.5 }, ['maxPendingMessages'], 'an integer from 1'],

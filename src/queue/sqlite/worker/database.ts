@@ -7,8 +7,6 @@ import type { Connection, Row, SqlValue, Statement } from './sqlite-library.ts';
 /** How long another process may lock the file before calls fail. */
 const LOCK_WAIT_MS = 10_000;
 
-const BUSY = Symbol('busy');
-
 /** Thrown instead of entering SQLite when the process ends. */
 export class Stopped extends Error {}
 
@@ -140,8 +138,11 @@ export class Database {
   retryWhileBusy<T>(attempt: () => T, waitMs: number = LOCK_WAIT_MS): T {
     const endMs = systemClock.monotonicMs() + waitMs;
     for (;;) {
-      const value = this.#gate.run(() => this.#unlessBusy(attempt));
-      if (value !== BUSY) return value;
+      try {
+        return this.#gate.run(attempt);
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+      }
       if (systemClock.monotonicMs() > endMs) {
         const detail = `another process has held the file for ${waitMs / 1000} s`;
         throw new Rejection('ERR_QUEUE_FAILED', detail);
@@ -153,15 +154,6 @@ export class Database {
   /** Blocks the worker's thread for 0.2 to 1.7 ms, at random so that waiting processes take turns. */
   pause(): void {
     this.#gate.sleep(0.2 + systemRandom() * 1.5);
-  }
-
-  #unlessBusy<T>(attempt: () => T): T | typeof BUSY {
-    try {
-      return attempt();
-    } catch (error) {
-      if (isBusy(error)) return BUSY;
-      throw error;
-    }
   }
 
   close(): void {

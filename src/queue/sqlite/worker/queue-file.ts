@@ -2,7 +2,6 @@
 import { systemClock } from '../../../runtime/clock.ts';
 import {
   type Answer,
-  type HandleSettings,
   inodeOf,
   type PostedCall,
   type WorkerData,
@@ -42,19 +41,8 @@ interface Storage {
   readonly space: DiskSpace;
 }
 
-/** Settings for `repairTimes` and for calls of an incident store, which come from no queue. */
-const NO_SETTINGS: HandleSettings = {
-  sync: false,
-  initialState: { health: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null },
-  maxPendingBytes: 0,
-  maxPendingMessages: 0,
-  maxDeadBytes: Number.MAX_SAFE_INTEGER,
-};
-
 const REMOVED =
   'the file was removed or replaced while in use: put it back, or let its messages be delivered, and restart';
-
-const NO_BYTES = new Uint8Array(0);
 
 type AnyOperation = (context: Context, ...args: readonly unknown[]) => unknown;
 
@@ -67,6 +55,8 @@ export class QueueFile {
   /** Set once the file was opened: from then on it must be this one. */
   #inode: number | undefined;
   #isSynchronous: boolean | undefined;
+  /** Number of calls that the last transaction began. */
+  #attempted = 0;
   #dataVersion = 0;
   #dueChanges = 0;
 
@@ -84,37 +74,36 @@ export class QueueFile {
   /** Runs the first call, and as many after it as one transaction takes. Throws only if the process ends. */
   run(calls: readonly WaitingCall[]): Answered {
     const [first] = calls as readonly [WaitingCall];
-    let attempted = 0;
+    this.#attempted = 0;
     try {
-      return this.#commit(calls, (count) => {
-        attempted = count;
-      });
+      return this.#commit(calls);
     } catch (error) {
       if (error instanceof Stopped) throw error;
       // Another process locks the file, or it cannot be opened.
       if (error instanceof Rejection) return this.#failed(calls, error);
       // One call has failed the whole transaction. Fewer and fewer calls are tried, down to one.
-      if (attempted > 1) return this.run(calls.slice(0, Math.ceil(attempted / 2)));
+      if (this.#attempted > 1) return this.run(calls.slice(0, Math.ceil(this.#attempted / 2)));
       const isFull = isDiskFull(error);
       if (isFull && !isGrowing(first) && this.#storage?.space.makeRoom() === true)
         return this.run([first]);
-      return this.#failed(attempted === 0 && !isFull ? calls : [first], error);
+      return this.#failed(this.#attempted === 0 && !isFull ? calls : [first], error);
     }
   }
 
-  #commit(calls: readonly WaitingCall[], onAttempt: (count: number) => void): Answered {
+  #commit(calls: readonly WaitingCall[]): Answered {
     const { store, space } = this.#storageFor(calls);
     // Before the transaction, since this may run a checkpoint.
     const refusal = calls.some(isGrowing) ? this.#refusalOfGrowth(space) : undefined;
     const { answers, transfer } = store.transaction(() => {
-      const group = new Group(store, refusal);
+      const context = new Context(store);
+      const answered: Answer[] = [];
       const endMs = systemClock.monotonicMs() + GROUP_MS;
       for (const [index, waiting] of calls.entries()) {
-        onAttempt(index + 1);
-        group.answers.push(this.#answer(group, waiting));
+        this.#attempted = index + 1;
+        answered.push(this.#answer(context, waiting, refusal));
         if (systemClock.monotonicMs() > endMs) break;
       }
-      return group;
+      return { answers: answered, transfer: context.transfer };
     });
     const { isDue: due, state } = store;
     if (due) this.#dueChanges = state.due_changes;
@@ -139,12 +128,12 @@ export class QueueFile {
     }
   }
 
-  #answer(group: Group, { call, bytes }: WaitingCall): Answer {
-    const { id, operation, nowMs, settings, args, bytesAt } = call;
+  #answer(context: Context, { call, bytes }: WaitingCall, refusal: string | undefined): Answer {
+    const { id, operation, args, bytesAt } = call;
     try {
-      if (isGrowing({ call }) && group.refusal !== undefined)
-        throw new Rejection('ERR_QUEUE_FAILED', group.refusal);
-      const context = group.beginCall(nowMs, settings ?? NO_SETTINGS, bytes.subarray(bytesAt));
+      if (isGrowing({ call }) && refusal !== undefined)
+        throw new Rejection('ERR_QUEUE_FAILED', refusal);
+      beginCall(context, call, bytes.subarray(bytesAt));
       const value = (OPERATIONS[operation as Operation] as AnyOperation)(context, ...args);
       return { id, value };
     } catch (error) {
@@ -186,7 +175,9 @@ export class QueueFile {
         const behind = Math.max(0, space.notedSequence - store.state.last_sequence);
         // The lost sequences must not be given to new messages.
         store.state.last_sequence += behind;
-        repairTimes(new Group(store).beginCall(nowMs, NO_SETTINGS));
+        const context = new Context(store);
+        beginCall(context, { nowMs, settings: null });
+        repairTimes(context);
         return behind;
       });
       if (missingSequences > 0)
@@ -235,31 +226,9 @@ export class QueueFile {
   }
 }
 
-/** The calls of one transaction. */
-class Group {
-  readonly answers: Answer[] = [];
-  readonly transfer: ArrayBuffer[] = [];
-  /** Why calls that add messages are refused. */
-  readonly refusal: string | undefined;
-  readonly #store: Store;
-  /** The machine's time, the same for all calls. */
-  readonly #machineMs = systemClock.now();
-  #claimsEndedMs: number | undefined;
-
-  constructor(store: Store, refusal?: string) {
-    this.#store = store;
-    this.refusal = refusal;
-  }
-
-  /** Advances the queue's time, and ends claims whose lease has expired, so that no call sees one. */
-  beginCall(nowMs: number | null, settings: HandleSettings, bytes: Uint8Array = NO_BYTES): Context {
-    const machineMs = nowMs ?? this.#machineMs;
-    const { transfer } = this;
-    const context = new Context(this.#store, { machineMs, settings, bytes, transfer });
-    if (context.nowMs !== this.#claimsEndedMs) endExpiredClaims(context);
-    this.#claimsEndedMs = context.nowMs;
-    return context;
-  }
+/** Begins a call. Ends claims whose lease has expired, so that no call sees one. */
+function beginCall(context: Context, ...call: Parameters<Context['begin']>): void {
+  if (context.begin(...call)) endExpiredClaims(context);
 }
 
 const damageOf = ({ damagedMessages: applications }: Store): WorkerPost['damage'] =>

@@ -2,9 +2,10 @@
  * Caches the rows that nearly every call needs: the queue's state and its applications. They are read
  * again when another process has changed the file.
  */
+import { systemClock } from '../../../runtime/clock.ts';
 import type { ApplicationState } from '../../queue.ts';
 import { fromText, toText } from '../../stored-values.ts';
-import type { HandleSettings, WorkerPost } from '../protocol.ts';
+import type { HandleSettings, PostedCall, WorkerPost } from '../protocol.ts';
 import type { Database } from './database.ts';
 import { type Application, columnsOf, type QueueStateRow } from './schema.ts';
 import type { Row, SqlValue } from './sqlite-library.ts';
@@ -215,33 +216,46 @@ function cached<T extends object>(row: T | undefined): Cached<T> {
   return { row: { ...row }, stored: { ...row } };
 }
 
-/** What every operation gets beside its arguments: the file, the time and the queue's settings. */
+const NO_BYTES = new Uint8Array(0);
+
+/** Settings for `repairTimes` and for calls of an incident store, which come from no queue. */
+const NO_SETTINGS: HandleSettings = {
+  sync: false,
+  initialState: { health: 'healthy', maxMessages: 1, maxBytes: 1, circuitBreaker: null },
+  maxPendingBytes: 0,
+  maxPendingMessages: 0,
+  maxDeadBytes: Number.MAX_SAFE_INTEGER,
+};
+
+/**
+ * What every operation gets beside its arguments: the file, the time and the queue's settings. One for each
+ * transaction; `begin` sets what differs between its calls.
+ */
 export class Context {
   readonly store: Store;
   readonly database: Database;
   /** The queue's time in whole milliseconds. */
-  readonly nowMs: number;
-  readonly settings: HandleSettings;
+  nowMs = Number.NaN;
+  settings = NO_SETTINGS;
   /** The call's bytes, followed by those of later calls of the post. */
-  readonly bytes: Uint8Array;
-  /** Buffers that move to the main thread with the answer. */
-  readonly #transfer: ArrayBuffer[];
+  bytes: Uint8Array = NO_BYTES;
+  /** Buffers that move to the main thread with the answers. */
+  readonly transfer: ArrayBuffer[] = [];
+  /** The machine's time, the same for all calls. */
+  readonly #machineMs = systemClock.now();
 
-  constructor(
-    store: Store,
-    call: {
-      readonly machineMs: number;
-      readonly settings: HandleSettings;
-      readonly bytes: Uint8Array;
-      readonly transfer: ArrayBuffer[];
-    },
-  ) {
+  constructor(store: Store) {
     this.store = store;
     this.database = store.database;
-    this.nowMs = store.advanceTime(Math.floor(call.machineMs));
-    this.settings = call.settings;
-    this.bytes = call.bytes;
-    this.#transfer = call.transfer;
+  }
+
+  /** Begins a call. Returns whether it is later than the call before. */
+  begin(call: Pick<PostedCall, 'nowMs' | 'settings'>, bytes: Uint8Array = NO_BYTES): boolean {
+    const beforeMs = this.nowMs;
+    this.nowMs = this.store.advanceTime(Math.floor(call.nowMs ?? this.#machineMs));
+    this.settings = call.settings ?? NO_SETTINGS;
+    this.bytes = bytes;
+    return this.nowMs !== beforeMs;
   }
 
   /** Returns the time `ms` milliseconds from now, rounded up, so that nothing is due too early. */
@@ -257,7 +271,7 @@ export class Context {
       all.set(body, end);
       end += body.length;
     }
-    this.#transfer.push(all.buffer);
+    this.transfer.push(all.buffer);
     return all;
   }
 }
