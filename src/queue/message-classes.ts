@@ -26,7 +26,6 @@ export class Stored implements StoredMessage {
   }
 }
 
-/** A message of a claim. */
 export class Claimed implements ClaimedMessage {
   readonly sequence: number;
   readonly stored: StoredMessage;

@@ -142,7 +142,6 @@ function isIn(ranges: readonly SequenceRange[], sequence: number): boolean {
   return range !== undefined && range.from <= sequence;
 }
 
-/** Counts all messages, and those that are due or claimed. */
 export function countBacklog(
   applications: Applications,
   nowMs: number,

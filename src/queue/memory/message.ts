@@ -1,4 +1,3 @@
-/** The messages of a memory queue. */
 import { Claimed, Stored } from '../message-classes.ts';
 import type {
   ClaimedMessage,
@@ -53,7 +52,6 @@ export class WaitingMessage {
     this.retryState = null;
   }
 
-  /** Applies a `retry` result. */
   postpone(result: Extract<MessageResult, { readonly kind: 'retry' }>, dueMs: number): void {
     this.dueMs = dueMs;
     this.maxMessages = result.maxMessages;

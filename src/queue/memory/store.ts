@@ -17,7 +17,6 @@ import { DeadLetters, type Letter } from './dead-letters.ts';
 import { copyMessages, storedMessages, type WaitingMessage } from './message.ts';
 import { Schedule } from './schedule.ts';
 
-/** The time of one call. */
 export interface QueueTime {
   /** The queue's own time in whole milliseconds: V8 keeps small integers inside the message. */
   readonly nowMs: number;
@@ -48,10 +47,8 @@ export const MEMORY_OPTIONS = {
 
 export interface MemoryQueueOptions extends OptionsOf<typeof MEMORY_OPTIONS> {}
 
-/** Bounds of a memory queue, in messages and bytes. */
 export type MemoryBounds = OptionValues<typeof MEMORY_OPTIONS>;
 
-/** How entries are accepted. */
 interface Acceptance {
   readonly initialState: ApplicationState;
   readonly delayMs: number;
@@ -149,7 +146,6 @@ export class MemoryStore {
     return sequences;
   }
 
-  /** Makes a message wait, with a new sequence. */
   #addWaiting({ application, message }: OwnedMessage, nowMs: number, dueMs: number): number {
     this.lastSequence += 1;
     message.startWaiting(this.lastSequence, nowMs, dueMs);
@@ -166,7 +162,6 @@ export class MemoryStore {
     this.schedule.update(application, nowMs);
   }
 
-  /** Applies one result to each message of a claim. */
   settle(claim: LiveClaim, results: readonly MessageResult[], at: QueueTime): void {
     const { application, messages, sizeBytes } = claim;
     // `findIndex` also visits holes of an array. `every` skips them, so they would count as delivered.

@@ -1,4 +1,3 @@
-/** Makes claims, and ends them. */
 import { SecurityEventError } from '../../errors.ts';
 import type {
   Claim,

@@ -37,13 +37,9 @@ export const updateJson = (update: ApplicationUpdate) => ({
   pauseMs: toDuration(update.pauseMs),
 });
 
-export function stateOf({
-  health,
-  maxMessages,
-  maxBytes,
-  circuitBreaker,
-}: StateJson): ApplicationState {
-  return { health, maxMessages, maxBytes, circuitBreaker: JSON.parse(circuitBreaker) as Json };
+export function stateOf(row: StateJson): ApplicationState {
+  const { health, maxMessages, maxBytes } = row;
+  return { health, maxMessages, maxBytes, circuitBreaker: JSON.parse(row.circuitBreaker) as Json };
 }
 
 export const deadLetteredOf = (rows: readonly DeadLetteredMessage[]): DeadLetteredMessage[] =>

@@ -44,7 +44,6 @@ class CopyOut {
   readonly handlePortalSuspended = ignore;
 }
 
-/** Returns what a COPY sends. */
 export async function copyOut(
   client: PoolClient,
   text: string,

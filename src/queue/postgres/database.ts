@@ -28,12 +28,6 @@ interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-interface Query extends CallOptions {
-  readonly args: object;
-}
-
-type Run<T> = (client: PoolClient, remainingMs: number) => Promise<T>;
-
 export class Database {
   readonly #options: ReadOptions;
   readonly #servers: Servers;
@@ -107,9 +101,12 @@ export class Database {
     return `${quoted(this.#options.schema)}.${name}`;
   }
 
-  async #query(name: string, text: string, query: Query): Promise<Answer[]> {
+  async #query(
+    name: string,
+    text: string,
+    { args, content, timeoutMs }: CallOptions & { readonly args: object },
+  ): Promise<Answer[]> {
     const { schema, transactionPooling } = this.#options;
-    const { args, content, timeoutMs } = query;
     const prepared = `${schema}.${name}`;
     const isPrepared = !transactionPooling && prepared.length <= MAX_NAME;
     const config: QueryConfig = {
@@ -124,7 +121,10 @@ export class Database {
     }, timeoutMs);
   }
 
-  async #run<T>(work: Run<T>, timeoutMs = this.#options.callTimeoutMs): Promise<T> {
+  async #run<T>(
+    work: (client: PoolClient, remainingMs: number) => Promise<T>,
+    timeoutMs = this.#options.callTimeoutMs,
+  ): Promise<T> {
     const endsAt = this.#servers.monotonicMs() + timeoutMs;
     for (let tries = 1; ; tries += 1) {
       try {

@@ -48,7 +48,6 @@ export class PostgresIncidents implements IncidentStore {
     await this.#call('retract_incident', { ...keyOf(report), isFirst, startedAt, names });
   }
 
-  /** Closes the connections that it has opened. Later calls reject with `ERR_QUEUE_CLOSED`. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

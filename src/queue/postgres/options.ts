@@ -100,7 +100,6 @@ export interface PostgresConnectionOptions extends OptionsOf<typeof CONNECTION_O
 
 export interface PostgresQueueOptions extends OptionsOf<typeof QUEUE_OPTIONS> {}
 
-/** The options with their defaults. */
 export type ReadOptions = OptionValues<typeof QUEUE_OPTIONS> & { readonly listen: boolean };
 
 export function readQueueOptions(given: unknown): ReadOptions {

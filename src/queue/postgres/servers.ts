@@ -79,8 +79,7 @@ export class Servers {
     const client = await this.#connectWithin(timeoutMs);
     try {
       const result = await work(client, Math.max(1, endsAt - this.monotonicMs()));
-      client.off('error', ignore);
-      client.release();
+      giveBack(client);
       return result;
     } catch (error) {
       client.release(true);
@@ -99,7 +98,7 @@ export class Servers {
     const connecting = this.#connect();
     const client = await this.#resolveWithin(timeoutMs, connecting);
     if (client !== undefined) return client;
-    releaseOnceConnected(connecting);
+    connecting.then(giveBack, ignore);
     throw new Error('no connection in time');
   }
 
@@ -121,7 +120,7 @@ export class Servers {
     const found = await this.#search().catch(() => undefined);
     // The server is only slow or busy, or no server takes writes.
     if (found === undefined || found === current) return await first;
-    releaseOnceConnected(first);
+    first.then(giveBack, ignore);
     return await this.#clientOf(found);
   }
 
@@ -151,9 +150,7 @@ export class Servers {
   async #tryAll(): Promise<Server> {
     await this.#update();
     const tries = this.#servers.map(async (server) => {
-      const client = await this.#clientOf(server);
-      client.off('error', ignore);
-      client.release();
+      giveBack(await this.#clientOf(server));
       return server;
     });
     try {
@@ -242,9 +239,7 @@ function serverOfPool(pool: Pool, { Client }: Pg): Server {
   return config === undefined ? { pool } : { pool, newClient: () => new Client(config) };
 }
 
-const releaseOnceConnected = (connecting: Promise<PoolClient>): void => {
-  connecting.then((client) => {
-    client.off('error', ignore);
-    client.release();
-  }, ignore);
-};
+function giveBack(client: PoolClient): void {
+  client.off('error', ignore);
+  client.release();
+}
