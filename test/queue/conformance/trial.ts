@@ -1,6 +1,6 @@
 /** One queue, and short forms of its calls. */
 import assert from 'node:assert/strict';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type {
   ApplicationState,
   ApplicationUpdate,
@@ -60,6 +60,13 @@ export function entryOf(applicationId: string, options: MessageOptions = {}): Qu
   };
 }
 
+export const manyOf = (applicationId: string, count: number): QueueEntry[] =>
+  Array.from({ length: count }, () => entryOf(applicationId));
+
+/** Matches an error with this code and a message that contains the text. */
+export const failedWith = (text: string, code = 'ERR_QUEUE_FAILED'): object =>
+  expect.objectContaining({ code, message: expect.stringContaining(text) });
+
 export const idsOf = (claim: Claim): string[] =>
   claim.messages.map(({ stored }) => stored.messageId);
 
@@ -81,6 +88,16 @@ export async function claimFrom(queue: MessageQueue, request = REQUEST): Promise
   return claim;
 }
 
+/** Settles a claim with the same result for each message. */
+export const settleAll = (
+  queue: MessageQueue,
+  claim: Claim,
+  { result = DELIVERED, ...state }: Partial<ApplicationUpdate> & { result?: MessageResult } = {},
+): Promise<'settled' | 'lost'> => {
+  const results = claim.messages.map(() => result);
+  return queue.settle(claim, results, { ...LAST, ...state });
+};
+
 /** Delivers all messages that can be claimed. Returns their ids. */
 export async function deliverAll(queue: MessageQueue, request = REQUEST): Promise<string[]> {
   const ids: string[] = [];
@@ -88,11 +105,7 @@ export async function deliverAll(queue: MessageQueue, request = REQUEST): Promis
     const claim = await queue.claim(request);
     if (!isClaim(claim)) return ids;
     ids.push(...idsOf(claim));
-    await queue.settle(
-      claim,
-      claim.messages.map(() => DELIVERED),
-      LAST,
-    );
+    await settleAll(queue, claim);
   }
 }
 

@@ -1,30 +1,25 @@
 /** Processes are notified of what others do. The poll interval is longer than these tests. */
-import { EventEmitter, once } from 'node:events';
 import type pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { readQueueOptions } from '../../../src/queue/postgres/options.ts';
 import { PostgresQueue } from '../../../src/queue/postgres/postgres-queue.ts';
-import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
+import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { postgresPrograms } from '../../helpers/postgres-server.ts';
 import {
   claimFrom,
   DEAD,
-  DELIVERED,
   entryOf,
   INITIAL,
   idsOf,
-  isClaim,
-  LAST,
   REQUEST,
+  retry,
+  settleAll,
 } from '../conformance/trial.ts';
-import { SCHEMA, useDatabase } from './use-database.ts';
+import { nextDue, SCHEMA, useDatabase } from './use-database.ts';
 
 const NEVER_MS = 1_000_000;
-
-const settled = (queue: MessageQueue, claim: Claim, verdict = DELIVERED, row = LAST) =>
-  queue.settle(claim, Array(claim.messages.length).fill(verdict), row);
 
 describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', () => {
   const { database, open, listeners } = useDatabase();
@@ -33,11 +28,8 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
   /** Opens a queue that listens: `notified` resolves at its next notification. */
   const idle = async () => {
     const queue = await openIdle();
-    const events = new EventEmitter();
-    const notified = () => once(events, 'due');
-    const listening = notified();
-    queue.onDue(() => events.emit('due'));
-    await listening;
+    const notified = nextDue(queue);
+    await notified();
     return { queue, notified };
   };
 
@@ -63,7 +55,7 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     await notification;
     const claim = await claimFrom(queue);
     expect(idsOf(claim)).toEqual(['m']);
-    await settled(queue, claim);
+    await settleAll(queue, claim);
   });
 
   test.each<[string, (other: MessageQueue) => Promise<unknown>]>([
@@ -78,15 +70,13 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     [
       'settles a claim with another health',
       async (other) => {
-        const again = { kind: 'retry', afterMs: 0, retryState: null } as const;
-        const health = { ...LAST, health: 'failing' } as const;
-        await other.settle(await claimFrom(other), [again], health);
+        await settleAll(other, await claimFrom(other), { result: retry(0), health: 'failing' });
       },
     ],
     [
       'replays dead letters',
       async (other) => {
-        await settled(other, await claimFrom(other), DEAD);
+        await settleAll(other, await claimFrom(other), { result: DEAD });
         await other.replayDeadLetters({});
       },
     ],
@@ -100,8 +90,8 @@ describe.runIf(postgresPrograms !== undefined)('an idle queue in PostgreSQL', ()
     const notification = notified();
     await work(other);
     await notification;
-    const claimed = await queue.claim({ ...REQUEST, ofHealth: ['healthy', 'failing'] });
-    expect(isClaim(claimed) && idsOf(claimed)).toEqual(['a']);
+    const request = { ...REQUEST, ofHealth: ['healthy', 'failing'] } as const;
+    expect(idsOf(await claimFrom(queue, request))).toEqual(['a']);
   });
 
   test('does not listen when a pool does not show its server', async () => {

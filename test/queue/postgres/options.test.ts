@@ -38,7 +38,7 @@ describe('the options of a PostgreSQL queue', () => {
       expect.objectContaining({
         code: 'ERR_INVALID_OPTION',
         path,
-        message: expect.stringContaining(text) as string,
+        message: expect.stringContaining(text),
       }),
     );
   });

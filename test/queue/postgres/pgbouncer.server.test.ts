@@ -5,7 +5,7 @@ import { createPostgresQueue, createPostgresSchema } from '../../../src/queue/po
 import { hasPgBouncer, PgBouncer } from '../../helpers/pgbouncer.ts';
 import { PostgresServer } from '../../helpers/postgres-server.ts';
 import { GENEROUS_TIMEOUT, message, openReceiver, senderTo } from '../../helpers/sender.ts';
-import { entryOf, INITIAL } from '../conformance/trial.ts';
+import { entryOf, failedWith, INITIAL } from '../conformance/trial.ts';
 import {
   describePostgresConformance,
   type PostgresConformance,
@@ -60,15 +60,12 @@ describe.runIf(hasPgBouncer)('behind PgBouncer', () => {
         .toEqual(ids.toSorted());
     });
 
-    const hint = {
-      code: 'ERR_QUEUE_FAILED',
-      message: expect.stringContaining('set transactionPooling: true') as string,
-    };
+    const hint = failedWith('set transactionPooling: true');
 
     test('names transactionPooling when it is opened without it', async () => {
       const { connection } = bouncer;
-      await expect(createPostgresSchema({ connection })).rejects.toMatchObject(hint);
-      await expect(createPostgresQueue({ connection }).open(INITIAL)).rejects.toMatchObject(hint);
+      await expect(createPostgresSchema({ connection })).rejects.toEqual(hint);
+      await expect(createPostgresQueue({ connection }).open(INITIAL)).rejects.toEqual(hint);
     });
 
     test('names transactionPooling when a pool of the caller loses its prepared statements', async () => {
@@ -82,7 +79,7 @@ describe.runIf(hasPgBouncer)('behind PgBouncer', () => {
       const answers = await Promise.allSettled(calls);
       const reasons = answers.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
       expect(reasons.length).toBeGreaterThan(0);
-      for (const reason of reasons) expect(reason).toMatchObject(hint);
+      expect(reasons).toEqual(reasons.map(() => hint));
       await queue.close().catch(() => {});
       await pool.end();
     });

@@ -1,7 +1,6 @@
 /** What neither the conformance suite nor concurrent calls test, on a server that flushes its commits. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -9,7 +8,7 @@ import pg from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import { schemaFile } from '../../../src/queue/postgres/schema.ts';
 import { createPostgresSchema } from '../../../src/queue/postgres.ts';
-import type { Claim, QueueEntry } from '../../../src/queue/queue.ts';
+import type { Claim } from '../../../src/queue/queue.ts';
 import { root } from '../../helpers/package-files.ts';
 import { postgresPrograms } from '../../helpers/postgres-server.ts';
 import {
@@ -18,45 +17,37 @@ import {
   DELIVERED,
   deliverAll,
   entryOf,
+  failedWith,
   INITIAL,
   idsOf,
   isClaim,
   LAST,
+  manyOf,
   REQUEST,
+  settleAll,
 } from '../conformance/trial.ts';
-import { SCHEMA, useDatabase } from './use-database.ts';
-
-const manyOf = (name: string, count: number): QueueEntry[] =>
-  Array.from({ length: count }, () => entryOf(name));
+import { nextDue, SCHEMA, useDatabase } from './use-database.ts';
 
 describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
-  const { database, connect, create, open, listeners } = useDatabase({});
+  const { database, connect, create, createSchema, open, listeners } = useDatabase({});
 
   describe('its schema', () => {
     test('is required by open, which succeeds once it is there', async () => {
       const queue = create({ schema: 'missing' });
-      await expect(queue.open(INITIAL)).rejects.toMatchObject({
-        code: 'ERR_QUEUE_FAILED',
-        message: expect.stringContaining('createPostgresSchema') as string,
-        cause: { code: '42P01' },
-      });
-      await createPostgresSchema({ connection: database.server.connection, schema: 'missing' });
+      const error: unknown = await queue.open(INITIAL).catch((thrown: unknown) => thrown);
+      expect(error).toEqual(failedWith('createPostgresSchema'));
+      expect(error).toMatchObject({ cause: { code: '42P01' } });
+      await createSchema('missing');
       await queue.open(INITIAL);
       expect((await queue.enqueue([entryOf('one')])).sequences).toHaveLength(1);
     });
 
     test('is refused if it has another version', async () => {
-      await createPostgresSchema({ connection: database.server.connection, schema: 'later' });
+      await createSchema('later');
       await database.control.query('update later.schema_version set version = 99');
-      const refused = {
-        code: 'ERR_QUEUE_FAILED',
-        message: expect.stringContaining('the schema later is of version 99, not 1') as string,
-      };
-      await expect(create({ schema: 'later' }).open(INITIAL)).rejects.toMatchObject(refused);
-      const connection = database.server.connection;
-      await expect(createPostgresSchema({ connection, schema: 'later' })).rejects.toMatchObject(
-        refused,
-      );
+      const refused = failedWith('the schema later is of version 99, not 1');
+      await expect(create({ schema: 'later' }).open(INITIAL)).rejects.toEqual(refused);
+      await expect(createSchema('later')).rejects.toEqual(refused);
     });
 
     test('can be made with the SQL file of the package, which is the same', async () => {
@@ -76,15 +67,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
     test('leaves nothing behind when it cannot be made', async () => {
       await database.control.query('create schema half; create table half.message (a integer)');
-      const making = createPostgresSchema({
-        connection: database.server.connection,
-        schema: 'half',
-      });
-      await expect(making).rejects.toMatchObject({ cause: { code: '42P07' } });
-      const { rows } = await database.control.query(
-        `select to_regclass('half.application') as found`,
-      );
-      expect(rows).toEqual([{ found: null }]);
+      await expect(createSchema('half')).rejects.toMatchObject({ cause: { code: '42P07' } });
+      const made = `select to_regclass('half.application') as found`;
+      expect(await database.server.query(made)).toEqual([{ found: null }]);
     });
   });
 
@@ -102,13 +87,11 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
   test('polls for messages of other processes, and does not listen, with transactionPooling', async () => {
     const queue = await open({ pollMs: 50, transactionPooling: true });
-    const events = new EventEmitter();
-    queue.onDue(() => events.emit('due'));
-    await once(events, 'due');
-    const other = await open();
-    const due = once(events, 'due');
-    await other.enqueue([entryOf('one', { messageId: 'a' })]);
-    await due;
+    const due = nextDue(queue);
+    await due();
+    const notified = due();
+    await (await open()).enqueue([entryOf('one', { messageId: 'a' })]);
+    await notified;
     expect(await deliverAll(queue)).toEqual(['a']);
     expect(await listeners()).toEqual([]);
   });
@@ -116,12 +99,10 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   test('listens on a connection of its own beside a pool of the caller, and ends it', async () => {
     const pool = new pg.Pool({ ...database.server.connection, max: 1 });
     const queue = await open({ pool, pollMs: 100_000 });
-    const listened = new EventEmitter();
-    const isListening = once(listened, 'due');
-    queue.onDue(() => listened.emit('due'));
-    await isListening;
+    const due = nextDue(queue);
+    await due();
     expect(await listeners()).toHaveLength(1);
-    const notified = once(listened, 'due');
+    const notified = due();
     await (await open()).enqueue([entryOf('one', { messageId: 'a' })]);
     await notified;
     expect(await deliverAll(queue)).toEqual(['a']);
@@ -178,7 +159,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   test("goes on when the server's clock is set back, and shows its times", async () => {
     const back = 3_600_000;
     const schema = 'clock';
-    await createPostgresSchema({ connection: database.server.connection, schema });
+    await createSchema(schema);
     const now = Date.now();
     await database.control.query(`create table ${schema}.test (ms double precision);
       insert into ${schema}.test values (${now});
@@ -186,8 +167,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       language sql volatile as 'select ms from ${schema}.test'`);
     const queue = await open({ schema });
     await queue.enqueue([entryOf('served')]);
-    await queue.settle(await claimFrom(queue), [DELIVERED], LAST);
-    await queue.enqueue([entryOf('one'), entryOf('one')]);
+    await settleAll(queue, await claimFrom(queue));
+    await queue.enqueue(manyOf('one', 2));
     // After a flush, which notes the time.
     await queue.stats();
     await database.control.query(`update ${schema}.test set ms = ms - ${back}`);
@@ -232,15 +213,13 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await queue.enqueue([entryOf('one')]);
     await database.control.query(`select ${SCHEMA}.flush_counters('{}')`);
     // Like a standby that was promoted without the last transactions.
-    const [before] = (
-      await database.control.query<{ last: string; first_due: string }>(
-        `select last_value as last, first_due from ${SCHEMA}.turn_number, ${SCHEMA}.application`,
-      )
-    ).rows;
+    const [before] = await database.server.query(
+      `select last_value as last, first_due from ${SCHEMA}.turn_number, ${SCHEMA}.application`,
+    );
     const lost = await claimFrom(queue);
     await database.control.query(`update ${SCHEMA}.application set claim = null, lease_end = null,
-      claim_dues = null, claim_sequences = null, first_due = ${before?.first_due};
-      select setval('${SCHEMA}.turn_number', ${before?.last})`);
+      claim_dues = null, claim_sequences = null, first_due = ${before?.['first_due']};
+      select setval('${SCHEMA}.turn_number', ${before?.['last']})`);
     const live = await claimFrom(queue);
     expect(idsOf(live)).toEqual(idsOf(lost));
     expect(await queue.settle(lost, [DELIVERED], LAST)).toBe('lost');
@@ -254,11 +233,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await queue.enqueue([entryOf(longest)]);
     const longer = queue.enqueue([entryOf('one'), entryOf(`${longest}x`), entryOf('one')]);
     const beside = queue.enqueue([entryOf('two')]);
-    await expect(longer).rejects.toMatchObject({
-      code: 'ERR_MESSAGE_TOO_LARGE',
-      path: [1],
-      message: expect.stringContaining('2691 bytes') as string,
-    });
+    await expect(longer).rejects.toEqual(failedWith('2691 bytes', 'ERR_MESSAGE_TOO_LARGE'));
+    await expect(longer).rejects.toMatchObject({ path: [1] });
     expect((await beside).sequences).toHaveLength(1);
     // Escaped: a character that PostgreSQL cannot store takes six bytes.
     const escaped = queue.enqueue([entryOf('\u0000'.repeat(449))]);
@@ -313,14 +289,11 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await queue.enqueue([entryOf('one', { messageId: 'a' })]);
     await database.control.end();
     await database.server.kill('SIGQUIT');
-    await expect(queue.enqueue([entryOf('one')])).rejects.toMatchObject({
-      code: 'ERR_QUEUE_FAILED',
-    });
-    await expect(queue.claim(REQUEST)).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
-    const leaving = await open({ pool: new pg.Pool(database.server.connection) }).catch(
-      (error: unknown) => error,
-    );
-    expect(leaving).toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+    const failed = failedWith('');
+    await expect(queue.enqueue([entryOf('one')])).rejects.toEqual(failed);
+    await expect(queue.claim(REQUEST)).rejects.toEqual(failed);
+    const pool = new pg.Pool(database.server.connection);
+    await expect(open({ pool })).rejects.toEqual(failed);
     await database.server.start();
     await connect();
     await expect.poll(() => deliverAll(queue).catch(() => [])).toEqual(['a']);

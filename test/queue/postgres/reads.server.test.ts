@@ -12,7 +12,17 @@ import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { deferred } from '../../../src/runtime/deferred.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { reportOf } from '../../incident/describe-incident-store.ts';
-import { DEAD, DELIVERED, entryOf, INITIAL, isClaim, LAST } from '../conformance/trial.ts';
+import {
+  claimFrom,
+  DEAD,
+  DELIVERED,
+  entryOf,
+  INITIAL,
+  LAST,
+  REQUEST,
+  retry,
+  settleAll,
+} from '../conformance/trial.ts';
 
 const SMALL = 60;
 const LARGE = 3000;
@@ -28,16 +38,7 @@ const INCIDENTS = `insert into security_events.incident (key, started_at, seen_a
 
 const CLOSE = `update security_events.application set health = 'closed' where id = $1`;
 
-const claimed = async (queue: MessageQueue, maxMessages = 5) => {
-  const claim = await queue.claim({
-    ofHealth: ['healthy'],
-    maxMessages,
-    maxBytes: 1e6,
-    leaseMs: 1e5,
-  });
-  if (!isClaim(claim)) throw new Error('nothing was claimed');
-  return claim;
-};
+const claimed = (queue: MessageQueue) => claimFrom(queue, { ...REQUEST, maxMessages: 5 });
 
 type Call = (queue: MessageQueue, incidents: PostgresIncidentStore) => unknown;
 
@@ -47,8 +48,7 @@ const CALLS: readonly (readonly [string, Call])[] = [
   [
     'settle',
     async (queue) => {
-      const again = { kind: 'retry', afterMs: 1000, retryState: null } as const;
-      const results = [DELIVERED, DEAD, again, again, again];
+      const results = [DELIVERED, DEAD, retry(1000), retry(1000), retry(1000)];
       await queue.settle(await claimed(queue), results, LAST);
     },
   ],
@@ -60,9 +60,7 @@ const CALLS: readonly (readonly [string, Call])[] = [
     'deadLetterClosed',
     async (queue) => {
       const claim = await claimed(queue);
-      const again = { kind: 'retry', afterMs: 1000, retryState: null } as const;
-      const results = claim.messages.map(() => again);
-      await queue.settle(claim, results, { ...LAST, health: 'closed' });
+      await settleAll(queue, claim, { result: retry(1000), health: 'closed' });
       return queue.deadLetterClosed(claim.applicationId, 3);
     },
   ],

@@ -10,15 +10,20 @@ import {
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { postgresPrograms } from '../../helpers/postgres-server.ts';
+import { reportOf } from '../../incident/describe-incident-store.ts';
 import {
+  claimFrom,
   DEAD,
   DELIVERED,
   entryOf,
+  failedWith,
   INITIAL,
   idsOf,
   isClaim,
   LAST,
   REQUEST,
+  retry,
+  settleAll,
 } from '../conformance/trial.ts';
 import { SCHEMA, useDatabase } from './use-database.ts';
 
@@ -29,17 +34,11 @@ async function lived(
 ): Promise<string[]> {
   const [application = ''] = names;
   await queue.enqueue(names.map((messageId) => entryOf(application, { messageId })));
-  const first = await queue.claim(REQUEST);
-  if (!isClaim(first)) throw new Error('nothing was claimed');
+  const first = await claimFrom(queue);
   await queue.extend(first, 60_000);
-  const again = { kind: 'retry', afterMs: 0, retryState: application } as const;
-  await queue.settle(
-    first,
-    first.messages.map(() => again),
-    { ...LAST, circuitBreaker: application },
-  );
-  const second = await queue.claim(REQUEST);
-  if (!isClaim(second)) throw new Error('nothing was claimed again');
+  const result = { kind: 'retry', afterMs: 0, retryState: application } as const;
+  await settleAll(queue, first, { result, circuitBreaker: application });
+  const second = await claimFrom(queue);
   expect([second.applicationId, second.state.circuitBreaker]).toEqual([application, application]);
   expect(second.messages.map(({ retryState }) => retryState)).toEqual(names.map(() => application));
   await queue.settle(second, [DEAD, ...names.slice(1).map(() => DELIVERED)], LAST);
@@ -49,10 +48,10 @@ async function lived(
   await queue.reopenApplication(application);
   expect(await queue.purgeDeadLetters({ applicationId: application })).toBe(1);
   expect((await queue.stats()).applications.get(application)).toMatchObject({ pending: 0 });
-  const report = { applicationId: application, incidentId: 'i', channel: 'log', at: 1 } as const;
-  const news = await incidents.record({ ...report, addresses: names, accounts: [] });
+  const report = reportOf({ applicationId: application, addresses: names });
+  const news = await incidents.record(report);
   expect(news.newAddresses).toEqual(names);
-  await incidents.retract({ ...report, addresses: names, accounts: [] }, news);
+  await incidents.retract(report, news);
   return idsOf(second);
 }
 
@@ -60,7 +59,7 @@ const lockOf = (schema: string): string =>
   `select pg_advisory_xact_lock(hashtextextended('${schema} schema', 0))`;
 
 describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
-  const { database, create, open } = useDatabase();
+  const { database, create, createSchema, open } = useDatabase();
 
   const livedWith = async (
     given: PostgresConnectionOptions,
@@ -79,27 +78,19 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       await database.control.query(`begin; ${lockOf('slow')}`);
       const pool = new pg.Pool(database.server.connection);
       const making = createPostgresSchema({ pool, schema: 'slow', callTimeoutMs: 200 });
-      const error: unknown = await making.catch((thrown: unknown) => thrown);
+      await expect(making).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
       await database.control.query('commit');
       await pool.end();
-      expect(error).toMatchObject({ code: 'ERR_QUEUE_FAILED' });
     });
 
     test('is made once by ten concurrent calls whose transactions are serializable', async () => {
       const options = '-c default_transaction_isolation=serializable';
-      const given = {
-        connection: { ...database.server.connection, options },
-        schema: 'serialised',
-      };
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, () => createPostgresSchema(given)),
-      );
+      const connection = { ...database.server.connection, options };
+      const make = () => createPostgresSchema({ connection, schema: 'serialised' });
+      const answers = await Promise.all(Array.from({ length: 10 }, make));
       expect(answers.toSorted()).toEqual(['created', ...Array<string>(9).fill('present')]);
-      expect(
-        await database.control.query('select version from serialised.schema_version'),
-      ).toMatchObject({
-        rows: [{ version: 1 }],
-      });
+      const versions = await database.server.query('select version from serialised.schema_version');
+      expect(versions).toEqual([{ version: 1 }]);
     });
 
     test('is made by the owner of an empty schema who may not create schemas', async () => {
@@ -119,16 +110,10 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('rejects open on a server that takes no writes, and says so', async () => {
-    const schema = 'read_only';
-    await createPostgresSchema({ connection: database.server.connection, schema });
-    const connection = {
-      ...database.server.connection,
-      options: '-c default_transaction_read_only=on',
-    };
-    await expect(create({ connection, schema }).open(INITIAL)).rejects.toMatchObject({
-      code: 'ERR_QUEUE_FAILED',
-      message: expect.stringContaining('takes no writes') as string,
-    });
+    const options = '-c default_transaction_read_only=on';
+    const connection = { ...database.server.connection, options };
+    const opening = create({ connection }).open(INITIAL);
+    await expect(opening).rejects.toEqual(failedWith('takes no writes'));
   });
 
   const databaseOf = async (encoding: string): Promise<PostgresQueueOptions> => {
@@ -146,15 +131,13 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('rejects open in a database whose encoding lacks letters, and says so', async () => {
-    await expect(create(await databaseOf('LATIN1')).open(INITIAL)).rejects.toMatchObject({
-      code: 'ERR_QUEUE_FAILED',
-      message: expect.stringContaining('is LATIN1, expected UTF8') as string,
-    });
+    const opening = create(await databaseOf('LATIN1')).open(INITIAL);
+    await expect(opening).rejects.toEqual(failedWith('is LATIN1, expected UTF8'));
   });
 
   test('runs no functions of others on the search path', async () => {
     const schema = 'guarded';
-    await createPostgresSchema({ connection: database.server.connection, schema });
+    await createSchema(schema);
     await database.control.query(`
       create table public.trap (name text);
       grant insert on public.trap to public;
@@ -175,11 +158,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('works on connections whose prepared statements were discarded', async () => {
-    const schema = 'discarded';
-    await createPostgresSchema({ connection: database.server.connection, schema });
     const pool = new pg.Pool({ ...database.server.connection, max: 1 });
-    const queue = await open({ pool, schema });
-    const incidents = createPostgresIncidents({ pool, schema });
+    const queue = await open({ pool });
+    const incidents = createPostgresIncidents({ pool, schema: SCHEMA });
     expect(await lived({ queue, incidents }, ['a', 'b'])).toEqual(['a', 'b']);
     await pool.query('discard all');
     expect(await lived({ queue, incidents }, ['c', 'd'])).toEqual(['c', 'd']);
@@ -189,15 +170,12 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('accepts an infinite lease, delay and pause', async () => {
-    const schema = 'endless';
-    await createPostgresSchema({ connection: database.server.connection, schema });
-    const queue = await open({ connection: database.server.connection, schema });
+    const queue = await open();
     await queue.enqueue([entryOf('one')]);
-    const claim = await queue.claim({ ...REQUEST, leaseMs: Number.MAX_VALUE });
-    if (!isClaim(claim)) throw new Error('nothing was claimed');
-    const again = { kind: 'retry', afterMs: Number.POSITIVE_INFINITY, retryState: null } as const;
-    const state = { ...INITIAL, pauseMs: Number.POSITIVE_INFINITY };
-    expect(await queue.settle(claim, [again], state)).toBe('settled');
+    const claim = await claimFrom(queue, { ...REQUEST, leaseMs: Number.MAX_VALUE });
+    const { POSITIVE_INFINITY: forever } = Number;
+    const settled = await settleAll(queue, claim, { result: retry(forever), pauseMs: forever });
+    expect(settled).toBe('settled');
     expect(isClaim(await queue.claim(REQUEST))).toBe(false);
   });
 });

@@ -9,9 +9,17 @@ import {
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
 import { type Direction, StallingProxy } from '../../helpers/stalling-proxy.ts';
-import { DELIVERED, entryOf, INITIAL, idsOf, isClaim, LAST } from '../conformance/trial.ts';
+import {
+  claimFrom,
+  entryOf,
+  INITIAL,
+  idsOf,
+  isClaim,
+  REQUEST as OF_HEALTHY,
+  settleAll,
+} from '../conformance/trial.ts';
 
-const REQUEST = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 4000 } as const;
+const REQUEST = { ...OF_HEALTHY, leaseMs: 4000 };
 const LARGE = { ...INITIAL, maxMessages: 1000, maxBytes: 1e9 };
 
 const large = (count: number) =>
@@ -77,18 +85,13 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     await stopped.stats();
     proxy.stall('to-client');
     const claiming = stopped.claim(REQUEST).catch(() => undefined);
-    await expect
-      .poll(
-        async () =>
-          (await server.query('select from security_events.application where claim is not null'))
-            .length,
-      )
-      .toBe(1);
+    const claims = 'select from security_events.application where claim is not null';
+    await expect.poll(() => server.query(claims)).toHaveLength(1);
     await expect.poll(stoppedSessions).toEqual([{ state: 'idle', locks: 0 }]);
     await other.enqueue([entryOf('small', { messageId: 'a' })]);
-    const small = await other.claim(REQUEST);
-    expect(isClaim(small) && idsOf(small)).toEqual(['a']);
-    if (isClaim(small)) await other.settle(small, [DELIVERED], LAST);
+    const small = await claimFrom(other, REQUEST);
+    expect(idsOf(small)).toEqual(['a']);
+    await settleAll(other, small);
     expect(await durationOf(other.claim(REQUEST))).toBeLessThan(SOON_MS);
     expect(await durationOf(other.deadLetterClosed('elsewhere', 9))).toBeLessThan(SOON_MS);
     await expect
@@ -150,7 +153,7 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     const queue = await open({ connection: proxy.connection, callTimeoutMs: 1000 });
     await queue.enqueue(Array.from({ length: 8 }, (_, index) => entryOf(`a-${index}`)));
     for (let count = 0; count < 8; count += 1) {
-      expect(isClaim(await queue.claim({ ...REQUEST, leaseMs: 60_000 }))).toBe(true);
+      await claimFrom(queue, { ...REQUEST, leaseMs: 60_000 });
     }
     proxy.stall('to-server', 'to-client');
     expect(await durationOf(queue.close().catch(() => {}))).toBeLessThan(5000);
@@ -169,11 +172,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   });
 
   test('listens on a new connection after the network stalled without a word', async () => {
-    const queue = await open({
-      connection: proxy.connection,
-      pollMs: 1_000_000,
-      callTimeoutMs: 500,
-    });
+    const { connection } = proxy;
+    const queue = await open({ connection, pollMs: 1_000_000, callTimeoutMs: 500 });
     let calls = 0;
     queue.onDue(() => {
       calls += 1;

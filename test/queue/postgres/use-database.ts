@@ -1,4 +1,5 @@
 /** A PostgreSQL server for the tests of one file, with a schema whose tables are empty before each test. */
+import { EventEmitter, once } from 'node:events';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import {
@@ -6,7 +7,7 @@ import {
   createPostgresSchema,
   type PostgresQueueOptions,
 } from '../../../src/queue/postgres.ts';
-import type { DurableQueue } from '../../../src/queue/queue.ts';
+import type { DurableQueue, MessageQueue } from '../../../src/queue/queue.ts';
 import { PostgresServer, type Settings } from '../../helpers/postgres-server.ts';
 import { INITIAL } from '../conformance/trial.ts';
 
@@ -20,6 +21,13 @@ const CLEAR = `${TABLES.map((table) => `delete from ${SCHEMA}.${table};`).join('
 
 /** Calls that wait for a lock. */
 export const WAITING = `select from pg_stat_activity where wait_event_type = 'Lock'`;
+
+/** Subscribes to a queue. Returns a function that resolves when it next notifies. */
+export function nextDue(queue: MessageQueue): () => Promise<unknown> {
+  const events = new EventEmitter();
+  queue.onDue(() => events.emit('due'));
+  return () => once(events, 'due');
+}
 
 /** Starts the server before the tests of the file. `settings` are those of the server. */
 export function useDatabase(settings?: Settings) {
@@ -58,6 +66,9 @@ export function useDatabase(settings?: Settings) {
     return queue;
   };
 
+  const createSchema = (schema: string): Promise<string> =>
+    createPostgresSchema({ connection: database.server.connection, schema });
+
   const open = async (options?: PostgresQueueOptions): Promise<DurableQueue> => {
     const queue = create(options);
     await queue.open(INITIAL);
@@ -70,5 +81,5 @@ export function useDatabase(settings?: Settings) {
     return (await database.server.query(text)).map(({ pid }) => pid);
   };
 
-  return { database, connect, create, open, listeners };
+  return { database, connect, create, createSchema, open, listeners };
 }
