@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { fixtureCommand } from '../helpers/child-programs.ts';
-import { LAST } from './conformance/trial.ts';
+import { isClaim, REQUEST, settleAll } from './conformance/trial.ts';
 
 /** Starts a program of test/fixtures that uses a queue until it is killed. */
 export async function startLife(program: string, args: readonly string[]): Promise<ChildProcess> {
@@ -36,19 +36,17 @@ async function emptied(queue: MessageQueue): Promise<Map<string, number>> {
   const found = new Map(items.map(({ stored, sends }) => [stored.messageId, sends]));
   assert.deepEqual([items.length, found.size], [stats.dead, stats.dead]);
   for (const name of stats.applications.keys()) await queue.reopenApplication(name);
-  const ofHealth = ['healthy', 'failing'] as const;
-  const request = { ofHealth, maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 };
+  const request = { ...REQUEST, ofHealth: ['healthy', 'failing'] } as const;
   for (;;) {
     const claim = await queue.claim(request);
-    if (!('messages' in claim)) {
+    if (!isClaim(claim)) {
       // Some messages wait for a retry, and claims of killed processes end with their leases.
       if ((await queue.stats()).pending === 0) break;
       await new Promise((resolve) => setTimeout(resolve, 50));
       continue;
     }
     for (const { stored, retryCount } of claim.messages) found.set(stored.messageId, retryCount);
-    const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
-    assert.equal(await queue.settle(claim, results, LAST), 'settled');
+    assert.equal(await settleAll(queue, claim), 'settled');
   }
   assert.equal(found.size, stats.dead + stats.pending);
   assert.equal((await queue.stats()).pendingBytes, 0);

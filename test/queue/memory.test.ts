@@ -15,6 +15,9 @@ import {
   INITIAL,
   idsOf,
   LAST,
+  manyOf,
+  retry,
+  settleAll,
 } from './conformance/trial.ts';
 
 describeQueueConformance('the memory queue', {
@@ -52,10 +55,7 @@ async function opened(options?: MemoryQueueOptions): Promise<Opened> {
   const queue = createMemoryQueue(options, clock);
   await queue.open(INITIAL);
   const claim = async (): Promise<Claim> => (await queue.claim(REQUEST)) as Claim;
-  const killAll = async (): Promise<void> => {
-    const claimed = await claim();
-    await queue.settle(claimed, Array(claimed.messages.length).fill(DEAD), LAST);
-  };
+  const killAll = async () => void (await settleAll(queue, await claim(), { result: DEAD }));
   return { queue, clock, claim, killAll };
 }
 
@@ -96,7 +96,7 @@ describe('the memory queue', () => {
     const { queue, clock, claim } = await opened();
     expect(queue.durability).toBe('memory');
     await queue.enqueue([sized(1)]);
-    await queue.settle(await claim(), [{ kind: 'retry', afterMs: 5, retryState: null }], LAST);
+    await queue.settle(await claim(), [retry(5)], LAST);
     expect(clock.pending).toBe(0);
   });
 
@@ -120,12 +120,8 @@ describe('the memory queue', () => {
 
   test('evicts the oldest dead letters of any application above maxDeadBytes', async () => {
     const { queue, killAll } = await opened({ maxDeadBytes: 250 });
-    for (const [name, messageId] of [
-      ['one', 'a'],
-      ['two', 'b'],
-      ['two', 'c'],
-    ] as const) {
-      await queue.enqueue([entryOf(name, { messageId })]);
+    for (const messageId of ['a', 'b', 'c']) {
+      await queue.enqueue([entryOf(messageId === 'a' ? 'one' : 'two', { messageId })]);
       await killAll();
     }
     expect(await lettersOf(queue)).toEqual(['b', 'c']);
@@ -159,8 +155,8 @@ describe('the memory queue', () => {
     const { queue, clock, claim } = await opened();
     await queue.enqueue([sized(1)]);
     clock.elapse(0.5);
-    await queue.settle(await claim(), [{ kind: 'retry', afterMs: 0, retryState: null }], LAST);
-    await queue.settle(await claim(), [{ kind: 'retry', afterMs: 10.25, retryState: null }], LAST);
+    await queue.settle(await claim(), [retry(0)], LAST);
+    await queue.settle(await claim(), [retry(10.25)], LAST);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 11 });
     clock.elapse(10.25);
     expect(await queue.claim(REQUEST)).toEqual({ dueInMs: 1 });
@@ -181,17 +177,15 @@ describe('the memory queue', () => {
     expect(await queue.deadLetterOlderThan(5000, 10)).toEqual([]);
     expect(await queue.deadLetterOlderThan(4999, 10)).toHaveLength(1);
     const { items } = await queue.listDeadLetters({ limit: 1 });
-    expect(items[0]).toMatchObject({
-      acceptedAt: Date.UTC(2031, 0, 1) - 5000,
-      diedAt: Date.UTC(2031, 0, 1),
-    });
+    const diedAt = Date.UTC(2031, 0, 1);
+    expect(items).toMatchObject([{ acceptedAt: diedAt - 5000, diedAt }]);
   });
 
   test('visits no messages that are due when a delay ends', async () => {
     const { queue } = await opened({ maxPendingMessages: 1e6 });
     await queue.open({ ...INITIAL, maxMessages: 1 });
     await queue.enqueue([entryOf('few')]);
-    await queue.enqueue(Array.from({ length: 50_000 }, () => entryOf('many')));
+    await queue.enqueue(manyOf('many', 50_000));
     const delayedMs = async (name: string): Promise<number> => {
       const startedMs = performance.now();
       for (let count = 0; count < 100; count += 1) await queue.enqueue([entryOf(name)], 10);
@@ -207,7 +201,7 @@ describe('the memory queue', () => {
     const monotonicMs = (): number => (nowMs += 10);
     const queue = createMemoryQueue({}, { now: () => 0, monotonicMs });
     await queue.open(INITIAL);
-    const entering = queue.enqueue(Array.from({ length: 500 }, () => entryOf('one')));
+    const entering = queue.enqueue(manyOf('one', 500));
     for (let turn = 0; turn < 2; turn += 1) await nextTurn();
     const { returned } = await queue.close();
     expect((await entering).sequences).toHaveLength(500);
@@ -218,8 +212,7 @@ describe('the memory queue', () => {
     const { queue, claim, killAll } = await opened();
     const entries = ['a', 'b', 'c'].map((messageId) => entryOf('one', { messageId }));
     const { sequences } = await queue.enqueue(entries);
-    const again = { kind: 'retry', afterMs: 50, retryState: null } as const;
-    await queue.settle(await claim(), [again, DELIVERED, { ...again, afterMs: 0 }], LAST);
+    await queue.settle(await claim(), [retry(50), DELIVERED, retry(0)], LAST);
     await queue.enqueue([entryOf('dead')]);
     const claimed = await claim();
     await killAll();
@@ -228,26 +221,17 @@ describe('the memory queue', () => {
     const { returned, remaining } = await queue.close();
     expect(idsOf(claimed)).toEqual(['c']);
     expect(remaining).toBe(0);
-    expect(
-      returned.map(({ stored, sends, applicationId }) => [applicationId, stored.messageId, sends]),
-    ).toEqual([
-      ['one', 'c', 1],
-      ['one', 'a', 1],
-      ['closed', 'd', 1],
+    expect(returned).toMatchObject([
+      { applicationId: 'one', stored: { messageId: 'c' }, sends: 1 },
+      { applicationId: 'one', stored: entries[0]?.stored, sends: 1, sequence: sequences[0] },
+      { applicationId: 'closed', stored: { messageId: 'd' }, sends: 1 },
     ]);
-    expect(returned[1]).toEqual({
-      applicationId: 'one',
-      stored: entries[0]?.stored,
-      sequence: sequences[0],
-      sends: 1,
-    });
+    const gone = { delivered: 1, dead: 1, discarded: { returned: 3 } };
     expect(await queue.stats()).toMatchObject({
       accepted: 5,
-      delivered: 1,
       pending: 0,
       pendingBytes: 0,
-      dead: 1,
-      discarded: { returned: 3 },
+      ...gone,
     });
   });
 
@@ -255,15 +239,14 @@ describe('the memory queue', () => {
     const { queue } = await opened();
     await queue.enqueue([sized(1)]);
     for (const retryCount of [0, 1]) {
-      expect(await queue.claim({ ...REQUEST, leaseMs: 0 })).toMatchObject({
-        messages: [{ retryCount }],
-      });
+      const claimed = await queue.claim({ ...REQUEST, leaseMs: 0 });
+      expect(claimed).toMatchObject({ messages: [{ retryCount }] });
     }
   });
 
   test('does not settle a claim by missing results', async () => {
     const { queue, claim } = await opened();
-    await queue.enqueue(Array.from({ length: 5 }, () => entryOf('one')));
+    await queue.enqueue(manyOf('one', 5));
     const claimed = await claim();
     await expect(queue.settle(claimed, Array(5), LAST)).rejects.toThrow(TypeError);
     expect(await queue.stats()).toMatchObject({ delivered: 0, pending: 5 });

@@ -1,30 +1,23 @@
 import { expect, test } from 'vitest';
 import { readSendCall } from '../../src/delivery/intake.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import type { Claim, ClaimedMessage } from '../../src/queue/queue.ts';
+import type { ClaimedMessage } from '../../src/queue/queue.ts';
 import type { ResolvedApplication } from '../../src/settings/source.ts';
 import { sampleMessageToSend } from '../../src/testing/index.ts';
 import { AcceptedEntry } from '../../src/webhook/accept.ts';
 import { toStoredV1, toStoredV2 } from '../../src/webhook/encoder.ts';
 import { messageFromZod, messageReader } from '../../src/webhook/read-messages.ts';
+import { claimFrom, INITIAL } from './conformance/trial.ts';
 
 const stored = () =>
   toStoredV2({ message_id: 'id-1', message_type: 'test', message: { application_id: 'one' } });
 
 async function claimOf(count: number): Promise<readonly ClaimedMessage[]> {
   const queue = createMemoryQueue();
-  const state = {
-    health: 'healthy',
-    maxMessages: 1000,
-    maxBytes: 1_000_000,
-    circuitBreaker: null,
-  } as const;
-  await queue.open(state);
+  await queue.open(INITIAL);
   const place = { index: 0, applicationId: 'one' };
   await queue.enqueue(Array.from({ length: count }, () => new AcceptedEntry(place, stored(), 100)));
-  const request = { maxMessages: 1000, maxBytes: 1_000_000, leaseMs: 1000 };
-  const claim = await queue.claim({ ofHealth: ['healthy'], ...request });
-  return (claim as Claim).messages;
+  return (await claimFrom(queue)).messages;
 }
 
 /** Fails for `undefined`, which has no prototype. */

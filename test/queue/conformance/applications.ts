@@ -1,7 +1,7 @@
 /** Closing and reopening an application, and the horizon (D71, D72). */
 import { describe, expect, test } from 'vitest';
 import type { QueueHarness } from './harness.ts';
-import { DEAD, DELIVERED, entryOf, INITIAL, idsOf, Trial } from './trial.ts';
+import { DEAD, DELIVERED, INITIAL, idsOf, manyOf, Trial } from './trial.ts';
 
 const HOSTILE_IDS = [
   '__proto__',
@@ -37,7 +37,7 @@ export function describeApplications(harness: QueueHarness): void {
       const handle = await trial.join();
       await trial.enqueue('one', 'a');
       const claim = await trial.claim();
-      const entering = handle.enqueue(Array.from({ length: 300 }, () => entryOf('one')));
+      const entering = handle.enqueue(manyOf('one', 300));
       await trial.settle(claim, DELIVERED, { health: 'closed' });
       const { closed } = await entering;
       const dead = (await trial.queue.deadLetterClosed('one', 1000)).length;

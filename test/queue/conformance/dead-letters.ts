@@ -49,12 +49,8 @@ export function describeDeadLetters(harness: QueueHarness): void {
       const lastAttempt = { status: 413, more: [null] };
       await trial.settle(await trial.claim(), { kind: 'dead', reason: 'too-large', lastAttempt });
       const [letter] = await trial.deadLetters();
-      expect(letter).toMatchObject({
-        applicationId: 'one',
-        sends: 2,
-        reason: 'too-large',
-        lastAttempt,
-      });
+      const death = { sends: 2, reason: 'too-large', lastAttempt };
+      expect(letter).toMatchObject({ applicationId: 'one', ...death });
       expect(letter?.stored).toEqual(entry.stored);
       expect((letter?.diedAt ?? 0) - (letter?.acceptedAt ?? 0)).toBe(3000);
       expect(new Date(letter?.diedAt ?? 0).getUTCFullYear()).toBeGreaterThan(2025);
@@ -80,10 +76,8 @@ export function describeDeadLetters(harness: QueueHarness): void {
       async (after) => {
         const trial = await fiveDead(harness);
         const listing = trial.queue.listDeadLetters({ limit: 2, after });
-        await expect(listing).rejects.toMatchObject({
-          code: 'ERR_INVALID_OPTION',
-          path: ['after'],
-        });
+        const refused = { code: 'ERR_INVALID_OPTION', path: ['after'] };
+        await expect(listing).rejects.toMatchObject(refused);
       },
     );
 
@@ -91,12 +85,9 @@ export function describeDeadLetters(harness: QueueHarness): void {
       const trial = await fiveDead(harness);
       expect(await trial.queue.listDeadLetters({ limit: 5 })).not.toHaveProperty('next');
       const { next } = await trial.queue.listDeadLetters({ limit: 2, applicationId: 'one' });
-      const rest = await trial.queue.listDeadLetters({
-        limit: 1,
-        applicationId: 'one',
-        after: next,
-      });
-      expect(rest.items.map(({ stored }) => stored.messageId)).toEqual(['c']);
+      const last = { limit: 1, applicationId: 'one', after: next };
+      const rest = await trial.queue.listDeadLetters(last);
+      expect(rest.items).toMatchObject([{ stored: { messageId: 'c' } }]);
       expect(rest).not.toHaveProperty('next');
     });
 

@@ -17,8 +17,12 @@ import {
   DEAD,
   DELIVERED,
   entryOf,
+  FAILING,
+  failedWith,
   INITIAL,
   idsOf,
+  manyOf,
+  REQUEST,
   retry,
   Trial,
 } from './trial.ts';
@@ -63,12 +67,6 @@ function plain(item: QueueItem): object {
 /** Fills an open queue with each kind of thing that it can hold. */
 async function fillForMove(trial: Trial): Promise<void> {
   const { queue } = trial;
-  const state = {
-    health: 'failing',
-    maxMessages: 7,
-    maxBytes: 7000,
-    circuitBreaker: { failures: [1, null] },
-  } as const;
   await queue.enqueue([entryOf('closed', { messageId: 'expired \0' }), entryOf('closed')]);
   await closeApplication(queue);
   await queue.deadLetterClosed('closed', 1);
@@ -79,12 +77,17 @@ async function fillForMove(trial: Trial): Promise<void> {
     entryOf('one', { messageId: 'dead', bytes }),
   ]);
   const results = [retry(0, { maxMessages: 2, retryState: 3 }), retry(5000), DEAD];
-  await trial.settle(await trial.claim(), results, { ...state, pauseMs: 2000 });
+  await trial.settle(await trial.claim(), results, { ...FAILING, pauseMs: 2000 });
   await queue.enqueue([
     entryOf('\0 \ud800', { messageId: 'same', sizeBytes: 300 }),
     entryOf('\0 \ud800', { messageId: 'same', format: 1 }),
   ]);
   await queue.enqueue([entryOf('one', { messageId: 'delayed' })], 1000);
+}
+
+async function expectClosed({ queue }: Trial): Promise<void> {
+  expect(await queue.applicationState('closed')).toMatchObject({ health: 'closed' });
+  expect(await queue.claim(REQUEST)).toEqual({});
 }
 
 /** Fails after so many items. */
@@ -121,14 +124,8 @@ export function describeMoving(harness: QueueHarness): void {
     test('keeps sends, states and dead letters', async () => {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a', 'b', 'c');
-      const state = {
-        health: 'failing',
-        maxMessages: 5,
-        maxBytes: 5000,
-        circuitBreaker: 4,
-      } as const;
       const results = [retry(0, { retryState: 3 }), DEAD, retry(1000)];
-      await trial.settle(await trial.claim(), results, state);
+      await trial.settle(await trial.claim(), results, FAILING);
       const items = await allOf(exportQueue(moved(trial)));
       const target = await Trial.start(harness);
       let calls = 0;
@@ -138,7 +135,7 @@ export function describeMoving(harness: QueueHarness): void {
       await importQueue(moved(target), items);
       expect(calls).toBeGreaterThan(0);
       const claim = await target.claim();
-      expect(claim).toMatchObject({ applicationId: 'one', state });
+      expect(claim).toMatchObject({ applicationId: 'one', state: FAILING });
       expect(claim.messages).toMatchObject([{ retryCount: 1, retryState: 3 }]);
       await target.settle(claim, DELIVERED);
       expect(await target.queue.replayDeadLetters({})).toBe(1);
@@ -152,7 +149,7 @@ export function describeMoving(harness: QueueHarness): void {
 
     test('stores nothing twice when it is repeated after a failure', async () => {
       const source = await openFile();
-      await source.enqueue(Array.from({ length: 1100 }, () => entryOf('one')));
+      await source.enqueue(manyOf('one', 1100));
       const items = await allOf(exportQueue(source));
       const content = await contentOf(source);
       const trial = await Trial.start(harness);
@@ -174,7 +171,7 @@ export function describeMoving(harness: QueueHarness): void {
     ])('refuses the item %j, and stores none after it', async (item) => {
       const trial = await Trial.start(harness);
       const source = await openFile();
-      await source.enqueue([entryOf('one')]);
+      await source.enqueue(manyOf('one', 1));
       const items = [item, ...(await allOf(exportQueue(source)))] as QueueItem[];
       await expect(importQueue(moved(trial), items)).rejects.toMatchObject({
         code: 'ERR_INVALID_OPTION',
@@ -216,8 +213,7 @@ export function describeMoving(harness: QueueHarness): void {
       await trial.enqueue('closed', 'a');
       await closeApplication(trial.queue);
       await importQueue(moved(trial), exportQueue(source));
-      expect(await trial.queue.applicationState('closed')).toMatchObject({ health: 'closed' });
-      expect(await trial.nothing()).toEqual({});
+      await expectClosed(trial);
     });
 
     test('closes an application while its messages are claimed', async () => {
@@ -229,8 +225,7 @@ export function describeMoving(harness: QueueHarness): void {
       const claim = await trial.claim();
       await importQueue(moved(trial), exportQueue(source));
       expect(await trial.settle(claim, DELIVERED, { health: 'healthy' })).toBe('settled');
-      expect(await trial.queue.applicationState('closed')).toMatchObject({ health: 'closed' });
-      expect(await trial.nothing()).toEqual({});
+      await expectClosed(trial);
     });
 
     test('lets old messages be dead-lettered although younger ones were there before', async () => {
@@ -238,7 +233,7 @@ export function describeMoving(harness: QueueHarness): void {
       await source.enqueue([entryOf('old', { messageId: 'old' })]);
       const items = await allOf(exportQueue(source));
       const trial = await Trial.start(harness);
-      await trial.queue.enqueue(Array.from({ length: 201 }, () => entryOf('young')));
+      await trial.queue.enqueue(manyOf('young', 201));
       const older = items.map((item) =>
         item.kind === 'message' ? { ...item, accepted: 1, due: 1 } : item,
       );
@@ -264,10 +259,7 @@ export function describeMoving(harness: QueueHarness): void {
       const trial = await Trial.start(harness);
       await trial.enqueue('one', 'a');
       await trial.claim({ leaseMs: 2000 });
-      await expect(contentOf(trial.queue)).rejects.toMatchObject({
-        code: 'ERR_QUEUE_FAILED',
-        message: expect.stringContaining('messages are claimed'),
-      });
+      await expect(contentOf(trial.queue)).rejects.toEqual(failedWith('messages are claimed'));
       await trial.advance(2000);
       expect(await contentOf(trial.queue)).toMatchObject([{}, { sends: 1 }]);
     });

@@ -8,6 +8,7 @@ import {
   DEAD,
   DELIVERED,
   entryOf,
+  FAILING,
   idsOf,
   isClaim,
   LAST,
@@ -25,16 +26,10 @@ export function describeStorage(harness: QueueHarness): void {
       'has the same content after it was %s',
       async (how) => {
         const trial = await Trial.start(harness);
-        const state = {
-          health: 'failing',
-          maxMessages: 5,
-          maxBytes: 5000,
-          circuitBreaker: { a: [1] },
-        } as const;
         const entry = entryOf('one', { bytes: Buffer.from([0, 255]) });
         const { sequences } = await trial.queue.enqueue([entry, entryOf('one'), entryOf('one')]);
         const results = [retry(0, { maxMessages: 2, retryState: 3 }), DELIVERED, DEAD];
-        await trial.settle(await trial.claim(), results, state);
+        await trial.settle(await trial.claim(), results, FAILING);
         await trial.enqueue('two', 'b', 'c');
         await closeApplication(trial.queue);
         await trial.queue.deadLetterClosed('two', 1);
@@ -47,7 +42,7 @@ export function describeStorage(harness: QueueHarness): void {
         expect(await trial.deadLetters()).toEqual(letters);
         expect((await trial.enqueue('two', 'd')).closed).toEqual(['two']);
         const claim = await trial.claim();
-        expect(claim).toMatchObject({ applicationId: 'one', state });
+        expect(claim).toMatchObject({ applicationId: 'one', state: FAILING });
         expect(claim.messages[0]).toMatchObject({
           stored: entry.stored,
           sequence: sequences[0],

@@ -24,6 +24,14 @@ export const INITIAL: ApplicationState = {
   circuitBreaker: null,
 };
 
+/** A state in which every value differs from the initial one. */
+export const FAILING: ApplicationState = {
+  health: 'failing',
+  maxMessages: 7,
+  maxBytes: 7000,
+  circuitBreaker: { failures: [1, null] },
+};
+
 /** Settles a claim without a change to the state of its application. */
 export const LAST: ApplicationUpdate = { ...INITIAL, pauseMs: 0 };
 

@@ -7,7 +7,17 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { claimFrom, DEAD, entryOf, INITIAL, isClaim, LAST, REQUEST } from '../conformance/trial.ts';
+import {
+  claimFrom,
+  DEAD,
+  entryOf,
+  INITIAL,
+  isClaim,
+  LAST,
+  REQUEST,
+  retry,
+  settleAll,
+} from '../conformance/trial.ts';
 
 const MESSAGES = 400;
 const APPLICATIONS = ['one', 'two', 'three', 'four'];
@@ -26,8 +36,8 @@ async function makeFile(file: string): Promise<void> {
   });
   await queue.enqueue(entries);
   const claim = await claimFrom(queue, request);
-  const results = claim.messages.map((_, index) =>
-    index % 2 === 0 ? DEAD : ({ kind: 'retry', afterMs: 0, retryState: index } as const),
+  const results = claim.messages.map((_, retryState) =>
+    retryState % 2 === 0 ? DEAD : retry(0, { retryState }),
   );
   await queue.settle(claim, results, LAST);
   await queue.close();
@@ -68,8 +78,7 @@ async function emptied(queue: MessageQueue): Promise<Found> {
         seen.add(stored.messageId);
         if (!stored.bytes.equals(bodyOf(stored.messageId))) wrong.push(stored.messageId);
       }
-      const results = claim.messages.map(() => ({ kind: 'delivered' }) as const);
-      await queue.settle(claim, results, LAST);
+      await settleAll(queue, claim);
     }
     const { items } = await queue.listDeadLetters({ limit: 1000 });
     for (const { stored } of items) seen.add(stored.messageId);

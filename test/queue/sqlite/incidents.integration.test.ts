@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createSqliteIncidents, createSqliteQueue } from '../../../src/queue/sqlite.ts';
+import { createSqliteIncidents } from '../../../src/queue/sqlite.ts';
 import { createFakeClock } from '../../../src/testing/index.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
-import { temporaryFolder } from '../../helpers/temporary-files.ts';
 import { describeIncidentStore, reportOf } from '../../incident/describe-incident-store.ts';
-import { INITIAL } from '../conformance/trial.ts';
+import { newFile, openQueue } from './open-queue.ts';
 
 describeIncidentStore(
   'an SQLite file',
@@ -32,9 +31,8 @@ describeIncidentStore(
 
 describe('incidents in an SQLite file', () => {
   test('survive a close of the file, and can share it with a queue', async () => {
-    const file = join(temporaryFolder(), 'queue.db');
-    const queue = createSqliteQueue({ file });
-    await queue.open(INITIAL);
+    const file = newFile();
+    const queue = await openQueue({ file });
     const first = createSqliteIncidents({ file });
     await first.record(reportOf({ addresses: ['a'] }));
     await first.close();

@@ -1,36 +1,24 @@
 /** Moves of queues in SQLite files, with kill -9 in the middle. */
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  type DurableQueue,
-  exportQueue,
-  importQueue,
-  type QueueItem,
-} from '../../../src/queue/move.ts';
-import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
-import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { entryOf, INITIAL } from '../conformance/trial.ts';
+import { exportQueue, importQueue, type QueueItem } from '../../../src/queue/move.ts';
+import { manyOf } from '../conformance/trial.ts';
+import { newFile, openQueue } from './open-queue.ts';
 
 test('queues of two files move into one', async () => {
-  const folder = temporaryFolder();
-  const [one, two, target] = ['one', 'two', 'target'].map((name) =>
-    createSqliteQueue({ file: join(folder, name), sync: false }),
-  ) as [DurableQueue, DurableQueue, DurableQueue];
-  for (const source of [one, two]) {
-    await source.open(INITIAL);
-    await source.enqueue([entryOf('shop'), entryOf('shop')]);
+  const target = await openQueue({ file: newFile(), sync: false });
+  for (let count = 0; count < 2; count += 1) {
+    const source = await openQueue({ file: newFile(), sync: false });
+    await source.enqueue(manyOf('shop', 2));
     expect(await importQueue(target, exportQueue(source))).toBe(3);
     expect(await importQueue(target, exportQueue(source))).toBe(0);
   }
   expect(await target.stats()).toMatchObject({ accepted: 4, pending: 4 });
-  for (const queue of [one, two, target]) await queue.close();
 });
 
 test('an import with an invalid item stores nothing of its call', async () => {
-  const queue = createSqliteQueue({ file: join(temporaryFolder(), 'queue.db') });
-  await queue.open(INITIAL);
-  await queue.enqueue([entryOf('shop')]);
-  const target = createSqliteQueue({ file: join(temporaryFolder(), 'target.db') });
+  const queue = await openQueue({ file: newFile() });
+  await queue.enqueue(manyOf('shop', 1));
+  const target = await openQueue({ file: newFile() });
   const items = [];
   for await (const item of exportQueue(queue)) items.push(item);
   const [application, message] = items as [QueueItem, QueueItem];
@@ -40,6 +28,4 @@ test('an import with an invalid item stores nothing of its call', async () => {
   });
   expect(await target.stats()).toMatchObject({ accepted: 0, pending: 0 });
   expect(await importQueue(target, [application, message])).toBe(1);
-  await queue.close();
-  await target.close();
 });

@@ -1,23 +1,13 @@
 /** The end of a process whose queue is busy: no abort, no delay, and what was accepted is there. */
 import { describe, expect, test } from 'vitest';
-import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { runFixture } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { createSeededRandom } from '../../helpers/seeded-random.ts';
-import { deliverAll, INITIAL } from '../conformance/trial.ts';
-import { newFile } from './open-queue.ts';
+import { deliverAll } from '../conformance/trial.ts';
+import { newFile, openQueue } from './open-queue.ts';
 import { integrityOf } from './raw-database.ts';
 
 const idsIn = (text: string): string[] => text.split('\n').filter((line) => line !== '');
-
-/** Ids of the messages that wait in the file. */
-async function waitingIn(file: string): Promise<Set<string>> {
-  const queue = createSqliteQueue({ file });
-  await queue.open(INITIAL);
-  const found = new Set(await deliverAll(queue));
-  await queue.close();
-  return found;
-}
 
 /** Exit codes by the way in which the process ends. */
 const ENDS = { exit: 0, throw: 1, busy: 0, idle: 0 } as const;
@@ -37,7 +27,9 @@ describe('a process with a busy queue in an SQLite file', () => {
         expect(ended.exitCode).toBe(code);
         // The exit handler waits for the worker for 1.5 s at most, but one transaction is shorter.
         expect(ended.lingeredMs).toBeLessThan(500);
-        const found = await waitingIn(file);
+        const queue = await openQueue({ file });
+        const found = new Set(await deliverAll(queue));
+        await queue.close();
         expect(idsIn(ended.stdout).filter((id) => !found.has(id))).toEqual([]);
       }
       expect(integrityOf(file)).toBe('ok');

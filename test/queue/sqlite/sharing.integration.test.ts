@@ -9,7 +9,7 @@ import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { fixtureCommand } from '../../helpers/child-programs.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { claimFrom, DELIVERED, entryOf, INITIAL, LAST } from '../conformance/trial.ts';
+import { claimFrom, entryOf, INITIAL, settleAll } from '../conformance/trial.ts';
 import { newFile, openQueue } from './open-queue.ts';
 
 interface Registry {
@@ -44,8 +44,7 @@ describe('the files of a queue', () => {
 
   test('are refused when the database has a second name', async () => {
     const file = newFile();
-    const queue = await openQueue({ file });
-    await queue.close();
+    await (await openQueue({ file })).close();
     linkSync(file, `${file}-link`);
     const refused = createSqliteQueue({ file: `${file}-link` }).open(INITIAL);
     await expect(refused).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
@@ -53,7 +52,7 @@ describe('the files of a queue', () => {
 });
 
 describe('queues of one process', () => {
-  const spellings: readonly [string, (folder: string) => string][] = [
+  test.each<[string, (folder: string) => string]>([
     ['a folder and back', (folder) => `${folder}/x/../queue.db`],
     ['a relative path', (folder) => relative(process.cwd(), join(folder, 'queue.db'))],
     [
@@ -70,9 +69,7 @@ describe('queues of one process', () => {
         return join(folder, 'other.db');
       },
     ],
-  ];
-
-  test.each(spellings)('share one worker when one spells the path with %s', async (_, spell) => {
+  ])('share one worker when one spells the path with %s', async (_, spell) => {
     const folder = join(temporaryFolder(), 'real');
     mkdirSync(folder);
     const [one, other] = [
@@ -81,8 +78,7 @@ describe('queues of one process', () => {
     ];
     expect(openFiles().size).toBe(1);
     await one.enqueue([entryOf('one')]);
-    const claim = await claimFrom(other);
-    expect(await one.settle(claim, [DELIVERED], LAST)).toBe('settled');
+    expect(await settleAll(one, await claimFrom(other))).toBe('settled');
     await one.close();
     expect(await other.stats()).toMatchObject({ accepted: 1, delivered: 1 });
     await other.close();

@@ -12,6 +12,7 @@ import { QueueFile } from '../../../src/queue/sqlite/worker/queue-file.ts';
 import { loadSqlite } from '../../../src/queue/sqlite/worker/sqlite-library.ts';
 import { Store } from '../../../src/queue/sqlite/worker/store.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
+import { INITIAL, retry } from '../conformance/trial.ts';
 import { withDatabase } from './raw-database.ts';
 import { sqliteError } from './sqlite-error.ts';
 
@@ -19,7 +20,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const SETTINGS: HandleSettings = {
   sync: false,
-  initialState: { health: 'healthy', maxMessages: 1e5, maxBytes: 1e9, circuitBreaker: null },
+  initialState: { ...INITIAL, maxMessages: 1e5, maxBytes: 1e9 },
   maxPendingBytes: 1e9,
   maxPendingMessages: 1e6,
   maxDeadBytes: 1e9,
@@ -117,9 +118,8 @@ describe('a file that was not opened', () => {
     });
     expect(subject.run(enqueue('b'))).toMatchObject([{ detail: 'another process holds the file' }]);
     expect(subject.run(enqueue('c'))).toEqual([enqueued(51)]);
-    expect(subject.reports).toEqual([
-      { kind: 'rolled-back', applications: [], missingSequences: 49 },
-    ]);
+    const rolledBack = { kind: 'rolled-back', applications: [], missingSequences: 49 };
+    expect(subject.reports).toEqual([rolledBack]);
   });
 });
 
@@ -142,9 +142,8 @@ describe('a full disk', () => {
     begin.mockImplementation(() => {
       throw sqliteError(13);
     });
-    expect(subject.run(['deadLetterOlderThan', 0, 0])).toMatchObject([
-      { detail: 'the disk is full' },
-    ]);
+    const [failure] = subject.run(['deadLetterOlderThan', 0, 0]);
+    expect(failure).toMatchObject({ detail: 'the disk is full' });
   });
 });
 
@@ -255,7 +254,6 @@ describe('the end of a delay', () => {
     const entries = (applicationId: string, count: number) =>
       Array.from({ length: count }, () => ({ ...entry, length: 0, applicationId }));
     const request = { ofHealth: ['healthy'], maxMessages: 1e6, maxBytes: 1e9, leaseMs: 1000 };
-    const retry = { kind: 'retry', afterMs: 1e7, retryState: null };
     // Both are full: a delay ends with the enqueue.
     for (const [name, count] of [
       ['few', 1],
@@ -265,7 +263,7 @@ describe('the end of a delay', () => {
       const [claim] = subject.run(['claim', request]) as [{ id: string; messages: [] }];
       expect(claim.messages).toHaveLength(count);
       const update = { ...SETTINGS.initialState, maxMessages: 1, pauseMs: 0 };
-      const results = claim.messages.map(() => retry);
+      const results = claim.messages.map(() => retry(1e7));
       subject.run(['settle', claim.id, { results, count: results.length, update }]);
     }
     const ratios = Array.from(
