@@ -4,8 +4,7 @@
  */
 import { openSync, writeSync } from 'node:fs';
 import process from 'node:process';
-import type { Claim, MessageQueue, MessageResult } from '../../src/queue/queue.ts';
-import { entriesOf } from './queues.ts';
+import type { Claim, MessageQueue, MessageResult, QueueEntry } from '../../src/queue/queue.ts';
 import { createSeededRandom } from './seeded-random.ts';
 
 export interface Workload {
@@ -24,7 +23,13 @@ type Log = (...words: readonly (string | number)[]) => void;
 function stepsOf({ queue, seed, leaseMs }: Workload, log: Log): () => Promise<void> {
   const random = createSeededRandom(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-  const entry = entriesOf({ prefix: `${process.pid}-${seed}`, applications: APPLICATIONS, random });
+  let messages = 0;
+  const entry = (): QueueEntry => {
+    messages += 1;
+    const messageId = `${process.pid}-${seed}-${messages}`;
+    const stored = { bytes: Buffer.from(messageId), format: 2, dateAt: 1, countAt: 2 } as const;
+    return { applicationId: pick(APPLICATIONS), stored: { messageId, ...stored }, sizeBytes: 100 };
+  };
 
   async function accept(): Promise<void> {
     const entries = Array.from({ length: 1 + Math.floor(random() * 9) }, entry);

@@ -8,16 +8,15 @@ import { SecurityEventError } from '../../src/errors.ts';
 import type {
   ApplicationState,
   Claim,
-  ClaimedMessage,
   DeadReason,
   Json,
   MessageQueue,
-  MessageResult,
   QueueEntry,
 } from '../../src/queue/queue.ts';
 import { createSqliteQueue } from '../../src/queue/sqlite.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import { toStoredV2 } from '../../src/webhook/encoder.ts';
+import { claimFrom, INITIAL, REQUEST, retry, settleAll } from '../queue/conformance/trial.ts';
 import { message } from './sender.ts';
 import { temporaryFolder } from './temporary-files.ts';
 
@@ -29,17 +28,6 @@ export const HASH = 'the hash of a url';
 
 export const BREAKER = newCircuitBreaker(HASH, POLICY);
 
-const claimed = (
-  id: string,
-  { retryState = null, ageMs = 0, retryCount = 0 }: Partial<ClaimedMessage> = {},
-): ClaimedMessage => ({
-  stored: toStoredV2({ message_id: id, message_type: 'test', message: {} }),
-  sequence: 1,
-  retryCount,
-  ageMs,
-  retryState,
-});
-
 /** A claim with one message per retry state. */
 export const claimOf = (
   retryStates: readonly (Json | null)[],
@@ -50,7 +38,13 @@ export const claimOf = (
   format: 2,
   state,
   nowMs: 1000,
-  messages: retryStates.map((retryState, index) => claimed(`m-${index}`, { retryState })),
+  messages: retryStates.map((retryState, index) => ({
+    stored: toStoredV2({ message_id: `m-${index}`, message_type: 'test', message: {} }),
+    sequence: 1,
+    retryCount: 0,
+    ageMs: 0,
+    retryState,
+  })),
 });
 
 // Durable queues with dead letters.
@@ -74,44 +68,24 @@ export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 /** Age of each message when it becomes a dead letter. */
 const AGE_MS = 60_000;
 
-const STATE: ApplicationState = {
-  health: 'healthy',
-  maxMessages: 1000,
-  maxBytes: 1e9,
-  circuitBreaker: null,
-};
+/** A claim may have all messages of a batch. */
+const STATE: ApplicationState = { ...INITIAL, maxBytes: 1e9 };
 
-const UPDATE = { ...STATE, pauseMs: 0 };
+type Batch = Required<Omit<DeadLetterSpec, 'messageId' | 'text'>>;
 
-const CLAIM = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 60_000 } as const;
-
-interface Batch {
-  readonly applicationId: string;
-  readonly sends: number;
-  readonly diedAt: number;
-  readonly reason: DeadReason;
-  readonly lastAttempt: Json;
-}
-
-const batchOf = (spec: DeadLetterSpec): Batch => ({
-  applicationId: spec.applicationId ?? 'shop-1',
-  sends: spec.sends ?? 6,
-  diedAt: spec.diedAt ?? NOON_MS,
-  reason: spec.reason ?? 'attempts-exhausted',
-  lastAttempt: spec.lastAttempt === undefined ? { status: 404 } : spec.lastAttempt,
-});
+const batchOf = ({
+  applicationId = 'shop-1',
+  sends = 6,
+  diedAt = NOON_MS,
+  reason = 'attempts-exhausted',
+  lastAttempt = { status: 404 },
+}: DeadLetterSpec): Batch => ({ applicationId, sends, diedAt, reason, lastAttempt });
 
 function entryOf({ messageId, text = 'x' }: DeadLetterSpec, applicationId: string): QueueEntry {
   const stored = toStoredV2(
     message(messageId, applicationId, text) as Parameters<typeof toStoredV2>[0],
   );
   return { applicationId, stored, sizeBytes: stored.bytes.length + 32 };
-}
-
-async function claimAll(queue: MessageQueue): Promise<Claim> {
-  const claim = await queue.claim(CLAIM);
-  if (!('messages' in claim)) throw new Error('nothing is due');
-  return claim;
 }
 
 /** Enqueues messages, attempts them `batch.sends` times, and dead-letters them. */
@@ -128,18 +102,11 @@ async function addBatch(
     await queue.deadLetterOlderThan(-1, entries.length);
     return;
   }
-  for (let attempt = 1; attempt <= sends; attempt += 1) {
-    const claim = await claimAll(queue);
-    const result: MessageResult =
-      attempt === sends
-        ? { kind: 'dead', reason, lastAttempt }
-        : { kind: 'retry', afterMs: 0, retryState: null };
-    await queue.settle(
-      claim,
-      claim.messages.map(() => result),
-      UPDATE,
-    );
+  for (let attempt = 1; attempt < sends; attempt += 1) {
+    await settleAll(queue, await claimFrom(queue), { ...STATE, result: retry(0) });
   }
+  const result = { kind: 'dead', reason, lastAttempt } as const;
+  await settleAll(queue, await claimFrom(queue), { ...STATE, result });
 }
 
 /**
@@ -160,7 +127,7 @@ export async function addDeadLetters(
   };
   for (const spec of specs) {
     const next = batchOf(spec);
-    if (!isDeepStrictEqual(batch, next) || entries.length === CLAIM.maxMessages) await flush();
+    if (!isDeepStrictEqual(batch, next) || entries.length === REQUEST.maxMessages) await flush();
     batch = next;
     entries.push(entryOf(spec, next.applicationId));
   }
@@ -178,10 +145,7 @@ export async function fillQueueFile(
   await addDeadLetters(queue, specs, clock);
   for (const id of closed) {
     await queue.enqueue([entryOf({ messageId: `last of ${id}` }, id)]);
-    await queue.settle(await claimAll(queue), [{ kind: 'delivered' }], {
-      ...UPDATE,
-      health: 'closed',
-    });
+    await settleAll(queue, await claimFrom(queue), { ...STATE, health: 'closed' });
   }
   await queue.close();
 }
@@ -203,22 +167,22 @@ export const deadLetterSpecs = (
 ): DeadLetterSpec[] =>
   Array.from({ length: count }, (_, index) => ({ messageId: `m-${index}`, ...spec }));
 
-/** Returns the ids of the dead letters in a queue file, oldest first. */
-export async function deadIds(file: string): Promise<string[]> {
-  const queue = createSqliteQueue({ file, sync: false });
-  await queue.open(STATE);
-  const { items } = await queue.listDeadLetters({ limit: 10_000 });
-  await queue.close();
-  return items.map(({ id }) => id);
-}
-
-/** Returns the message ids of the dead letters in a queue file, and its pending count. */
-export async function contentOf(file: string): Promise<{ dead: string[]; pending: number }> {
+async function readFile(file: string) {
   const queue = createSqliteQueue({ file, sync: false });
   await queue.open(STATE);
   const { items } = await queue.listDeadLetters({ limit: 10_000 });
   const { pending } = await queue.stats();
   await queue.close();
+  return { items, pending };
+}
+
+/** Returns the ids of the dead letters in a queue file, oldest first. */
+export const deadIds = async (file: string): Promise<string[]> =>
+  (await readFile(file)).items.map(({ id }) => id);
+
+/** Returns the message ids of the dead letters in a queue file, and its pending count. */
+export async function contentOf(file: string): Promise<{ dead: string[]; pending: number }> {
+  const { items, pending } = await readFile(file);
   return { dead: items.map(({ stored }) => stored.messageId), pending };
 }
 
@@ -273,28 +237,5 @@ export function createFailingQueue(target: MessageQueue): FailingQueue {
     queue,
     fail: (method, times) => void failures.set(method, times),
     loseAnswer: (method) => void lost.add(method),
-  };
-}
-
-// Random small messages for the workload programs of test/fixtures.
-
-export interface EntrySource {
-  /** Prefix of each id, so that several programs can share a queue. */
-  readonly prefix: string;
-  readonly applications: readonly string[];
-  readonly random: () => number;
-}
-
-/** Returns a function that creates the next entry. Each counts 100 bytes. */
-export function entriesOf({ prefix, applications, random }: EntrySource): () => QueueEntry {
-  let messages = 0;
-  return () => {
-    messages += 1;
-    const messageId = `${prefix}-${messages}`;
-    return {
-      applicationId: applications[Math.floor(random() * applications.length)] ?? '',
-      stored: { messageId, format: 2, bytes: Buffer.from(messageId), dateAt: 1, countAt: 2 },
-      sizeBytes: 100,
-    };
   };
 }
