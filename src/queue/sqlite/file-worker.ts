@@ -63,7 +63,7 @@ export class FileWorker {
     this.#worker.unref();
     this.#worker.on('message', (post: WorkerPost) => {
       this.#answer(post);
-      if (post.due || post.damage !== null) onEvent(post);
+      if (post.due || post.damage.length > 0) onEvent(post);
     });
     this.#worker.on('error', (cause) => this.#fail(cause));
     this.#exited = new Promise((resolve) => {

@@ -56,7 +56,7 @@ export interface WorkerPost {
   readonly answers: readonly Answer[];
   /** A message may be due earlier than a claim said. */
   readonly due: boolean;
-  readonly damage: Omit<SqliteQueueDamage, 'file'> | null;
+  readonly damage: readonly Omit<SqliteQueueDamage, 'file'>[];
 }
 
 export interface WorkerData {

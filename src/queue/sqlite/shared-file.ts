@@ -98,8 +98,8 @@ export class SharedFile {
   }
 
   #onEvent({ due, damage }: Pick<WorkerPost, 'due' | 'damage'>): void {
-    if (damage !== null) {
-      const report: SqliteQueueDamage = { file: this.#path, ...damage };
+    for (const one of damage) {
+      const report: SqliteQueueDamage = { file: this.#path, ...one };
       damagedChannel.publish(report);
       for (const { onDamage } of this.#handles) onDamage?.(report);
     }

@@ -153,21 +153,17 @@ var isBusy = (error) => [BUSY, LOCKED, PROTOCOL].includes(primaryOf(error));
 var isDiskFull = (error) => primaryOf(error) === FULL || WRITE_FAILED.includes(errcodeOf(error) ?? 0);
 var isNoDatabase = (error) => primaryOf(error) === NOTADB;
 var isBroken = (error) => [IOERR, CANTOPEN, READONLY].includes(primaryOf(error)) && !isDiskFull(error);
+var DETAILS = {
+  [READONLY]: "the file or its disk is read-only",
+  [IOERR]: "the disk reported an error",
+  [CANTOPEN]: "the file cannot be opened"
+};
 function detailOf(error, file) {
   if (isDiskFull(error)) return "the disk is full";
-  switch (primaryOf(error)) {
-    case CORRUPT:
-    case NOTADB:
-      return \`the file is damaged: stop its processes and run \\\`sqlite3 \${file} .recover\\\`\`;
-    case READONLY:
-      return "the file or its disk is read-only";
-    case CANTOPEN:
-      return "the file cannot be opened";
-    case IOERR:
-      return "the disk reported an error";
-    default:
-      return "SQLite reported an error";
-  }
+  const primary = primaryOf(error);
+  if (primary === CORRUPT || primary === NOTADB)
+    return \`the file is damaged: stop its processes and run \\\`sqlite3 \${file} .recover\\\`\`;
+  return DETAILS[primary] ?? "SQLite reported an error";
 }
 function failureAnswer(error, file) {
   const isOurs = error instanceof Rejection;
@@ -2040,7 +2036,8 @@ var QueueFile = class {
   #file;
   #peerPath;
   #gate;
-  #onDamage;
+  /** Damage that no post has reported yet. */
+  #damage = [];
   #storage;
   /** Set once the file was opened: from then on it must be this one. */
   #inode;
@@ -2049,12 +2046,11 @@ var QueueFile = class {
   #attempted = 0;
   #dataVersion = 0;
   #dueChanges = 0;
-  constructor({ file, peerPath, gate, inode }, onDamage) {
+  constructor({ file, peerPath, gate, inode }) {
     this.#file = file;
     this.#peerPath = peerPath;
     this.#inode = inode;
     this.#gate = new Gate(gate);
-    this.#onDamage = onDamage;
   }
   /** Runs the first call, and as many after it as one transaction takes. Throws only if the process ends. */
   run(calls) {
@@ -2089,12 +2085,17 @@ var QueueFile = class {
     const { isDue: due, state } = store;
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
-    return { answers, transfer, due, damage: damageOf(store) };
+    this.#noteDamage(store);
+    return { answers, transfer, due, damage: this.#damage.splice(0) };
   }
   /** Returns why no messages may be added; \`undefined\` if they may. */
   #refusalOfGrowth(space) {
     if (inodeOf(this.#file) !== this.#inode) return REMOVED;
     return space.canGrow() ? void 0 : "the disk is full";
+  }
+  #noteDamage({ damagedMessages: applications }) {
+    if (applications.length > 0)
+      this.#damage.push({ kind: "rows", applications, missingSequences: 0 });
   }
   /** Errors here do not reject the calls, which are committed. */
   #afterCommit(space, lastSequence) {
@@ -2122,7 +2123,7 @@ var QueueFile = class {
     if (isBroken(error)) this.close();
     const failure = failureAnswer(error, this.#file);
     const answers = calls.map(({ call }) => ({ id: call.id, failure }));
-    return { answers, transfer: [], due: false, damage: null };
+    return { answers, transfer: [], due: false, damage: this.#damage.splice(0) };
   }
   #storageFor(calls) {
     const storage = this.#storage ?? this.#openStorage(calls[0]?.call.nowMs ?? null);
@@ -2152,9 +2153,8 @@ var QueueFile = class {
         return behind;
       });
       if (missingSequences > 0)
-        this.#onDamage({ kind: "rolled-back", applications: [], missingSequences });
-      const damage = damageOf(store);
-      if (damage !== null) this.#onDamage(damage);
+        this.#damage.push({ kind: "rolled-back", applications: [], missingSequences });
+      this.#noteDamage(store);
     } catch (error) {
       space.close();
       database.close();
@@ -2196,12 +2196,10 @@ var QueueFile = class {
 function beginCall(context, ...call) {
   if (context.begin(...call)) endExpiredClaims(context);
 }
-var damageOf = ({ damagedMessages: applications }) => applications.length === 0 ? null : { kind: "rows", applications, missingSequences: 0 };
 
 // src/queue/sqlite/worker/main.ts
 var POLL_MS = 20;
 var IDLE_MS = 250;
-var EMPTY_POST = { answers: [], due: false, damage: null };
 var FileThread = class {
   #port;
   #file;
@@ -2209,7 +2207,7 @@ var FileThread = class {
   #lastWorkMs = 0;
   constructor(port, data) {
     this.#port = port;
-    this.#file = new QueueFile(data, (damage) => this.#send({ ...EMPTY_POST, damage }));
+    this.#file = new QueueFile(data);
   }
   listen() {
     this.#port.on("message", (post) => this.#receive(post));
@@ -2251,7 +2249,7 @@ var FileThread = class {
       await systemClock.sleepUnref(POLL_MS);
       if (this.#isClosing) return;
       try {
-        if (this.#file.isDueByOthers()) this.#send({ ...EMPTY_POST, due: true });
+        if (this.#file.isDueByOthers()) this.#send({ answers: [], due: true, damage: [] });
         if (systemClock.monotonicMs() - this.#lastWorkMs > IDLE_MS) this.#file.tidy();
       } catch {
       }

@@ -176,17 +176,6 @@ describe('a damaged file', () => {
     expect((await queue.enqueue([entryOf('one')])).sequences).toEqual([6]);
   });
 
-  test('reports nothing after a crash that lost nothing', async () => {
-    const file = newFile();
-    const reports: SqliteQueueDamage[] = [];
-    for (const how of ['kill', 'exit', 'throw', 'busy']) {
-      await runFixture('sqlite-exit', [file, how]);
-      const queue = await openQueue({ file, onDamage: (report) => reports.push(report) });
-      await queue.close();
-    }
-    expect(reports).toEqual([]);
-  });
-
   test('says what to do when SQLite cannot read it', async () => {
     const file = newFile();
     const queue = await openQueue({ file });

@@ -1,12 +1,11 @@
 /** kill -9 of processes that share a file: nothing that was accepted is lost, no send is forgotten. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createSqliteQueue } from '../../../src/queue/sqlite.ts';
 import { quickOrNightly } from '../../helpers/quick-or-nightly.ts';
 import { createSeededRandom } from '../../helpers/seeded-random.ts';
 import { temporaryFolder } from '../../helpers/temporary-files.ts';
-import { INITIAL } from '../conformance/trial.ts';
 import { kill, LifeJournal, startLife } from '../life-journal.ts';
+import { openQueue } from './open-queue.ts';
 import { integrityOf, wrongCountersOf } from './raw-database.ts';
 
 /** Steps that each process does at a time. */
@@ -38,9 +37,9 @@ describe('a queue in an SQLite file', () => {
       expect(wrongCountersOf(file)).toEqual([]);
     }
     expect(journal.idsOf('failed')).toEqual([]);
-    const queue = createSqliteQueue({ file });
-    await queue.open(INITIAL);
+    const reports: unknown[] = [];
+    const queue = await openQueue({ file, onDamage: (report) => reports.push(report) });
     await journal.judge(queue, kills * STEPS);
-    await queue.close();
+    expect(reports).toEqual([]);
   }, 1_200_000);
 });

@@ -27,9 +27,11 @@ describe('a process with a busy queue in an SQLite file', () => {
         expect(ended.exitCode).toBe(code);
         // The exit handler waits for the worker for 1.5 s at most, but one transaction is shorter.
         expect(ended.lingeredMs).toBeLessThan(500);
-        const queue = await openQueue({ file });
+        const reports: unknown[] = [];
+        const queue = await openQueue({ file, onDamage: (report) => reports.push(report) });
         const found = new Set(await deliverAll(queue));
         await queue.close();
+        expect(reports).toEqual([]);
         expect(idsIn(ended.stdout).filter((id) => !found.has(id))).toEqual([]);
       }
       expect(integrityOf(file)).toBe('ok');

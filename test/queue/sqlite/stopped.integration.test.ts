@@ -56,11 +56,15 @@ describe('a process that is stopped', () => {
     expect(await settleAll(queue, claim)).toBe('settled');
   });
 
-  test('blocks the others during a transaction until it continues', async () => {
-    const { child, blocked } = await stoppedInTransaction();
-    child.kill('SIGCONT');
-    expect(await blocked).toMatchObject({ closed: [] });
-  }, 60_000);
+  test.each(['SIGCONT', 'SIGKILL'] as const)(
+    'blocks the others during a transaction until %s',
+    async (signal) => {
+      const { child, blocked } = await stoppedInTransaction();
+      child.kill(signal);
+      expect(await blocked).toMatchObject({ closed: [] });
+    },
+    60_000,
+  );
 
   test.skipIf(quickOrNightly(true, false))(
     'in a transaction fails calls of the others after 10 s',
@@ -72,18 +76,6 @@ describe('a process that is stopped', () => {
     },
     60_000,
   );
-
-  test('blocks no other process once it is killed', async () => {
-    const file = newFile();
-    const queue = await openQueue({ file });
-    const child = await neighbour(file, 'write');
-    await wait(50);
-    child.kill('SIGSTOP');
-    const enqueued = queue.enqueue([entryOf('one')]);
-    await wait(200);
-    child.kill('SIGKILL');
-    expect(await enqueued).toMatchObject({ closed: [] });
-  });
 });
 
 describe('four processes that enqueue at the same time', () => {

@@ -31,15 +31,14 @@ const newGate = () => new SharedArrayBuffer(8);
 interface FileUnderTest {
   readonly path: string;
   readonly file: QueueFile;
-  readonly reports: WorkerPost['damage'][];
+  readonly reports: WorkerPost['damage'][number][];
   /** Runs the calls until all are answered; the value or the failure of each. */
   readonly run: (...calls: (readonly [string, ...unknown[]])[]) => unknown[];
 }
 
 function openFile(path = join(temporaryFolder(), 'queue.db'), gate = newGate()): FileUnderTest {
-  const reports: WorkerPost['damage'][] = [];
-  const data = { file: path, peerPath: peerPath(), gate, inode: undefined };
-  const file = new QueueFile(data, (damage) => reports.push(damage));
+  const reports: WorkerPost['damage'][number][] = [];
+  const file = new QueueFile({ file: path, peerPath: peerPath(), gate, inode: undefined });
   onTestFinished(() => file.close());
   const run: FileUnderTest['run'] = (...calls) => {
     const bytes = Buffer.from('{}');
@@ -49,7 +48,8 @@ function openFile(path = join(temporaryFolder(), 'queue.db'), gate = newGate()):
     });
     const values: unknown[] = [];
     while (waiting.length > 0) {
-      const { answers } = file.run(waiting);
+      const { answers, damage } = file.run(waiting);
+      reports.push(...damage);
       waiting = waiting.slice(answers.length);
       for (const { value, failure } of answers) values.push(failure ?? value);
     }

@@ -49,21 +49,18 @@ export const isNoDatabase = (error: unknown): boolean => primaryOf(error) === NO
 export const isBroken = (error: unknown): boolean =>
   [IOERR, CANTOPEN, READONLY].includes(primaryOf(error)) && !isDiskFull(error);
 
+const DETAILS: Readonly<Record<number, string>> = {
+  [READONLY]: 'the file or its disk is read-only',
+  [IOERR]: 'the disk reported an error',
+  [CANTOPEN]: 'the file cannot be opened',
+};
+
 function detailOf(error: unknown, file: string): string {
   if (isDiskFull(error)) return 'the disk is full';
-  switch (primaryOf(error)) {
-    case CORRUPT:
-    case NOTADB:
-      return `the file is damaged: stop its processes and run \`sqlite3 ${file} .recover\``;
-    case READONLY:
-      return 'the file or its disk is read-only';
-    case CANTOPEN:
-      return 'the file cannot be opened';
-    case IOERR:
-      return 'the disk reported an error';
-    default:
-      return 'SQLite reported an error';
-  }
+  const primary = primaryOf(error);
+  if (primary === CORRUPT || primary === NOTADB)
+    return `the file is damaged: stop its processes and run \`sqlite3 ${file} .recover\``;
+  return DETAILS[primary] ?? 'SQLite reported an error';
 }
 
 export function failureAnswer(error: unknown, file: string): FailureAnswer {

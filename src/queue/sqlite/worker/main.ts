@@ -18,8 +18,6 @@ const POLL_MS = 20;
 /** Time after the last call from which the worker tidies up. */
 const IDLE_MS = 250;
 
-const EMPTY_POST: WorkerPost = { answers: [], due: false, damage: null };
-
 /** Runs the calls that the main thread posts. */
 export class FileThread {
   readonly #port: MessagePort;
@@ -29,7 +27,7 @@ export class FileThread {
 
   constructor(port: MessagePort, data: WorkerData) {
     this.#port = port;
-    this.#file = new QueueFile(data, (damage) => this.#send({ ...EMPTY_POST, damage }));
+    this.#file = new QueueFile(data);
   }
 
   listen(): void {
@@ -78,7 +76,7 @@ export class FileThread {
       await systemClock.sleepUnref(POLL_MS);
       if (this.#isClosing) return;
       try {
-        if (this.#file.isDueByOthers()) this.#send({ ...EMPTY_POST, due: true });
+        if (this.#file.isDueByOthers()) this.#send({ answers: [], due: true, damage: [] });
         if (systemClock.monotonicMs() - this.#lastWorkMs > IDLE_MS) this.#file.tidy();
       } catch {
         // The next call reports what is wrong with the file.

@@ -50,7 +50,8 @@ export class QueueFile {
   readonly #file: string;
   readonly #peerPath: string | null;
   readonly #gate: Gate;
-  readonly #onDamage: (damage: WorkerPost['damage']) => void;
+  /** Damage that no post has reported yet. */
+  readonly #damage: WorkerPost['damage'][number][] = [];
   #storage: Storage | undefined;
   /** Set once the file was opened: from then on it must be this one. */
   #inode: number | undefined;
@@ -60,15 +61,11 @@ export class QueueFile {
   #dataVersion = 0;
   #dueChanges = 0;
 
-  constructor(
-    { file, peerPath, gate, inode }: WorkerData,
-    onDamage: (damage: WorkerPost['damage']) => void,
-  ) {
+  constructor({ file, peerPath, gate, inode }: WorkerData) {
     this.#file = file;
     this.#peerPath = peerPath;
     this.#inode = inode;
     this.#gate = new Gate(gate);
-    this.#onDamage = onDamage;
   }
 
   /** Runs the first call, and as many after it as one transaction takes. Throws only if the process ends. */
@@ -108,7 +105,8 @@ export class QueueFile {
     const { isDue: due, state } = store;
     if (due) this.#dueChanges = state.due_changes;
     this.#afterCommit(space, state.last_sequence);
-    return { answers, transfer, due, damage: damageOf(store) };
+    this.#noteDamage(store);
+    return { answers, transfer, due, damage: this.#damage.splice(0) };
   }
 
   /** Returns why no messages may be added; `undefined` if they may. */
@@ -116,6 +114,11 @@ export class QueueFile {
     // SQLite would write to a removed file without an error, and its end would lose the messages.
     if (inodeOf(this.#file) !== this.#inode) return REMOVED;
     return space.canGrow() ? undefined : 'the disk is full';
+  }
+
+  #noteDamage({ damagedMessages: applications }: Store): void {
+    if (applications.length > 0)
+      this.#damage.push({ kind: 'rows', applications, missingSequences: 0 });
   }
 
   /** Errors here do not reject the calls, which are committed. */
@@ -147,7 +150,7 @@ export class QueueFile {
     if (isBroken(error)) this.close();
     const failure = failureAnswer(error, this.#file);
     const answers = calls.map(({ call }): Answer => ({ id: call.id, failure }));
-    return { answers, transfer: [], due: false, damage: null };
+    return { answers, transfer: [], due: false, damage: this.#damage.splice(0) };
   }
 
   #storageFor(calls: readonly WaitingCall[]): Storage {
@@ -181,9 +184,8 @@ export class QueueFile {
         return behind;
       });
       if (missingSequences > 0)
-        this.#onDamage({ kind: 'rolled-back', applications: [], missingSequences });
-      const damage = damageOf(store);
-      if (damage !== null) this.#onDamage(damage);
+        this.#damage.push({ kind: 'rolled-back', applications: [], missingSequences });
+      this.#noteDamage(store);
     } catch (error) {
       space.close();
       database.close();
@@ -230,6 +232,3 @@ export class QueueFile {
 function beginCall(context: Context, ...call: Parameters<Context['begin']>): void {
   if (context.begin(...call)) endExpiredClaims(context);
 }
-
-const damageOf = ({ damagedMessages: applications }: Store): WorkerPost['damage'] =>
-  applications.length === 0 ? null : { kind: 'rows', applications, missingSequences: 0 };

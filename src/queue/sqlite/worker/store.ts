@@ -80,7 +80,7 @@ export class Store {
     return this.#isDue;
   }
 
-  get damagedMessages(): NonNullable<WorkerPost['damage']>['applications'] {
+  get damagedMessages(): WorkerPost['damage'][number]['applications'] {
     return [...this.#damaged].map(([applicationId, messages]) => ({ applicationId, messages }));
   }
 
