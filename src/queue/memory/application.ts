@@ -119,7 +119,6 @@ export class Application {
 
 type Applications = Iterable<Application>;
 
-/** Counts the messages in the ranges that wait or are claimed. */
 export function countPending(applications: Applications, ranges: readonly SequenceRange[]): number {
   let count = 0;
   for (const { waiting, claim } of applications) {

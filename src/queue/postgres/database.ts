@@ -54,7 +54,6 @@ export class Database {
     return this.#servers.newClient();
   }
 
-  /** Calls a function that returns one value. */
   async call(name: string, args: object = {}, options: CallOptions = {}): Promise<unknown> {
     const placeholders = options.content === undefined ? '$1::json' : '$1::json, $2::bytea';
     const text = `select ${this.#nameOf(name)}(${placeholders})::text as answer`;
@@ -70,7 +69,6 @@ export class Database {
     return rows.map(({ answer }) => JSON.parse(String(answer)) as T);
   }
 
-  /** Returns the rows of a function as a binary COPY. */
   async copy(name: string, args: string, timeoutMs: number): Promise<Buffer> {
     const text = `copy (select * from ${this.#nameOf(name)}(${args})) to stdout (format binary)`;
     return await this.#run((client, remainingMs) => copyOut(client, text, remainingMs), timeoutMs);

@@ -102,7 +102,6 @@ function entryArguments(entries: readonly QueueEntry[]) {
   return { args, content: Buffer.concat(contents, end) };
 }
 
-/** Splits the result of all calls into one for each call. */
 export function resultsOfCalls(
   calls: readonly EnqueueCall[],
   { sequences, closed }: EnqueueResult,

@@ -25,8 +25,8 @@ export class Notifier {
   readonly #parts: NotifierParts;
   readonly #listeners = new Set<() => void>();
   readonly #stop = new AbortController();
-  #isOpen = false;
   #isStarted = false;
+  /** Undefined until the queue is open. */
   #newClient: (() => Client | undefined) | undefined;
 
   constructor(parts: NotifierParts) {
@@ -40,20 +40,19 @@ export class Notifier {
     return () => void this.#listeners.delete(call);
   }
 
-  /** Must be called when the queue is open. Without `newClient` the notifier only polls. */
-  open(newClient: (() => Client | undefined) | undefined): void {
-    this.#isOpen = true;
+  /** Must be called when the queue is open. If `newClient` returns none, the notifier only polls. */
+  open(newClient: () => Client | undefined): void {
     this.#newClient = newClient;
     this.#start();
   }
 
   /** Starts when the queue is open and has a listener: otherwise nobody needs the connection. */
   #start(): void {
-    const isNeeded = this.#isOpen && this.#listeners.size > 0 && !this.#stop.signal.aborted;
-    if (this.#isStarted || !isNeeded) return;
+    const isNeeded = this.#listeners.size > 0 && !this.#stop.signal.aborted;
+    if (this.#isStarted || !isNeeded || this.#newClient === undefined) return;
     this.#isStarted = true;
     void this.#poll();
-    if (this.#newClient !== undefined) void this.#listen(this.#newClient);
+    void this.#listen(this.#newClient);
   }
 
   notify(): void {

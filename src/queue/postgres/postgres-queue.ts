@@ -86,7 +86,7 @@ export class PostgresQueue implements DurableQueue {
       await this.#database.connect();
       const backlog = (await this.#database.call('backlog')) as Backlog;
       this.#initialState = stateJson(initialState);
-      this.#notifier.open(this.#options.listen ? () => this.#database.newClient() : undefined);
+      this.#notifier.open(() => (this.#options.listen ? this.#database.newClient() : undefined));
       return backlog;
     });
   }

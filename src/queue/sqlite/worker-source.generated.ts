@@ -1218,7 +1218,6 @@ var Reserve = class {
       return false;
     }
   }
-  /** Gives the space back to the disk. */
   release() {
     ignoreFailure(() => (0, import_node_fs2.ftruncateSync)(this.#opened(), NOTE_BYTES));
   }
@@ -1922,7 +1921,6 @@ var Store = class {
     }
     this.#changed.add(application);
   }
-  /** Adds to the pending messages of the application and of the queue. */
   addPending(application, messages, bytes) {
     application.pending += messages;
     this.state.pending += messages;

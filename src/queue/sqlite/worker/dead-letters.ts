@@ -119,7 +119,6 @@ export function setAsideIfDamaged(context: Context, row: DeadLetterRow): boolean
   return true;
 }
 
-/** One page of a replay or a purge. */
 export interface PageRequest {
   readonly filter: DeadLetterFilter;
   readonly after: number;

@@ -185,7 +185,6 @@ export class Reserve {
     }
   }
 
-  /** Gives the space back to the disk. */
   release(): void {
     ignoreFailure(() => ftruncateSync(this.#opened(), NOTE_BYTES));
   }

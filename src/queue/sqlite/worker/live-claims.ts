@@ -1,4 +1,3 @@
-/** Starts claims, and ends them. */
 import { crc32 } from 'node:zlib';
 import type { ApplicationUpdate, MessageResult, SequenceRange } from '../../queue.ts';
 import { toWhole } from '../../stored-values.ts';
@@ -15,7 +14,6 @@ import {
 import { type Application, type ClaimRow, type MessageRow, setState } from './schema.ts';
 import type { Context } from './store.ts';
 
-/** Starts a claim of these messages, and returns its number. */
 export function startClaim(
   context: Context,
   application: Application,

@@ -55,7 +55,6 @@ export const postedOf = (row: ContentRow): PostedMessage => ({
 
 type NewMessage = Omit<Progress, 'sequence'> & Omit<ContentRow, 'body_checksum'>;
 
-/** Stores a message, and returns its sequence. */
 export function storeMessage(
   { store, database }: Context,
   application: Application,

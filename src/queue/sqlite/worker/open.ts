@@ -125,7 +125,6 @@ function useWal(database: Database): void {
   throw new Rejection('ERR_QUEUE_FAILED', detail);
 }
 
-/** Creates the tables of a new file. */
 function createSchema(database: Database): void {
   if (database.number('pragma user_version') === SCHEMA_VERSION) return;
   database.exec(SCHEMA);

@@ -1,4 +1,3 @@
-/** Counts the messages of a queue. */
 import type { Backlog, Health, Ledger, QueueStats, SequenceRange } from '../../queue.ts';
 import { fromText, sumLedgers } from '../../stored-values.ts';
 import type { Application } from './schema.ts';

@@ -150,7 +150,6 @@ export class Store {
     this.#changed.add(application);
   }
 
-  /** Adds to the pending messages of the application and of the queue. */
   addPending(application: Application, messages: number, bytes: number): void {
     application.pending += messages;
     this.state.pending += messages;
