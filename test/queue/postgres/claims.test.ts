@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { Claims, claimName } from '../../../src/queue/postgres/claims.ts';
 import { CounterFlusher } from '../../../src/queue/postgres/counter-flusher.ts';
 import type { Database } from '../../../src/queue/postgres/database.ts';
+import type { Claim } from '../../../src/queue/queue.ts';
 import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
-import { REQUEST } from '../conformance/trial.ts';
+import { INITIAL, LAST, REQUEST } from '../conformance/trial.ts';
 
 /** The test ends each flush. */
 function flushing() {
@@ -56,26 +57,45 @@ describe('a counter flusher', () => {
   });
 });
 
-test('small claims share a transaction if their requests are equal, each in its own object', async () => {
+interface Call {
+  readonly count?: number;
+  readonly claims?: readonly object[];
+}
+
+/** Claims of a database that answers at once, and the number of claims in each of its calls. */
+function claiming() {
   const counts: number[] = [];
   const database = {
-    call: async (_: string, { count }: { readonly count: number }) => {
-      counts.push(count);
+    call: async (_: string, { count = 0, claims = [] }: Call) => {
+      counts.push(count + claims.length);
+      if (count === 0) return await Promise.resolve(claims.map(() => ({ size: 0 })));
       // The first claim shows that claims are small.
-      const claims = counts.length === 1 ? [{ number: 1, claim: 2 }] : [];
-      return await Promise.resolve({ claims, dueIn: 1000, hasDeltas: false });
+      const made = counts.length === 1 ? [{ number: 1, claim: 2 }] : [];
+      return await Promise.resolve({ claims: made, dueIn: 1000, hasDeltas: false });
     },
     // A header of 19 bytes, and the end: no messages.
     copy: async () => await Promise.resolve(Buffer.from([...Buffer.alloc(19), 255, 255])),
   } as unknown as Database;
   const { flusher } = flushing();
   const times = { callTimeoutMs: 1000, monotonicMs: () => 0 };
-  const claims = new Claims({ database, flusher, maxConnections: 1, ...times });
+  return { counts, claims: new Claims({ database, flusher, maxConnections: 1, ...times }) };
+}
+
+test('small claims share a transaction if their requests are equal, each in its own object', async () => {
+  const { claims, counts } = claiming();
   await claims.claim(REQUEST);
   const requests = [REQUEST, { ...REQUEST }, { ...REQUEST, ofHealth: ['untried'] as const }];
   const answers = await Promise.all(requests.map((request) => claims.claim(request)));
   expect(answers).toEqual(requests.map(() => ({ dueInMs: 1000 })));
   expect(counts).toEqual([1, 2, 1]);
+});
+
+test('claims that are settled during a transaction share the next one', async () => {
+  const { claims, counts } = claiming();
+  const given = ['1-1', '2-2', '3-3'].map((id) => ({ id, state: INITIAL }) as Claim);
+  const settled = await Promise.all(given.map((claim) => claims.settle(claim, [], LAST)));
+  expect(settled).toEqual(given.map(() => 'settled'));
+  expect(counts).toEqual([1, 2]);
 });
 
 test.each(['', '1-2;', `1-${'9'.repeat(19)}`])('no claim has the id %j', (id) => {

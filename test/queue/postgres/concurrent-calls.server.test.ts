@@ -1,6 +1,5 @@
 /** Calls of several processes at the same time, and calls that wait for each other's locks. */
 import assert from 'node:assert/strict';
-import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import type { Claim, MessageQueue } from '../../../src/queue/queue.ts';
 import { postgresPrograms } from '../../helpers/postgres-server.ts';
@@ -73,32 +72,6 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
       await queue.enqueue(NAMES.flatMap((name) => manyOf(name, 2)));
       return await Promise.all(NAMES.map(() => claimFrom(queue)));
     };
-
-    test('share transactions', async () => {
-      const pool = new pg.Pool(database.server.connection);
-      // Each query of the queue is a transaction of its own.
-      const calls: string[] = [];
-      pool.on('connect', (client) => {
-        const query: (...args: unknown[]) => unknown = client.query.bind(client);
-        const counted = (...args: [{ readonly text?: string }, ...unknown[]]): unknown => {
-          calls.push(/claimed_messages|claim|settle/.exec(args[0].text ?? '')?.[0] ?? 'other');
-          return query(...args);
-        };
-        Object.assign(client, { query: counted });
-      });
-      const queue = await open({ pool, listen: false });
-      await claimAll(queue).then((all) => Promise.all(all.map((one) => queue.release(one))));
-      calls.length = 0;
-      const claims = await Promise.all(NAMES.map(() => claimFrom(queue)));
-      await Promise.all(claims.map((one) => settleAll(queue, one)));
-      // Settling begins with the first; the others wait for it and share the next transaction.
-      const ofQueue = calls.filter((name) => name !== 'other');
-      expect(ofQueue).toEqual(['claim', 'claimed_messages', 'settle', 'settle']);
-      expect(new Set(claims.map(({ applicationId }) => applicationId))).toEqual(new Set(NAMES));
-      expect(await queue.stats()).toMatchObject({ delivered: 24, pending: 0 });
-      await queue.close();
-      await pool.end();
-    });
 
     test('each have their own result', async () => {
       const queue = await open();

@@ -3,39 +3,33 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createPostgresIncidents,
-  createPostgresSchema,
   type PostgresIncidentStore,
 } from '../../../src/queue/postgres.ts';
-import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { postgresPrograms } from '../../helpers/postgres-server.ts';
 import { describeIncidentStore, reportOf } from '../../incident/describe-incident-store.ts';
+import { SCHEMA, useDatabase } from './use-database.ts';
 
-const AGE = 'update security_events.incident set seen_at = seen_at - $1::bigint';
+const FORGET = `delete from ${SCHEMA}.incident`;
+const AGE = `update ${SCHEMA}.incident set seen_at = seen_at - $1::bigint`;
 
 describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => {
-  let server: PostgresServer;
+  const { database } = useDatabase();
   let incidents: PostgresIncidentStore;
 
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-    await createPostgresSchema({ connection: server.connection });
-    incidents = createPostgresIncidents({ connection: server.connection });
+  beforeAll(() => {
+    const { connection } = database.server;
+    incidents = createPostgresIncidents({ connection, schema: SCHEMA });
   });
 
-  afterAll(async () => {
-    await incidents.close();
-    await server.stop();
-  });
+  afterAll(() => incidents.close());
 
   describeIncidentStore(
     'PostgreSQL',
     {
       create: async () => {
-        await server.query('delete from security_events.incident');
-        return {
-          store: incidents,
-          pass: (ms) => server.query(AGE, [ms]),
-          dispose: async () => {},
-        };
+        await database.server.query(FORGET);
+        const pass = (ms: number) => database.server.query(AGE, [ms]);
+        return { store: incidents, pass, dispose: async () => {} };
       },
       isBounded: false,
     },
@@ -43,7 +37,8 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
   );
 
   test('are forgotten when they are over, ten incidents and 1000 names at a time', async () => {
-    await server.query('delete from security_events.incident');
+    const { server } = database;
+    await server.query(FORGET);
     const addresses = Array.from({ length: 2500 }, (_, index) => `a-${index}`);
     for (let count = 0; count < 11; count += 1) {
       await incidents.record(reportOf({ incidentId: `old-${count}` }));
@@ -51,13 +46,12 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
     }
     await incidents.record(reportOf({ incidentId: 'large', addresses }));
     await server.query(AGE, [31 * 86_400_000]);
-    const again = await incidents.record(
-      reportOf({ incidentId: 'large', at: 7, addresses: ['a-1'] }),
-    );
+    const report = reportOf({ incidentId: 'large', at: 7, addresses: ['a-1'] });
+    const again = await incidents.record(report);
     expect(again).toMatchObject({ isFirst: true, startedAt: 7, newAddresses: ['a-1'] });
     const left = async () => {
-      const [row] = await server.query(`select (select count(*) from security_events.incident)::int
-        as incidents, (select count(*) from security_events.incident_name)::int as names`);
+      const [row] = await server.query(`select (select count(*) from ${SCHEMA}.incident)::int
+        as incidents, (select count(*) from ${SCHEMA}.incident_name)::int as names`);
       return [row?.['incidents'], row?.['names']];
     };
     // Ten of the 12 that are over are gone. One of the other two has names.
@@ -76,8 +70,8 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
   });
 
   test("leaves the caller's pool open when it is closed", async () => {
-    const pool = new pg.Pool(server.connection);
-    const store = createPostgresIncidents({ pool });
+    const pool = new pg.Pool(database.server.connection);
+    const store = createPostgresIncidents({ pool, schema: SCHEMA });
     await store.record(reportOf({ incidentId: 'by pool' }));
     await store.close();
     await store.close();
@@ -87,7 +81,7 @@ describe.runIf(postgresPrograms !== undefined)('incidents in PostgreSQL', () => 
   });
 
   test('refuses an option that only a queue has', () => {
-    const options = { connection: server.connection, pollMs: 100 };
+    const options = { connection: database.server.connection, pollMs: 100 };
     expect(() => createPostgresIncidents(options)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: ['pollMs'] }),
     );

@@ -1,16 +1,15 @@
 /** No call reads more rows because more messages wait. The server counts them within the transaction of the call. */
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createPostgresIncidents,
   createPostgresQueue,
-  createPostgresSchema,
   type PostgresIncidentStore,
   type PostgresPool,
 } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/queue.ts';
 import { deferred } from '../../../src/runtime/deferred.ts';
-import { PostgresServer, postgresPrograms } from '../../helpers/postgres-server.ts';
+import { postgresPrograms } from '../../helpers/postgres-server.ts';
 import { reportOf } from '../../incident/describe-incident-store.ts';
 import {
   claimFrom,
@@ -23,6 +22,7 @@ import {
   retry,
   settleAll,
 } from '../conformance/trial.ts';
+import { SCHEMA, useDatabase } from './use-database.ts';
 
 const SMALL = 60;
 const LARGE = 3000;
@@ -30,13 +30,13 @@ const DAY_MS = 86_400_000;
 const APPLICATIONS = ['one', 'two', 'three'];
 
 const READS = `select relname, (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as rows
-  from pg_stat_xact_user_tables where schemaname = 'security_events'
+  from pg_stat_xact_user_tables where schemaname = '${SCHEMA}'
     and relname in ('message', 'dead_letter', 'incident', 'incident_name') order by relname`;
 
-const INCIDENTS = `insert into security_events.incident (key, started_at, seen_at)
-  select sha256(i::text::bytea), 0, floor(security_events.now_exact()) from generate_series(1, $1) i`;
+const INCIDENTS = `insert into ${SCHEMA}.incident (key, started_at, seen_at)
+  select sha256(i::text::bytea), 0, floor(${SCHEMA}.now_exact()) from generate_series(1, $1) i`;
 
-const CLOSE = `update security_events.application set health = 'closed' where id = $1`;
+const CLOSE = `update ${SCHEMA}.application set health = 'closed' where id = $1`;
 
 const claimed = (queue: MessageQueue) => claimFrom(queue, { ...REQUEST, maxMessages: 5 });
 
@@ -88,27 +88,22 @@ function poolOf(client: pg.Client): PostgresPool {
 }
 
 describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL', () => {
-  let server: PostgresServer;
+  const { database } = useDatabase();
   let client: pg.Client;
   let queue: MessageQueue;
   let incidents: PostgresIncidentStore;
 
   beforeAll(async () => {
-    server = await PostgresServer.start();
-    await createPostgresSchema({ connection: server.connection });
-    client = new pg.Client(server.connection);
-    await client.connect();
-    const pool = poolOf(client);
-    queue = createPostgresQueue({ pool, listen: false });
-    incidents = createPostgresIncidents({ pool });
+    client = database.control;
+    const options = { pool: poolOf(client), schema: SCHEMA };
+    queue = createPostgresQueue({ ...options, listen: false });
+    incidents = createPostgresIncidents(options);
     await queue.open(INITIAL);
   });
 
   afterAll(async () => {
     await queue.close();
     await incidents.close();
-    await client.end();
-    await server.stop();
   });
 
   /** Adds `count` messages and incidents, and dead letters for these applications. Flushes their counters. */
@@ -153,7 +148,7 @@ describe.runIf(postgresPrograms !== undefined)('what a call reads in PostgreSQL'
   test('is the same when fifty times as many messages wait', async () => {
     await filled(SMALL, [...Array<string>(10).fill('dead'), 'few', 'few']);
     const few = await all();
-    await client.query('delete from security_events.incident');
+    await client.query(`delete from ${SCHEMA}.incident`);
     await filled(LARGE, Array<string>(500).fill('dead'));
     expect(await all()).toEqual(few);
     // The claim reads five messages and the next one, and returns the content of the five.
