@@ -49,19 +49,22 @@ describe('the waiting messages of an application', () => {
     expect(waiting.size).toBe(left);
   });
 
-  test('are visited at the end of delays only if one of them is delayed', () => {
+  test('are visited at the end of delays only if one of them is delayed, and never those that are due', () => {
     const waiting = new WaitingMessages();
     let visits = 0;
-    const retried = Object.defineProperty(messageAt(1, 500), 'sends', {
-      get: () => {
+    const watched = (message: WaitingMessage): WaitingMessage => {
+      const get = (): number => {
         visits += 1;
         return 1;
-      },
-    });
+      };
+      return Object.defineProperty(message, 'sends', { get });
+    };
+    const retried = watched(messageAt(1, 500));
     waiting.putBack(retried);
+    waiting.append(watched(messageAt(2)));
     waiting.endDelays(100);
     expect(visits).toBe(0);
-    const delayed = messageAt(2, 200);
+    const delayed = messageAt(3, 200);
     waiting.append(delayed);
     waiting.endDelays(100);
     expect([visits, delayed.dueMs, retried.dueMs]).toEqual([1, 100, 500]);
