@@ -33,7 +33,7 @@ export const entries = Object.entries(manifest.exports).flatMap(([subpath, targe
 );
 
 /** Entries that cannot be imported without a peer. The test of the recipes imports them with it. */
-export const PEER_ENTRIES: readonly string[] = ['./nest'];
+const PEER_ENTRIES: readonly string[] = ['./nest'];
 
 export const importableEntries = entries.filter(({ subpath }) => !PEER_ENTRIES.includes(subpath));
 
