@@ -11,7 +11,7 @@ import { isIP, type LookupFunction, connect as openSocket, type Socket } from 'n
 import type { buildConnector } from 'undici';
 import { ownProperties } from '../../own-properties.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { cancelWait, onAbort } from '../../runtime/on-abort.ts';
+import { onAbort } from '../../runtime/on-abort.ts';
 import type { PhaseTimings } from '../outcome.ts';
 import { checkAddress, type NetworkPolicy } from './ssrf-guard.ts';
 import { createTlsUpgrade, type TlsCredentials } from './tls.ts';
@@ -195,27 +195,24 @@ interface ConnectLimits {
 }
 
 /** Aborts the signal when time is up or `ending` is aborted, but not because `work` has settled. */
-async function withDeadline<T>(
+function withDeadline<T>(
   { clock, timeoutMs, ending }: ConnectLimits,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const expiry = new AbortController();
-  const wait = new AbortController();
-  let isFinished = false;
-  const deadline = clock.sleep(timeoutMs, wait.signal).then(() => {
-    // The race is over: creating an error with its stack would be wasted.
-    if (isFinished) return undefined as never;
-    expiry.abort();
-    throw codedError('UND_ERR_CONNECT_TIMEOUT', `no connection within ${timeoutMs} ms`);
+  return new Promise((settle, reject) => {
+    const expiry = new AbortController();
+    const expire = (): void => {
+      expiry.abort();
+      reject(codedError('UND_ERR_CONNECT_TIMEOUT', `no connection within ${timeoutMs} ms`));
+    };
+    const cancelTimer = clock.startTimer(timeoutMs, expire, 'ref');
+    const stopListening = ending && onAbort(ending, expire);
+    const finish = (): void => {
+      stopListening?.();
+      cancelTimer();
+    };
+    work(expiry.signal).finally(finish).then(settle, reject);
   });
-  const stopListening = ending && onAbort(ending, () => cancelWait(wait));
-  try {
-    return await Promise.race([work(expiry.signal), deadline]);
-  } finally {
-    isFinished = true;
-    stopListening?.();
-    cancelWait(wait);
-  }
 }
 
 function codedError(code: string, message: string): NodeJS.ErrnoException {
