@@ -1,6 +1,6 @@
 /** The contract's schemas by dialect and reading, each built on first use. */
 import type * as z from 'zod';
-import { check, type Rules, usable } from '../option-rules.ts';
+import { check, oneOf, type Rules } from '../option-rules.ts';
 import type { Dialect, Mode, Reading } from './dialect.ts';
 import { lazySchema, memoizeUnlessPolluted } from './lazy-schema.ts';
 import { type LogLineSchema, logLine } from './log-line.ts';
@@ -69,9 +69,6 @@ export function contract<D extends Dialect = 'strict', R extends Reading = 'emit
 }
 
 export const CONTRACT_RULES: Rules<'dialect' | 'reading'> = {
-  dialect: usable("'strict' or 'open'", (value) => value === 'strict' || value === 'open'),
-  reading: usable(
-    "'emitted' or 'received'",
-    (value) => value === 'emitted' || value === 'received',
-  ),
+  dialect: oneOf('strict', 'open'),
+  reading: oneOf('emitted', 'received'),
 };

@@ -180,23 +180,19 @@ class FreeFormSerializer {
   }
 }
 
+const freeForm =
+  (isAccepted: (value: unknown) => value is object, limits: Limits) =>
+  (value: unknown, quoteString: StringSerializer): Fragment =>
+    isAccepted(value) ? new FreeFormSerializer(quoteString, limits).container(value, 0) : undefined;
+
 /** Serialises any JSON object. */
-export const freeFormObject = (value: unknown, quoteString: StringSerializer): Fragment =>
-  isPlainObject(value)
-    ? new FreeFormSerializer(quoteString, FREE_FORM).container(value, 0)
-    : undefined;
+export const freeFormObject = freeForm(isPlainObject, FREE_FORM);
 
 /** Serialises any JSON object or array. */
-export const freeFormObjectOrArray = (value: unknown, quoteString: StringSerializer): Fragment =>
-  isContainer(value)
-    ? new FreeFormSerializer(quoteString, FREE_FORM).container(value, 0)
-    : undefined;
+export const freeFormObjectOrArray = freeForm(isContainer, FREE_FORM);
 
 /** Serialises a JSON object of strings, numbers and booleans. */
-export const scalarObject = (value: unknown, quoteString: StringSerializer): Fragment =>
-  isPlainObject(value)
-    ? new FreeFormSerializer(quoteString, SCALARS).container(value, 0)
-    : undefined;
+export const scalarObject = freeForm(isPlainObject, SCALARS);
 
 /** Serialises validated plain data; unlike JSON.stringify it never calls `toJSON`. */
 export const checkedJson = (value: object, quoteString: StringSerializer): string =>

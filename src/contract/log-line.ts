@@ -14,9 +14,12 @@ const hex = (digits: number): z.ZodOptional<z.ZodString> =>
 const optionalText = (): z.ZodOptional<z.ZodString> => z.string().optional();
 const optionalInteger = (): z.ZodOptional<z.ZodInt> => z.int().optional();
 
-const otelAttributes = () => ({ trace_id: hex(32), span_id: hex(16), trace_flags: hex(2) });
-
-const datadogAttributes = () => ({
+const platformAttributes = () => ({
+  // OpenTelemetry
+  trace_id: hex(32),
+  span_id: hex(16),
+  trace_flags: hex(2),
+  // Datadog
   dd: z
     .looseObject({
       trace_id: optionalText(),
@@ -36,9 +39,7 @@ const datadogAttributes = () => ({
   'usr.id': z
     .union([z.string(), z.number()], { error: expecting('a string or a number') })
     .optional(),
-});
-
-const ecsAttributes = () => ({
+  // ECS
   'trace.id': optionalText(),
   'span.id': optionalText(),
   'transaction.id': optionalText(),
@@ -53,12 +54,6 @@ const ecsAttributes = () => ({
   'url.port': optionalInteger(),
   'url.path': optionalText(),
   'user_agent.original': optionalText(),
-});
-
-const platformAttributes = () => ({
-  ...otelAttributes(),
-  ...datadogAttributes(),
-  ...ecsAttributes(),
 });
 
 /** Accepts any type. The names are listed so that the output has the same order in both readings. */

@@ -1,7 +1,14 @@
 /** Scalar formats that both channels use, with their error messages. */
 import * as z from 'zod';
 import { lazyValue } from '../lazy-value.ts';
-import { type Dialect, type Mode, type Reading, type Tolerated, tolerated } from './dialect.ts';
+import {
+  type Dialect,
+  type Mode,
+  narrowed,
+  type Reading,
+  type Tolerated,
+  tolerated,
+} from './dialect.ts';
 import { dispatch, hasAny, isObject, type ZodDispatch } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { CIDRV6_PATTERN, IPV6_PATTERN } from './ipv6-pattern.ts';
@@ -78,10 +85,12 @@ export const ipCidr = <R extends Reading>(
 const ALPHA_3 = /^[A-Z]{3}$/;
 
 /** A country: an ISO 3166-1 alpha-3 code; when received any string (D12, D28). */
-export const countryCode = (mode: Mode): z.ZodString =>
-  mode.reading === 'emitted'
-    ? z.string().regex(ALPHA_3, { error: expecting('a country code of three capital letters') })
-    : z.string();
+export const countryCode = (mode: Mode): z.ZodType<string, string> =>
+  narrowed(
+    mode,
+    z.string().regex(ALPHA_3, { error: expecting('a country code of three capital letters') }),
+    z.string(),
+  );
 
 type EmptyShape<K extends string> = Record<K, z.ZodOptional<z.ZodNever>>;
 

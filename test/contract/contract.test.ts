@@ -35,11 +35,11 @@ describe('contract', () => {
   });
 
   it.each([
-    [{ dialect: 'lax' }, 'dialect', "'strict' or 'open'"],
-    [{ dialect: 'constructor' }, 'dialect', "'strict' or 'open'"],
-    [{ reading: 'sent' }, 'reading', "'emitted' or 'received'"],
-    [{ dialect: 'open', reading: 'toString' }, 'reading', "'emitted' or 'received'"],
-    [{ dialect: null }, 'dialect', "'strict' or 'open'"],
+    [{ dialect: 'lax' }, 'dialect', '"strict" or "open"'],
+    [{ dialect: 'constructor' }, 'dialect', '"strict" or "open"'],
+    [{ reading: 'sent' }, 'reading', '"emitted" or "received"'],
+    [{ dialect: 'open', reading: 'toString' }, 'reading', '"emitted" or "received"'],
+    [{ dialect: null }, 'dialect', '"strict" or "open"'],
   ])('rejects the options %j', (options, option, expected) => {
     expect(() => contract(options as object)).toThrow(
       expect.objectContaining({
@@ -149,22 +149,11 @@ describe('the vocabularies', () => {
     ),
   );
 
-  it.each([
-    ['EVENT_NAMES', WORDS.eventNames],
-    ['VERBS', WORDS.verbs],
-    ['SCHEMES', WORDS.schemes],
-    ['RULESETS', WORDS.rulesets],
-    ['INCIDENT_EVENT_TYPES', WORDS.incidentEventTypes],
-    ['INCIDENT_TYPES', WORDS.incidentTypes],
-    ['SEVERITIES', WORDS.severities],
-    ['MESSAGE_TYPES', WORDS.messageTypes],
-    ['INCIDENT_MESSAGE_TYPES', WORDS.incidentMessageTypes],
-    ['INCIDENT_STATUSES', WORDS.incidentStatuses],
-    ['EVENT_CATEGORIES', WORDS.eventCategories],
-    ['EVENT_KINDS', WORDS.eventKinds],
-    ['SVC_PAYLOAD_TYPES', WORDS.payloadTypes],
-    ['PULSE_GENRES', WORDS.pulseGenres],
-  ])('%s holds exactly the words of the contract', (name, words) => {
+  it.each(
+    Object.entries(WORDS).map(
+      ([name, words]) => [name.replaceAll(/[A-Z]/g, '_$&').toUpperCase(), words] as const,
+    ),
+  )('%s holds exactly the words of the contract', (name, words) => {
     expect(exported.get(name)).toEqual(words.toSorted());
   });
 

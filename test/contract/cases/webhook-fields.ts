@@ -248,8 +248,8 @@ const PULSE: Rows = {
 const VERSION_1: FieldRow[] = [
   ...table(namesOf(ELEMENTS), '', {
     '': NO_OBJECT,
-    svc_payload_type: required(closedWord(WORDS.payloadTypes, 'incident')).filter(
-      ({ value }) => !WORDS.payloadTypes.includes(value as string),
+    svc_payload_type: required(closedWord(WORDS.svcPayloadTypes, 'incident')).filter(
+      ({ value }) => !WORDS.svcPayloadTypes.includes(value as string),
     ),
   }),
   ...table(['security_event (v1)'], '', {

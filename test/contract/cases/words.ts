@@ -25,7 +25,7 @@ export const WORDS = {
   eventKinds: words(
     'auth_ato_attempt, auth_ato_success, auth_new_location, auth_tor_tentative, auth_multi_locations, auth_bruteforce, auth_scan, nosql_injection, shell_injection, shellshock, sql_injection, xss, evaluation, lfi, package_vulnerable, bot_scanning, not_found, scan, auth_scan_real_accounts, auth_scan_success',
   ),
-  payloadTypes: words('security_event, pulse, security_response, test'),
+  svcPayloadTypes: words('security_event, pulse, security_response, test'),
   pulseGenres: words(
     'vulnerable_packages, injection_eval, http_4xx_peak, http_5xx_peak, injection_lfi, injection_nosql, injection_sql, injection_shell, injection_shellshock, injection_xss, http_scan, failed_auth_peak, account_enumeration, user_risk_increased, account_takeover_success, account_enumeration_success, account_takeover, account_enumeration_real_accounts',
   ),
