@@ -5,13 +5,7 @@ import { lazySchema } from '../../src/contract/lazy-schema.ts';
 import { whilePolluted } from '../hostile-objects/pollution.ts';
 import { MESSAGES, RECORDS } from './samples.ts';
 
-const RECORD = {
-  context: { service: { env: 'production', name: 'shop', svc_id: 'shop-1' } },
-  detected_at: '2026-08-01T12:00:00Z',
-  event_name: 'svc.ev0.threat.attack',
-  event_version: '1.0.0',
-  payload: { ruleset: 'sql_injection' },
-} as const;
+const RECORD = RECORDS.attack;
 
 const POLLUTION = { names: ['polluted'], value: 'by an attack' };
 

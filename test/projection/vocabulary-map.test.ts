@@ -8,25 +8,28 @@ import {
 } from '../../src/projection/vocabulary-map.ts';
 
 describe('a ruleset or protection', () => {
+  const SAME_NAME = [
+    'sql_injection',
+    'nosql_injection',
+    'shell_injection',
+    'shellshock',
+    'xss',
+    'lfi',
+  ];
+  const UNKNOWN = ['ssrf', 'a_new_word', 'constructor'];
+
   test.each([
-    ['sql_injection', 'injection', 'sql_injection'],
-    ['nosql_injection', 'injection', 'nosql_injection'],
-    ['shell_injection', 'injection', 'shell_injection'],
-    ['shellshock', 'injection', 'shellshock'],
-    ['xss', 'injection', 'xss'],
-    ['lfi', 'injection', 'lfi'],
-    ['js_injection', 'injection', 'evaluation'],
-    ['java_injection', 'injection', 'evaluation'],
-    ['php_eval', 'injection', 'evaluation'],
-    ['eval', 'injection', 'evaluation'],
+    ...[...SAME_NAME, ...UNKNOWN].map((word) => [word, 'injection', word]),
+    ...['js_injection', 'java_injection', 'php_eval', 'eval'].map((word) => [
+      word,
+      'injection',
+      'evaluation',
+    ]),
     ['rfi', 'injection', 'lfi'],
     ['security_scanner', 'http_error', 'bot_scanning'],
     ['crs', 'http_error', 'scan'],
     ['protocol', 'http_error', 'scan'],
-    ['ssrf', 'injection', 'ssrf'],
-    ['a_new_word', 'injection', 'a_new_word'],
-    ['constructor', 'injection', 'constructor'],
-  ])('%s becomes %s / %s', (word, category, kind) => {
+  ])('%s becomes %s / %s', (word = '', category, kind) => {
     expect(findEventTerms(word)).toMatchObject({ category, kind });
   });
 
