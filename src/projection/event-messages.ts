@@ -130,13 +130,11 @@ function resolvedIp({ address, geo, metadata }: ActorIp, resolvedAt: string): Re
   return { address, date_resolved: resolvedAt, geo: messageGeo(geo), is_tor: metadata.tor };
 }
 
-function relatedIp({ address, geo, metadata }: ActorIp, resolvedAt: string): RelatedIp {
+function relatedIp(ip: ActorIp, resolvedAt: string): RelatedIp {
+  const { metadata } = ip;
   const { version, multicast, global, unspecified, reserved, loopback } = metadata;
   return {
-    address,
-    date_resolved: resolvedAt,
-    geo: messageGeo(geo),
-    is_tor: metadata.tor,
+    ...resolvedIp(ip, resolvedAt),
     vpn: metadata.vpn,
     proxy: metadata.proxy,
     datacenter: metadata.datacenter !== null,

@@ -4,7 +4,7 @@ import { SecurityEventError } from '../errors.ts';
 import type { QueueEntry, StoredMessage } from '../queue/queue.ts';
 import type { YieldToEventLoop } from '../runtime/yield-to-event-loop.ts';
 import { BRACKET_BYTES, maxElementBytes, toStoredV1 } from './encoder.ts';
-import { applicationOf, type MessageSchema, readMessages } from './read-messages.ts';
+import { applicationOf, type MessageSchema, own, readMessages } from './read-messages.ts';
 
 /** The index of a message in its call, and its application. */
 export interface Place {
@@ -68,17 +68,10 @@ export async function acceptElements(
   const entries: AcceptedEntry[] = [];
   const store = (data: object, index: number): undefined => {
     // An element of format 1 has no message_id: reports use its own id instead.
-    const messageId = ownId(data, 'id') || ownId(data, 'event_id') || newId();
+    const messageId = own(data, 'id') || own(data, 'event_id') || newId();
     const place = { index, applicationId: applicationOf(data) ?? '' };
     entries.push(acceptedEntry(place, toStoredV1(messageId, data), maxBodyBytes));
   };
   await readMessages(elements, { schema, store, yieldToEventLoop });
   return entries;
-}
-
-type Ids = Readonly<Partial<Record<'id' | 'event_id', string | null>>>;
-
-/** An id inherited from a polluted prototype would be the same for every message. */
-function ownId(data: Ids, key: keyof Ids): string | null | undefined {
-  return Object.hasOwn(data, key) ? data[key] : undefined;
 }

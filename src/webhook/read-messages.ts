@@ -134,13 +134,15 @@ interface ParsedMessage {
 
 /** The parts of a message or a v1 element that are read. */
 interface Content {
+  readonly id?: string | null;
+  readonly event_id?: string;
   readonly application_id?: string;
   readonly application?: { readonly id: string };
   readonly playbook?: { readonly name: string };
 }
 
-/** A polluted prototype would give all messages one application. */
-const own = <K extends keyof Content>(content: Content, key: K): Content[K] | undefined =>
+/** A polluted prototype would give all messages one application and one id. */
+export const own = <K extends keyof Content>(content: Content, key: K): Content[K] | undefined =>
   Object.hasOwn(content, key) ? content[key] : undefined;
 
 /** Returns the application of a message or a v1 element: `application_id`, or `application.id`. */

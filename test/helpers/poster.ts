@@ -1,4 +1,5 @@
 /** Opens posters and scripted receivers. Closes them at the end of the test. */
+import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import {
@@ -23,6 +24,13 @@ export async function openReceiver(
   const receiver = await startReceiver(options);
   onFinished(() => receiver.close());
   return receiver;
+}
+
+/** Returns a dispatcher as a host would pass it. */
+export function hostDispatcher(): Agent {
+  const dispatcher = new Agent();
+  onTestFinished(() => dispatcher.destroy());
+  return dispatcher;
 }
 
 export const requestTo = (url: string, more: Partial<PostRequest> = {}): PostRequest => ({

@@ -1,19 +1,10 @@
-import { Agent } from 'undici';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
 import { type Certificate, createCertificate } from '../../../src/testing/index.ts';
 import { clockStartingAfter } from '../../helpers/clocks.ts';
 import { responseHeaders } from '../../helpers/http.ts';
-import { openPoster, openReceiver, requestTo } from '../../helpers/poster.ts';
+import { hostDispatcher, openPoster, openReceiver, requestTo } from '../../helpers/poster.ts';
 import { dripBody, hang, respond } from '../../helpers/receiver.ts';
-
-const DELEGATED = { network: 'delegated' } as const;
-
-function foreignDispatcher(): Agent {
-  const dispatcher = new Agent();
-  onTestFinished(() => dispatcher.destroy());
-  return dispatcher;
-}
 
 describe('the timings of an attempt', () => {
   let certificate: Certificate;
@@ -98,7 +89,7 @@ describe('the timings of an attempt', () => {
 
   test('have no phases and no reuse with the host’s dispatcher', async () => {
     const receiver = await openReceiver({ script: [respond({ delayMs: 20 })] });
-    const poster = openPoster({ ...DELEGATED, dispatcher: foreignDispatcher() });
+    const poster = openPoster({ network: 'delegated', dispatcher: hostDispatcher() });
     for (let sends = 0; sends < 2; sends += 1) {
       const result = await poster.post(requestTo(receiver.url));
       expect(Object.keys(result)).not.toContain('reusedConnection');

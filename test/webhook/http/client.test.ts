@@ -1,13 +1,18 @@
 import { EventEmitter, getEventListeners } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import type { Poster, PosterOptions } from '../../../src/webhook/http/client.ts';
 import type { FailureCode } from '../../../src/webhook/outcome.ts';
 import { clockStartingAfter } from '../../helpers/clocks.ts';
 import { responseHeaders } from '../../helpers/http.ts';
-import { openReceiver, openPoster as openSystemPoster, requestTo } from '../../helpers/poster.ts';
+import {
+  hostDispatcher,
+  openReceiver,
+  openPoster as openSystemPoster,
+  requestTo,
+} from '../../helpers/poster.ts';
 import {
   dripBody,
   end,
@@ -224,19 +229,6 @@ describe('a failure', () => {
 });
 
 describe("the caller's signal", () => {
-  test('prevents the connection if it is aborted before the call', async () => {
-    const receiver = await openReceiver();
-    const signal = AbortSignal.abort(new Error('my secret reason'));
-    expect(await openPoster({ signal }).post(requestTo(receiver.url))).toEqual({
-      kind: 'failure',
-      code: 'aborted',
-      detail:
-        'The attempt was stopped by its caller (signal); send again if the messages are still wanted.',
-      timings: { totalMs: ANY_MS },
-    });
-    expect(receiver.connectionCount).toBe(0);
-  });
-
   test('prevents the connection if it is aborted right after the call', async () => {
     const receiver = await openReceiver();
     const caller = new AbortController();
@@ -317,8 +309,7 @@ describe('close', () => {
 describe('a dispatcher of the host', () => {
   test('is used, and stays open after close', async () => {
     const receiver = await openReceiver();
-    const dispatcher = new Agent();
-    onTestFinished(() => dispatcher.destroy());
+    const dispatcher = hostDispatcher();
     const poster = openPoster({ network: 'delegated', dispatcher });
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
     await poster.close();
@@ -340,8 +331,7 @@ describe('a dispatcher of the host', () => {
     ['of a byte more than the limit', respond({ body: 'four' }), { maxResponseBytes: 3 }],
   ])('discards a body %s and keeps the status', async (_what, step, options) => {
     const receiver = await openReceiver({ script: [step] });
-    const dispatcher = new Agent();
-    onTestFinished(() => dispatcher.destroy());
+    const dispatcher = hostDispatcher();
     const poster = openPoster({ network: 'delegated', dispatcher, ...options });
     const result = await poster.post(requestTo(receiver.url));
     expect(result).toMatchObject({ kind: 'response', status: 200 });
@@ -349,7 +339,7 @@ describe('a dispatcher of the host', () => {
   });
 
   test('fails the attempt with the code network if it was destroyed', async () => {
-    const dispatcher = new Agent();
+    const dispatcher = hostDispatcher();
     await dispatcher.destroy();
     const poster = openPoster({ network: 'delegated', dispatcher });
     expect(await poster.post(requestTo('http://127.0.0.1:9/'))).toMatchObject({
@@ -376,8 +366,7 @@ describe('a dispatcher of the host', () => {
 
   test('has its response discarded if it arrives after the attempt', async () => {
     const receiver = await openReceiver({ script: [dripBody(20)] });
-    const agent = new Agent();
-    onTestFinished(() => agent.destroy());
+    const agent = hostDispatcher();
     const ignoringSignal = Object.create(agent, {
       request: {
         value: async ({ signal: _ignored, ...options }: Dispatcher.RequestOptions) => {

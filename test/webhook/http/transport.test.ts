@@ -61,7 +61,14 @@ test('undici is not loaded for an attempt that ends before it starts', async () 
   const aborted = await over.post(REQUEST);
   await Promise.all([over.close(), poster.close()]);
   const closed = await poster.post(REQUEST);
-  expect([aborted, closed]).toMatchObject([{ code: 'aborted' }, { code: 'aborted' }]);
+  expect(aborted).toEqual({
+    kind: 'failure',
+    code: 'aborted',
+    detail:
+      'The attempt was stopped by its caller (signal); send again if the messages are still wanted.',
+    timings: { totalMs: expect.any(Number) },
+  });
+  expect(closed).toMatchObject({ code: 'aborted' });
   expect(loadUndici).not.toHaveBeenCalled();
 });
 
