@@ -13,26 +13,24 @@ import { endReasonOf, paint, printable, type Terminal } from './terminal.ts';
 
 export type Commands = Readonly<Record<string, Command>>;
 
-const signature = async (): Promise<Commands> => (await import('./signature.ts')).commands;
-
 /** Loaders of the commands, by first word, in the order of help. Only the needed module is loaded. */
-const MODULES: Readonly<Record<string, () => Promise<Commands>>> = {
-  listen: async () => (await import('./listen/listen.ts')).commands,
-  view: async () => (await import('./view.ts')).commands,
-  test: async () => (await import('./test.ts')).commands,
-  send: async () => (await import('./send/send.ts')).commands,
-  validate: async () => (await import('./validate.ts')).commands,
-  secret: signature,
-  sign: signature,
-  verify: signature,
-  settings: async () => (await import('./settings/commands.ts')).commands,
-  dead: async () => (await import('./dead/commands.ts')).commands,
+const MODULES: Readonly<Record<string, () => Promise<{ readonly commands: Commands }>>> = {
+  listen: () => import('./listen/listen.ts'),
+  view: () => import('./view.ts'),
+  test: () => import('./test.ts'),
+  send: () => import('./send/send.ts'),
+  validate: () => import('./validate.ts'),
+  secret: () => import('./signature.ts'),
+  sign: () => import('./signature.ts'),
+  verify: () => import('./signature.ts'),
+  settings: () => import('./settings/commands.ts'),
+  dead: () => import('./dead/commands.ts'),
 };
 
 /** Every command by its full name, in the order of help. */
 export async function loadCommands(): Promise<Commands> {
   const modules = await Promise.all(Object.values(MODULES).map((load) => load()));
-  return Object.assign({}, ...modules) as Commands;
+  return Object.assign({}, ...modules.map(({ commands }) => commands)) as Commands;
 }
 
 const rowsOf = (commands: Commands) =>
@@ -88,7 +86,7 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<st
   if (isHelp(first)) return programHelp(columns);
   const load = Object.hasOwn(MODULES, first) ? MODULES[first] : undefined;
   if (load === undefined) throw unknownCommand('', first, Object.keys(MODULES));
-  const commands = await load();
+  const { commands } = await load();
   const isGroup = !Object.hasOwn(commands, first);
   if (isGroup && second === undefined) {
     throw usageError(`${first} needs a command`, `Run ${PROGRAM} ${first} --help.`);

@@ -71,50 +71,55 @@ const NO_SECRET_ARGUMENTS =
   'Other users can see arguments in the process list, and shells keep them in their history. ' +
   'Set SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH.';
 
-/** Describes an error of `parseArgs`. Shortens an unknown option, which may be a secret. */
-function describeParseError(error: unknown, options: OptionTable): CommandError {
-  const { message, code } = error as NodeJS.ErrnoException;
-  const [, dashes = '--', name = ''] = /'(?:-\w, )?(-+)([^' ]*)/.exec(message) ?? [];
-  if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') return invalidValue(name, options);
-  if (name.startsWith('secret=') || name === 'secret') {
-    return usageError('a secret cannot be an argument', NO_SECRET_ARGUMENTS);
-  }
-  const near = closestName(name, Object.keys(options));
-  return usageError(
-    `unknown option ${dashes}${name.slice(0, 40)}`,
-    near === undefined ? '--help lists the options.' : `Did you mean --${near}?`,
-  );
-}
-
-/** A value is missing, starts with a dash, or was given to an option that takes none. */
-const invalidValue = (name: string, options: OptionTable): CommandError =>
-  options[name]?.type === 'string'
-    ? usageError(`--${name} needs a value`, `If the value starts with a dash, use --${name}=VALUE.`)
-    : usageError(`--${name} takes no value`);
-
 /** @throws CommandError with exit code 2; it names the option, never its value. */
 export function readArguments(
   args: readonly string[],
   { options, usage }: Pick<Command, 'options' | 'usage'>,
 ): { readonly options: OptionValues<OptionTable>; readonly positionals: readonly string[] } {
   const all: OptionTable = { ...options, ...COMMON_OPTIONS };
-  const rows = Object.entries(all).map(([name, { type, short, multiple = false }]) => {
-    return [name, { type, multiple, ...(short === undefined ? {} : { short }) }] as const;
+  // Not strict: only the text of a strict error names the option.
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options: all,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
   });
-  try {
-    const read = parseArgs({
-      args: [...args],
-      options: Object.fromEntries(rows),
-      allowPositionals: true,
-    });
-    const values = read.values as OptionValues<OptionTable>;
-    if (values['help'] === undefined) checkPositionals(read.positionals, usage);
-    return { options: values, positionals: read.positionals };
-  } catch (error) {
-    throw String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
-      ? describeParseError(error, all)
-      : error;
+  for (const token of tokens) if (token.kind === 'option') checkOption(token, all);
+  if (values['help'] === undefined) checkPositionals(positionals, usage);
+  return { options: values as OptionValues<OptionTable>, positionals };
+}
+
+/** An option as `parseArgs` found it. */
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
+}
+
+function checkOption(
+  { name, rawName, value, inlineValue }: OptionToken,
+  options: OptionTable,
+): void {
+  const row = Object.hasOwn(options, name) ? options[name] : undefined;
+  if (row === undefined) throw unknownOption(name, rawName, options);
+  if (row.type === 'boolean') {
+    if (value !== undefined) throw usageError(`--${name} takes no value`);
+  } else if (value === undefined || (!inlineValue && /^-./.test(value))) {
+    const hint = `If the value starts with a dash, use --${name}=VALUE.`;
+    throw usageError(`--${name} needs a value`, hint);
   }
+}
+
+/** Shortens the option, which may be a secret. */
+function unknownOption(name: string, rawName: string, options: OptionTable): CommandError {
+  if (name === 'secret') return usageError('a secret cannot be an argument', NO_SECRET_ARGUMENTS);
+  const near = closestName(name, Object.keys(options));
+  return usageError(
+    `unknown option ${rawName.slice(0, 42)}`,
+    near === undefined ? '--help lists the options.' : `Did you mean --${near}?`,
+  );
 }
 
 function checkPositionals(positionals: readonly string[], usage: string): void {

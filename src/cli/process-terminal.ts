@@ -2,10 +2,7 @@
 import { systemClock } from '../runtime/clock.ts';
 import { CommandEnded, type Terminal, type TerminalOutput } from './terminal.ts';
 
-type Host = Pick<
-  NodeJS.Process,
-  'env' | 'exit' | 'off' | 'on' | 'once' | 'stderr' | 'stdin' | 'stdout'
->;
+type Host = Pick<NodeJS.Process, 'env' | 'exit' | 'off' | 'on' | 'stderr' | 'stdin' | 'stdout'>;
 
 const DEFAULT_COLUMNS = 80;
 /** A closed terminal window sends SIGHUP. */
@@ -92,10 +89,6 @@ export function processTerminal(host: Host): ProcessTerminal {
     errors: outputOf(stderr, env, () => undefined),
     environment: env,
     signal: ending.signal,
-    onForcedExit(cleanUp) {
-      host.once('exit', cleanUp);
-      return () => void host.off('exit', cleanUp);
-    },
     clock: systemClock,
     release() {
       stopListening();

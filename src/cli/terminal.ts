@@ -43,8 +43,6 @@ export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Aborted by Ctrl-C, SIGTERM, SIGHUP, or when standard output fails or its reader leaves. */
   readonly signal: AbortSignal;
-  /** Runs `cleanUp` if a second Ctrl-C ends the process at once. Returns a function that cancels this. */
-  onForcedExit(cleanUp: () => void): () => void;
   readonly clock: TerminalClock;
 }
 

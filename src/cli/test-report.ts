@@ -55,41 +55,27 @@ const BY_FAILURE: Readonly<Partial<Record<FailureCode, string>>> = {
   protocol: TLS_PORT,
 };
 
-function adviceFor({
-  status = 0,
-  failure,
-  detail = '',
-}: Pick<TestFacts, 'status' | 'failure' | 'detail'>): string | undefined {
+type Outcome = Pick<SendReport['requests'][number], 'status' | 'failure' | 'detail'>;
+
+function adviceFor({ status = 0, failure, detail = '' }: Outcome): string | undefined {
   if (failure === 'address-refused') return addressHint(detail);
   if (failure !== undefined) return BY_FAILURE[failure];
   return BY_STATUS[status] ?? BY_STATUS[`${Math.floor(status / 100)}xx`];
 }
 
 /** The result for programs. Contains no secret, no URL and no received text. */
-export interface TestFacts {
-  readonly ok: boolean;
-  readonly message_id: string | undefined;
-  readonly status: number | undefined;
-  readonly failure: FailureCode | undefined;
-  readonly detail: string | undefined;
-  readonly durationMs: number;
-  readonly bytes: number | undefined;
-  readonly advice: string | undefined;
-}
-
-export function testFacts({
-  ok,
-  requests: [request],
-}: Pick<SendReport, 'ok' | 'requests'>): TestFacts {
-  const { status, failure, durationMs = 0, bytes, message_ids = [] } = request ?? {};
+export function testFacts({ ok, requests: [request] }: Pick<SendReport, 'ok' | 'requests'>) {
+  const { status, failure, durationMs: time = 0, bytes, message_ids = [] } = request ?? {};
   // The hint of `detail` names an option of the library; the advice names the command's option.
   const { hint } = new SecurityEventError('ERR_ADDRESS_REFUSED');
   const detail = request?.detail?.replace(` ${hint}`, '');
-  const advice = ok || request === undefined ? undefined : adviceFor({ status, failure, detail });
+  const advice = ok || request === undefined ? undefined : adviceFor(request);
   const [message_id] = message_ids;
-  const time = Math.round(durationMs);
-  return { ok, message_id, status, failure, detail, durationMs: time, bytes, advice };
+  const durationMs = Math.round(time);
+  return { ok, message_id, status, failure, detail, durationMs, bytes, advice };
 }
+
+export type TestFacts = ReturnType<typeof testFacts>;
 
 /** The result for people. `receiver` is the host, or `the receiver` if the host must not be shown. */
 export function testText(facts: TestFacts, receiver: string, output: TerminalOutput): string {

@@ -1,11 +1,5 @@
 /** `validate`: checks JSON values against the contract. */
-import {
-  type Contract,
-  contract,
-  type Dialect,
-  MAX_MESSAGES_PER_REQUEST,
-  type Reading,
-} from '../contract/index.ts';
+import { type Contract, contract, MAX_MESSAGES_PER_REQUEST } from '../contract/index.ts';
 import { defineCommand, flag, option } from './command.ts';
 import { inputName, type JsonItem, openInput, readJson } from './input.ts';
 import { endReasonOf, jsonLine, paint, printable, type Terminal } from './terminal.ts';
@@ -83,13 +77,7 @@ export function issueText(
   return [printable(place), `: ${printable(parts.join(': '))}\n`];
 }
 
-interface Rules {
-  readonly as: Shape | undefined;
-  readonly dialect: Dialect;
-  readonly reading: Reading;
-}
-
-/** Finds the issues of values, and counts both. */
+/** Finds the issues of values, and counts both. `as` is their shape, if it is given. */
 class Checker {
   readonly #as: Shape | undefined;
   readonly #schemas: Contract;
@@ -99,9 +87,9 @@ class Checker {
   /** Whether a message had unknown keys, as messages from a newer sender do. */
   hasUnknownKeys = false;
 
-  constructor({ as, ...rules }: Rules) {
+  constructor(as: Shape | undefined, schemas: Contract) {
     this.#as = as;
-    this.#schemas = contract(rules);
+    this.#schemas = schemas;
   }
 
   get isValid(): boolean {
@@ -220,11 +208,13 @@ const validate = defineCommand({
   async run({ options, positionals, terminal }) {
     const { as, dialect, reading, json } = options;
     const { errors, signal } = terminal;
-    const checker = new Checker({
-      as: as === undefined ? undefined : oneOf('as', as, Object.keys(SHAPES) as Shape[]),
-      dialect: dialectOf(dialect),
-      reading: oneOf('reading', reading ?? 'emitted', ['emitted', 'received']),
-    });
+    const checker = new Checker(
+      as === undefined ? undefined : oneOf('as', as, Object.keys(SHAPES) as Shape[]),
+      contract({
+        dialect: dialectOf(dialect),
+        reading: oneOf('reading', reading ?? 'emitted', ['emitted', 'received']),
+      }),
+    );
     try {
       const names = positionals.length === 0 ? ['-'] : positionals;
       for (const name of names)

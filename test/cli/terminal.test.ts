@@ -76,21 +76,14 @@ describe('the terminal of a process', () => {
   it.each([
     ['SIGINT', 'SIGINT'],
     ['SIGHUP', 'SIGTERM'],
-  ])('is interrupted by %s, and exits and cleans up at %s after it', (one, other) => {
+  ])('is interrupted by %s, and exits at %s after it', (one, other) => {
     const { fake, terminal } = hostWithTerminal();
     const calls: unknown[] = [];
-    Object.assign(fake, {
-      exit: (code: number) => {
-        calls.push(code);
-        fake.emit('exit');
-      },
-    });
-    terminal.onForcedExit(() => calls.push('clean up'));
-    terminal.onForcedExit(() => calls.push('cancelled'))();
+    Object.assign(fake, { exit: (code: number) => calls.push(code) });
     fake.emit(one);
     expect([endReasonOf(terminal.signal), calls]).toEqual(['interrupted', []]);
     fake.emit(other);
-    expect(calls).toEqual([130, 'clean up']);
+    expect(calls).toEqual([130]);
   });
 
   it('ends when the reader of its output leaves, and resolves pending writes', async () => {

@@ -69,8 +69,6 @@ export function fakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
     errors: output(err, options.onErrors),
     environment: options.environment ?? {},
     signal: ending.signal,
-    // Only a real process can receive a second Ctrl-C.
-    onForcedExit: () => () => {},
     clock: options.clock ?? systemClock,
     stdout: () => out.join(''),
     stderr: () => err.join(''),

@@ -2,11 +2,10 @@
 import type { DeadMessage } from '../../index.ts';
 import { ownProperties } from '../../own-properties.ts';
 import {
-  type Command,
+  type CommandCall,
   defineCommand,
   flag,
   JSON_OPTION,
-  type OptionTable,
   type OptionValues,
 } from '../command.ts';
 import { usageError } from '../errors.ts';
@@ -143,60 +142,6 @@ async function closedApplications(letters: DeadLetters): Promise<ReadonlySet<str
   );
 }
 
-interface ChangingCommand<T extends OptionTable>
-  extends Pick<Command, 'summary' | 'notes' | 'examples'> {
-  /** `replayed` */
-  readonly done: string;
-  /** The key of the count of a dry run, in JSON. */
-  readonly wouldBeDone: string;
-  readonly options: T;
-  readonly changeBy: (options: OptionValues<T>) => Change;
-  /** Counts what `changeBy` would change. */
-  readonly countBy: (options: OptionValues<T>) => Change;
-}
-
-function changingCommand<const T extends OptionTable>({
-  done,
-  wouldBeDone,
-  options: more,
-  changeBy,
-  countBy,
-  ...texts
-}: ChangingCommand<T>): Command {
-  return defineCommand({
-    ...texts,
-    usage: '[ID…]',
-    options: { ...CHANGE_OPTIONS, ...more },
-    async run({ options: given, positionals, terminal }) {
-      const options = given as OptionValues<typeof CHANGE_OPTIONS> & OptionValues<T>;
-      requireSelection(options, positionals);
-      const selection = selectionOf(options, positionals, terminal);
-      const isDryRun = options['dry-run'] === true;
-      const change = isDryRun ? countBy(options) : changeBy(options);
-      const { count, unknown, closed, isFull } = await withDeadLetters(
-        options,
-        terminal,
-        (letters) => changeAll(letters, { selection, change }, terminal),
-      );
-      const { output, errors } = terminal;
-      const counts = { [isDryRun ? wouldBeDone : done]: count };
-      const facts = { ...counts, isDryRun, unknown: [...unknown], closed, isFull };
-      const text = `${counted(count, 'dead letter')} ${isDryRun ? 'would be ' : ''}${done}\n`;
-      await output.write(options.json ? jsonLine(facts) : text);
-      const exitCode = await reportUnknown(unknown, terminal);
-      for (const [id, left] of Object.entries(closed)) {
-        const what = `${wholeNumber(left)} of ${printable(id)} ${isDryRun ? 'would not be' : 'not'} ${done}`;
-        await errors.write(`${what}: the destination answered 410 and is closed. Use --reopen.\n`);
-      }
-      if (isFull)
-        await errors.write(
-          'The queue is full. Replay the rest once messages have been delivered.\n',
-        );
-      return isFull || Object.keys(closed).length > 0 ? 1 : exitCode;
-    },
-  });
-}
-
 const countAll: Change = async (_letters, page, progress) => {
   progress.count += page.length;
 };
@@ -205,34 +150,78 @@ const countReplayable: Change = async (letters, page, progress) => {
   progress.count += (await countClosed(letters, page, progress)).length;
 };
 
-export const changingCommands = {
-  'dead replay': changingCommand({
-    done: 'replayed',
-    wouldBeDone: 'wouldBeReplayed',
-    summary: 'Queues dead letters again. The running service delivers them.',
-    options: { reopen: flag('Also reopen destinations that closed after answering 410.') },
-    notes: [
-      'Messages keep their ids, so receivers recognise duplicates; their retry_count continues. You ' +
-        'can repeat an interrupted command: nothing is replayed twice.',
-      'Exits with 1 if an id is unknown, a destination is closed or the queue is full.',
-    ],
-    examples: [
-      'security-events dead replay --sqlite ./webhooks.db --all --dry-run',
-      'security-events dead replay --postgres --application shop-1 --since 3d',
-    ],
-    changeBy: ({ reopen = false }) => replayPage(reopen),
-    countBy: ({ reopen = false }) => (reopen ? countAll : countReplayable),
-  }),
-  'dead purge': changingCommand({
-    done: 'deleted',
-    wouldBeDone: 'wouldBeDeleted',
-    summary: 'Deletes dead letters permanently.',
-    options: {},
-    notes: ['Exits with 1 if an id is unknown.'],
-    examples: ['security-events dead purge --postgres --reason too-large --dry-run'],
-    changeBy: () => async (letters, page, progress) => {
-      progress.count += await letters.purge({ ids: idsOf(page) });
-    },
-    countBy: () => countAll,
-  }),
+interface Kind {
+  /** `replayed` */
+  readonly done: string;
+  /** The key of the count of a dry run, in JSON. */
+  readonly wouldBeDone: string;
+  readonly change: Change;
+}
+
+/** Changes or counts the selected letters, and prints the result. */
+async function run(
+  { options, positionals, terminal }: CommandCall<typeof CHANGE_OPTIONS>,
+  { done, wouldBeDone, change }: Kind,
+): Promise<0 | 1> {
+  requireSelection(options, positionals);
+  const selection = selectionOf(options, positionals, terminal);
+  const isDryRun = options['dry-run'] === true;
+  const { count, unknown, closed, isFull } = await withDeadLetters(options, terminal, (letters) =>
+    changeAll(letters, { selection, change }, terminal),
+  );
+  const { output, errors } = terminal;
+  const counts = { [isDryRun ? wouldBeDone : done]: count };
+  const facts = { ...counts, isDryRun, unknown: [...unknown], closed, isFull };
+  const text = `${counted(count, 'dead letter')} ${isDryRun ? 'would be ' : ''}${done}\n`;
+  await output.write(options.json ? jsonLine(facts) : text);
+  const exitCode = await reportUnknown(unknown, terminal);
+  for (const [id, left] of Object.entries(closed)) {
+    const what = `${wholeNumber(left)} of ${printable(id)} ${isDryRun ? 'would not be' : 'not'} ${done}`;
+    await errors.write(`${what}: the destination answered 410 and is closed. Use --reopen.\n`);
+  }
+  if (isFull)
+    await errors.write('The queue is full. Replay the rest once messages have been delivered.\n');
+  return isFull || Object.keys(closed).length > 0 ? 1 : exitCode;
+}
+
+const replay = defineCommand({
+  summary: 'Queues dead letters again. The running service delivers them.',
+  usage: '[ID…]',
+  options: {
+    ...CHANGE_OPTIONS,
+    reopen: flag('Also reopen destinations that closed after answering 410.'),
+  },
+  notes: [
+    'Messages keep their ids, so receivers recognise duplicates; their retry_count continues. You ' +
+      'can repeat an interrupted command: nothing is replayed twice.',
+    'Exits with 1 if an id is unknown, a destination is closed or the queue is full.',
+  ],
+  examples: [
+    'security-events dead replay --sqlite ./webhooks.db --all --dry-run',
+    'security-events dead replay --postgres --application shop-1 --since 3d',
+  ],
+  run: (call) => {
+    const { reopen = false, 'dry-run': isDryRun } = call.options;
+    const count = reopen ? countAll : countReplayable;
+    const change = isDryRun ? count : replayPage(reopen);
+    return run(call, { done: 'replayed', wouldBeDone: 'wouldBeReplayed', change });
+  },
+});
+
+const purgePage: Change = async (letters, page, progress) => {
+  progress.count += await letters.purge({ ids: idsOf(page) });
 };
+
+const purge = defineCommand({
+  summary: 'Deletes dead letters permanently.',
+  usage: '[ID…]',
+  options: CHANGE_OPTIONS,
+  notes: ['Exits with 1 if an id is unknown.'],
+  examples: ['security-events dead purge --postgres --reason too-large --dry-run'],
+  run: (call) => {
+    const change = call.options['dry-run'] ? countAll : purgePage;
+    return run(call, { done: 'deleted', wouldBeDone: 'wouldBeDeleted', change });
+  },
+});
+
+export const changingCommands = { 'dead replay': replay, 'dead purge': purge };

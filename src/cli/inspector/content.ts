@@ -166,26 +166,20 @@ function judgedRecord(value: object): Judged {
   return { show: () => shownMessage(type, rows, []), issues };
 }
 
-/** JSON.stringify fails for tens of thousands of levels, which JSON.parse reads. */
-function textOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
-}
-
 const TOO_DEEP = 'expected fewer levels of nesting, found too many to show';
 
 function judge(value: unknown, now: number): Judged {
   const shape = recognise(value);
   if (shape === undefined) return { issues: [{ path: [], message: notRecognised(value) }] };
   if (shape === 'record' || shape === 'line') return judgedRecord(value as object);
-  const text = textOf([value]);
-  if (text === undefined) return { issues: [{ path: [], message: TOO_DEEP }] };
-  const { messages, refused } = parseBody(text);
-  const [found] = messages.map((message) => judgedMessage(message, now));
-  return found ?? { issues: refused.flatMap(({ issues }) => issues) };
+  try {
+    const { messages, refused } = parseBody(JSON.stringify([value]));
+    const [found] = messages.map((message) => judgedMessage(message, now));
+    return found ?? { issues: refused.flatMap(({ issues }) => issues) };
+  } catch {
+    // JSON.stringify fails for tens of thousands of levels, which JSON.parse reads.
+    return { issues: [{ path: [], message: TOO_DEEP }] };
+  }
 }
 
 /** Describes a value of a file, or each element of an array. */

@@ -1,7 +1,7 @@
 /** `listen`: a webhook receiver in a terminal. */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -42,19 +42,20 @@ function targetOf(given: string): URL {
  * the scrollback and in CI logs.
  */
 async function withTemporarySecret<T>(
-  terminal: Terminal,
   work: (secret: string, path: string) => Promise<T>,
 ): Promise<T> {
   const secret = generateSecret();
   const folder = await mkdtemp(join(tmpdir(), 'security-events-'));
-  const cancel = terminal.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
+  const cleanUp = (): void => rmSync(folder, { recursive: true, force: true });
+  // A second Ctrl-C ends the process at once.
+  process.once('exit', cleanUp);
   try {
     const path = join(folder, 'secret');
     await writeFile(path, secret, { mode: 0o600 });
     return await work(secret, path);
   } finally {
-    await rm(folder, { recursive: true, force: true });
-    cancel();
+    cleanUp();
+    process.off('exit', cleanUp);
   }
 }
 
@@ -237,7 +238,7 @@ const command = defineCommand({
       const secretArguments = firstSecretArguments(options);
       return listen({ ...listening, secrets, secretArguments }, terminal);
     }
-    return withTemporarySecret(terminal, (secret, secretFile) => {
+    return withTemporarySecret((secret, secretFile) => {
       const secretArguments = ['--secret-file', secretFile];
       return listen({ ...listening, secrets: [secret], secretArguments }, terminal);
     });

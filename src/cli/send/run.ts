@@ -23,8 +23,7 @@ import type { UndeliveredFile } from './undelivered-file.ts';
 
 export interface SendCall {
   readonly destination: WebhookDestination;
-  readonly options: SendOptions<'open' | 'strict', 1 | 2>;
-  readonly rules: InputRules;
+  readonly options: SendOptions<'open' | 'strict', 1 | 2> & InputRules;
   readonly file: string | undefined;
   readonly terminal: Terminal;
 }
@@ -111,9 +110,9 @@ export class SendRun {
   }
 
   async run(): Promise<void> {
-    const { file, rules, terminal } = this.#call;
+    const { file, options, terminal } = this.#call;
     try {
-      for await (const batch of batchesOf(readMessages(openInput(file, terminal), rules))) {
+      for await (const batch of batchesOf(readMessages(openInput(file, terminal), options))) {
         await this.#handleBatch(batch);
         const isPointless = this.end === 'receiver-down' && this.savedTo === undefined;
         if (terminal.signal.aborted || batch.error !== undefined || isPointless) break;

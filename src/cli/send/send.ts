@@ -18,7 +18,7 @@ import {
   networkOf,
   wholeNumber,
 } from '../values.ts';
-import { type InputRules, InvalidInput, type Place, readMessages } from './messages.ts';
+import { InvalidInput, type Place, readMessages } from './messages.ts';
 import { type Cause, type SendCall, type SendEnd, SendRun } from './run.ts';
 import { createUndeliveredFile } from './undelivered-file.ts';
 
@@ -40,9 +40,9 @@ function delaysOf(delays: string): number[] {
 }
 
 /** Validates a whole file before anything is sent. Skips pipes: they cannot be read a second time. */
-async function checkFile({ file, rules, terminal }: SendCall): Promise<void> {
+async function checkFile({ file, options, terminal }: SendCall): Promise<void> {
   if (file === undefined || file === '-' || !(await stat(file)).isFile()) return;
-  for await (const _ of readMessages(openInput(file, terminal), rules));
+  for await (const _ of readMessages(openInput(file, terminal), options));
 }
 
 const placeText = ({ line, index }: Place): string =>
@@ -135,12 +135,9 @@ const send = defineCommand({
   ],
   async run({ options, positionals: [url = '', file], terminal }) {
     const { retries, undelivered: path, json, network = 'allow-private' } = options;
-    const rules: InputRules = {
+    const sendOptions = {
       format: formatOf(options.format),
       dialect: dialectOf(options.dialect),
-    };
-    const sendOptions = {
-      ...rules,
       network: networkOf(network),
       ...(retries === undefined ? {} : { schedule: { delaysMs: delaysOf(retries) } }),
       ...deadlineOf(options.deadline),
@@ -149,7 +146,7 @@ const send = defineCommand({
     const destination = { url, secret };
     // Checks the URL and the options before anything is read.
     await sendWebhook(destination, [], sendOptions);
-    const call = { destination, options: sendOptions, rules, file, terminal };
+    const call = { destination, options: sendOptions, file, terminal };
     const { output, errors, clock, signal } = terminal;
     const run = new SendRun(call);
     const startedAt = clock.monotonicMs();
