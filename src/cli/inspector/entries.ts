@@ -90,7 +90,7 @@ function bodyOf(bytes: Buffer): Pick<Entry, 'body' | 'bodyLength' | 'encoding'> 
 
 /** Describes a request of `listen`. */
 export function requestEntry(delivery: Delivery): Entry {
-  const { number, receivedAt, method, headers, body, status, decidedBy } = delivery;
+  const { number, receivedAt, method, headers, body, refusal, status, decidedBy } = delivery;
   const content = bodyContent(body, receivedAt, delivery.repeated);
   const judgement = judge(delivery, content.messages.length > 0);
   const source = `${method} ${shownTarget(delivery)}`;
@@ -112,7 +112,7 @@ export function requestEntry(delivery: Delivery): Entry {
       ['request', source],
       ['answer', decidedBy === undefined ? `${status}` : `${status} (${decidedBy})`],
       ...(content.attempt === undefined ? [] : [['attempt', `${content.attempt}`] as const]),
-      ['size', sizeText(delivery)],
+      ['size', sizeText(body, refusal?.reason)],
     ],
     headers: rows,
     curl: [

@@ -146,8 +146,8 @@ const UNREAD: Readonly<Partial<Record<RefusedRequest['reason'], string>>> = {
 };
 
 /** Returns the size of the body, or why it is unknown. */
-export const sizeText = ({ body, refusal }: Pick<Delivery, 'body' | 'refusal'>): string =>
-  (refusal && UNREAD[refusal.reason]) ?? `${wholeNumber(body.length)} bytes`;
+export const sizeText = ({ length }: Buffer, reason?: RefusedRequest['reason']): string =>
+  (reason && UNREAD[reason]) ?? `${wholeNumber(length)} bytes`;
 
 /** Returns a block of lines that ends with an empty line. */
 export function deliveryText(delivery: Delivery, output: TerminalOutput): string {
@@ -163,7 +163,7 @@ export function deliveryText(delivery: Delivery, output: TerminalOutput): string
 }
 
 function headline(delivery: Delivery, output: TerminalOutput): string {
-  const { number, receivedAt, method, messages, refusal } = delivery;
+  const { number, receivedAt, method, body, messages, refusal } = delivery;
   const { status, decidedBy } = delivery;
   const verdict =
     refusal === undefined
@@ -174,7 +174,7 @@ function headline(delivery: Delivery, output: TerminalOutput): string {
   const answer = paint(output, isSuccess ? 'green' : 'yellow', `${status}${by}`);
   const time = new Date(receivedAt).toISOString().slice(11, 19);
   const facts = `${time}  ${printable(method)} ${shownTarget(delivery).slice(0, 200)}`;
-  return `${paint(output, 'bold', `#${number}`)}  ${facts}  ${sizeText(delivery)}  ${verdict} -> ${answer}`;
+  return `${paint(output, 'bold', `#${number}`)}  ${facts}  ${sizeText(body, refusal?.reason)}  ${verdict} -> ${answer}`;
 }
 
 export const ADVICE: Readonly<Partial<Record<RefusedRequest['reason'], string>>> = {

@@ -1,4 +1,5 @@
 /** The server of `listen`: receives each request, answers it and reports it. */
+import { once } from 'node:events';
 import http, {
   type IncomingHttpHeaders,
   type IncomingMessage,
@@ -16,7 +17,7 @@ import {
   type SignatureExplanation,
   type WebhookReceiver,
 } from '../../receiver/index.ts';
-import { nodeRequest } from '../../receiver/node-handler.ts';
+import { nodeRequest, writeAnswer } from '../../receiver/node-handler.ts';
 import { CLOSE, refusedAnswer, SIGNATURE_HEADER } from '../../receiver/refusals.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { explainBest } from '../signature.ts';
@@ -26,9 +27,9 @@ import { type Answer, forward } from './forward.ts';
 export interface RefusedRequest {
   readonly reason: Refusal['reason'];
   /** Why the signature does not match. */
-  readonly explanation?: SignatureExplanation;
+  readonly explanation: SignatureExplanation | undefined;
   /** Elements of a verified request that break the contract. */
-  readonly invalid?: readonly RefusedElement[];
+  readonly invalid: readonly RefusedElement[] | undefined;
 }
 
 export interface ReceivedRequest {
@@ -56,7 +57,7 @@ export interface Delivery extends ReceivedRequest {
   /** The status that the sender gets. */
   readonly status: number;
   /** What replaced the receiver's status, such as `--fail`; or a note that the sender had disconnected. */
-  readonly decidedBy?: string;
+  readonly decidedBy: string | undefined;
 }
 
 export interface ListenerOptions {
@@ -85,8 +86,6 @@ type Serving = ListenerOptions & {
   readonly receiver: WebhookReceiver;
 };
 
-const isSuccess = (status: number): boolean => status >= 200 && status < 300;
-
 /** @throws SecurityEventError `ERR_INVALID_SECRET` */
 export function createListener(options: ListenerOptions): http.Server {
   const delivered = createMemoryDuplicates();
@@ -111,42 +110,33 @@ async function serve(
 ): Promise<void> {
   const { number, delivered, clock } = serving;
   const receivedAt = clock.now();
-  const disconnected = new AbortController();
-  const closed = new Promise<void>((resolve) => {
-    response.on('close', () => {
-      disconnected.abort();
-      resolve();
-    });
-  });
+  const closing = new AbortController();
+  const { signal } = closing;
+  response.on('close', () => closing.abort());
   const received = await receiveRequest(request, serving);
-  const decision = await decide(received, serving, disconnected.signal);
+  const { answer, by } = await decide(received, serving, signal);
   const ids = received.messages.flatMap(({ id }) => id ?? []);
   const delivery: Delivery = {
     ...received,
     number,
     receivedAt,
     repeated: delivered.has(ids),
-    status: decision.answer.status,
-    ...(decision.by === undefined ? {} : { decidedBy: decision.by }),
-    ...(disconnected.signal.aborted ? { decidedBy: 'the sender had disconnected' } : {}),
+    status: answer.status,
+    decidedBy: signal.aborted ? 'the sender had disconnected' : by,
   };
   await serving.onDelivery(delivery);
-  if (isSuccess(delivery.status) && !disconnected.signal.aborted) delivered.add(ids);
-  write(response, decision.answer);
-  await closed;
+  const isSuccess = answer.status >= 200 && answer.status < 300;
+  if (isSuccess && !signal.aborted) delivered.add(ids);
+  writeAnswer(response, { ...answer, handle: undefined });
+  if (!signal.aborted) await once(signal, 'abort');
   if (received.method === 'POST') serving.onAnswered(delivery);
-}
-
-interface Decision {
-  readonly answer: Answer;
-  readonly by?: string;
 }
 
 async function decide(
   received: ReceivedRequest,
   { statuses, delayMs, forwardTo, name, clock }: Serving,
   signal: AbortSignal,
-): Promise<Decision> {
+): Promise<{ readonly answer: Answer; readonly by?: string }> {
   const { answer, refusal } = received;
   if (refusal !== undefined) return { answer };
   const status = statuses?.next().value;
@@ -156,12 +146,6 @@ async function decide(
   const forwarded = await forward(received, { to: forwardTo, name, signal, clock });
   const { failure } = forwarded;
   return { answer: forwarded.answer, by: failure ? `not forwarded: ${failure}` : 'forwarded' };
-}
-
-function write(response: ServerResponse, { status, headers, text }: Answer): void {
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.end(text);
 }
 
 /** The default limits of receivers. */
@@ -176,28 +160,24 @@ async function receiveRequest(
   const { method = '', url: target = '/', headers } = request;
   const source = nodeRequest(request, request);
   const budget = bodies.open(MAX_BODY_BYTES);
-  const reading = source.readBody(MAX_BODY_BYTES, budget).finally(() => budget.end());
-  const read = await reading.catch(() => undefined);
+  const read = await source.readBody(MAX_BODY_BYTES, budget).catch(() => undefined);
+  budget.end();
   const body = Buffer.from(read ?? []);
   const unread = budget.refusal ?? (read === undefined ? 'incomplete' : undefined);
   const answer =
     unread === undefined
-      ? await receiver.receive({ ...source, readBody: () => reading })
+      ? await receiver.receive({ ...source, readBody: async () => body })
       : refusedAnswer(unread, CLOSE);
   const facts = { method, target, headers, body, answer };
   if (answer.status === 204) return { ...facts, messages: parseBody(body).messages };
   const reason = answer.text.trim() as RefusedRequest['reason'];
-  const signature = source.header(SIGNATURE_HEADER);
-  const explain = (): SignatureExplanation => explainBest(body, signature, secrets);
-  return { ...facts, messages: [], refusal: refusedRequest(reason, body, explain) };
-}
-
-function refusedRequest(
-  reason: RefusedRequest['reason'],
-  body: Buffer,
-  explain: () => SignatureExplanation,
-): RefusedRequest {
-  if (reason === 'message-invalid') return { reason, invalid: parseBody(body).refused };
   const isUnverified = reason === 'signature-wrong' || reason === 'signature-missing';
-  return isUnverified ? { reason, explanation: explain() } : { reason };
+  const refusal: RefusedRequest = {
+    reason,
+    explanation: isUnverified
+      ? explainBest(body, source.header(SIGNATURE_HEADER), secrets)
+      : undefined,
+    invalid: reason === 'message-invalid' ? parseBody(body).refused : undefined,
+  };
+  return { ...facts, messages: [], refusal };
 }
