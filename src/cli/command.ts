@@ -20,9 +20,7 @@ export interface OptionRow {
 
 export type OptionTable = Readonly<Record<string, OptionRow>>;
 
-/** An option without a value. */
 export const flag = (help: string) => ({ type: 'boolean', help }) as const;
-/** An option with a value. */
 export const option = (value: string, help: string) => ({ type: 'string', value, help }) as const;
 /** An option with a value that may be repeated. */
 export const list = (value: string, help: string) =>
@@ -90,7 +88,6 @@ export function readArguments(
   return { options: values as OptionValues<OptionTable>, positionals };
 }
 
-/** An option as `parseArgs` found it. */
 interface OptionToken {
   readonly name: string;
   readonly rawName: string;

@@ -26,11 +26,9 @@ export class CommandError extends Error {
   }
 }
 
-/** The command was used wrongly. */
 export const usageError = (message: string, hint?: string): CommandError =>
   new CommandError(2, message, hint);
 
-/** Something outside the command failed. */
 export const environmentError = (message: string, hint?: string): CommandError =>
   new CommandError(3, message, hint);
 
@@ -58,7 +56,6 @@ const printableLines = (text: string): string => text.split('\n').map(printable)
 
 type ErrorReport = Pick<CommandError, 'exitCode' | 'message' | 'hint'>;
 
-/** Describes anything thrown: message, hint and exit code. */
 export function describeError(error: unknown): ErrorReport {
   const { exitCode, message, hint } = commandError(error);
   return { exitCode, message: printableLines(message), hint: hint && printableLines(hint) };

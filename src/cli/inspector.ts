@@ -12,7 +12,6 @@ const PATH = /^\/(_inspector)(?:\/([^/?]*)(?:\/([^?]*))?)?(?:\?|$)/;
 const MAX_ENTRIES = 1000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** The heading of the page. */
 export interface PageHeading {
   /** The URL of the webhook endpoint, or the name of the file. */
   readonly source: string;
@@ -32,7 +31,6 @@ type SignedRequest = Pick<Delivery, 'headers' | 'body'>;
 
 interface KeptEntry {
   readonly sequence: number;
-  /** The entry as JSON. */
   readonly json: Buffer;
   /** The request, if it can be sent again. */
   readonly request: SignedRequest | undefined;
@@ -115,7 +113,6 @@ class SecretFilter {
 const pageFile = (name: string): Buffer =>
   readFileSync(new URL(`../../src/cli/inspector/page/${name}`, import.meta.url));
 
-/** An open page. */
 interface Page {
   /** Sends the kept entries that the page lacks, until its connection is full. */
   readonly pump: () => void;

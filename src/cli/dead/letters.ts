@@ -72,7 +72,7 @@ async function openQueue(options: QueueOptions, terminal: Terminal): Promise<Mes
     : undefined;
   return createPostgresQueue({
     connection: DATABASE_URL || { ...parts, port },
-    ...(schema === undefined ? {} : { schema }),
+    schema,
     transactionPooling,
     maxConnections: 2,
   });

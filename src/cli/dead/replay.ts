@@ -43,7 +43,6 @@ function requireSelection(
   );
 }
 
-/** The result so far. */
 export interface Progress {
   count: number;
   /** Given ids without a dead letter. */
@@ -61,7 +60,6 @@ export type Change = (
   progress: Progress,
 ) => Promise<void>;
 
-/** Applies a change to all selected letters. */
 export async function changeAll(
   letters: DeadLetters,
   { selection, change }: { readonly selection: Selection; readonly change: Change },

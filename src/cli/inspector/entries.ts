@@ -25,7 +25,6 @@ export interface Entry extends Content {
   /** `valid`: a value of a file. `invalid`: breaks the contract; if it is a request, its signature matches. */
   readonly verdict: 'verified' | 'valid' | 'invalid' | 'refused';
   readonly reason: string;
-  /** What to do about it. */
   readonly advice: readonly string[];
   readonly title: string;
   readonly subtitle: string;
@@ -88,7 +87,6 @@ function bodyOf(bytes: Buffer): Pick<Entry, 'body' | 'bodyLength' | 'encoding'> 
   return { body, bodyLength: body.length, encoding };
 }
 
-/** Describes a request of `listen`. */
 export function requestEntry(delivery: Delivery): Entry {
   const { number, receivedAt, method, headers, body, refusal, status, decidedBy } = delivery;
   const content = bodyContent(body, receivedAt, delivery.repeated);

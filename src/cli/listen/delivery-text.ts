@@ -6,7 +6,6 @@ import { jsonLine, paint, printable, type TerminalOutput } from '../terminal.ts'
 import { counted, durationText, wholeNumber } from '../values.ts';
 import type { Delivery, RefusedRequest } from './listener.ts';
 
-/** Maximum number of shown messages of a request. */
 const MAX_MESSAGES = 20;
 const MAX_ISSUES = 20;
 const MAX_VALUES = 5;

@@ -103,7 +103,6 @@ interface Listening {
   /** Number of POST requests after which the command ends; 0 for no end. */
   readonly count: number;
   readonly isJson: boolean;
-  /** Whether to serve the inspector's page. */
   readonly hasPage: boolean;
 }
 

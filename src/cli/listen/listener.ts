@@ -152,7 +152,6 @@ async function decide(
 const MAX_BODY_BYTES = 2 ** 21;
 const BODY_LIMITS = { maxBytes: 2 ** 26, timeoutMs: 30_000 };
 
-/** Reads the body and verifies the request. */
 async function receiveRequest(
   request: IncomingMessage,
   { secrets, bodies, receiver }: Serving,

@@ -13,7 +13,6 @@ export interface InputMessage {
   readonly length: number;
 }
 
-/** The input contains something that is not a message. */
 export class InvalidInput extends Error {
   readonly issue: Issue;
   readonly hint: string | undefined;

@@ -28,7 +28,6 @@ export interface SendCall {
   readonly terminal: Terminal;
 }
 
-/** Why a run ended. */
 export type SendEnd =
   | 'complete'
   | 'invalid-input'
@@ -103,7 +102,6 @@ export class SendRun {
     return this.end === 'complete' && this.undelivered === 0;
   }
 
-  /** The saved messages, if there are any. */
   get saved(): { readonly path: string; readonly count: number } | undefined {
     const { path = '', count = 0 } = this.savedTo ?? {};
     return count === 0 ? undefined : { path, count };

@@ -58,7 +58,6 @@ export function memoryStore(content?: string): SettingsStore {
 
 export interface Result {
   readonly text: string;
-  /** The result for programs. */
   readonly facts: object;
   /** Whether the exit code is 0. Default true. */
   readonly isOk?: boolean;
