@@ -35,7 +35,11 @@ const WRONG: readonly Row[] = [
   ['secret one', 'too many arguments: expected none'],
   ['sign --secret=hunter2', 'a secret cannot be an argument'],
   ['sign --secret hunter2', 'a secret cannot be an argument'],
-  ['sign', 'no secret given', {}],
+  [
+    'sign',
+    'no secret given\nSet SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH. ',
+    {},
+  ],
   ['sign', 'no secret given', { SECURITY_EVENTS_SECRET: '' }],
   ['sign --secret-env GONE', 'the environment variable GONE is empty or not set'],
   [

@@ -18,45 +18,43 @@ import { fakeTerminal, outcome, runCommand } from '../../helpers/terminal.ts';
 
 const HOUR_MS = 3_600_000;
 
+const BLOG = { applicationId: 'blog-1' } as const;
+const LATE = { reason: 'horizon-passed' } as const;
+const after = (hours: number) => ({ diedAt: NOON_MS + hours * HOUR_MS });
 const FIVE: readonly DeadLetterSpec[] = [
   { messageId: 'a', text: 'hunter2' },
-  {
-    messageId: 'b',
-    applicationId: 'blog-1',
-    reason: 'horizon-passed',
-    lastAttempt: null,
-    sends: 0,
-  },
-  { messageId: 'c', reason: 'too-large', lastAttempt: { status: 413 }, diedAt: NOON_MS + HOUR_MS },
+  { messageId: 'b', ...BLOG, ...LATE, lastAttempt: null, sends: 0 },
+  { messageId: 'c', reason: 'too-large', lastAttempt: { status: 413 }, ...after(1) },
   {
     messageId: 'd',
-    reason: 'horizon-passed',
+    ...LATE,
     lastAttempt: { failure: 'connection-refused' },
     sends: 12,
-    diedAt: NOON_MS + 2 * HOUR_MS,
+    ...after(2),
   },
   {
     messageId: 'e',
-    applicationId: 'blog-1',
+    ...BLOG,
     reason: 'destination-closed',
     lastAttempt: { status: 410 },
-    diedAt: NOON_MS + 3 * HOUR_MS,
+    ...after(3),
   },
 ];
 
 const clock = createFakeClock(NOON_MS + 4 * HOUR_MS);
 
-interface Listed {
-  readonly message_id: string;
-}
+const list = (file: string, ...words: string[]) =>
+  runCommand(['dead', 'list', '--sqlite', file, ...words], { clock });
 
-async function listed(file: string, ...words: string[]): Promise<string[]> {
-  const command = ['dead', 'list', '--sqlite', file, '--json', ...words];
-  const { exitCode, stdout } = await runCommand(command, { clock });
+async function jsonOf(file: string, ...words: string[]): Promise<Record<string, unknown>[]> {
+  const { exitCode, stdout } = await list(file, '--json', ...words);
   expect(exitCode).toBe(0);
   const lines = stdout.split('\n').slice(0, -1);
-  return lines.map((line) => (JSON.parse(line) as Listed).message_id);
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
+
+const listed = async (file: string, ...words: string[]): Promise<unknown[]> =>
+  (await jsonOf(file, ...words)).map(({ message_id }) => message_id);
 
 describe('dead list', () => {
   const file = join(temporaryFolder(afterAll), 'queue.db');
@@ -68,50 +66,25 @@ describe('dead list', () => {
   });
 
   test('prints a table without payloads, oldest first', async () => {
-    const { exitCode, stdout, stderr } = await runCommand(['dead', 'list', '--sqlite', file]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '5 dead letters\n' });
-    expect(stdout).toBe(
-      [
-        'ID  DIED                      APPLICATION  REASON              LAST RESULT         SENDS  MESSAGE',
-        `${ids[0]}  2026-11-20T12:00:00.000Z  shop-1       attempts-exhausted  404                 6      a`,
-        `${ids[1]}  2026-11-20T12:00:00.000Z  blog-1       horizon-passed      -                   0      b`,
-        `${ids[2]}  2026-11-20T13:00:00.000Z  shop-1       too-large           413                 6      c`,
-        `${ids[3]}  2026-11-20T14:00:00.000Z  shop-1       horizon-passed      connection-refused  12     d`,
-        `${ids[4]}  2026-11-20T15:00:00.000Z  blog-1       destination-closed  410                 6      e`,
-        '',
-      ].join('\n'),
-    );
+    const lines = [
+      'ID  DIED                      APPLICATION  REASON              LAST RESULT         SENDS  MESSAGE',
+      `${ids[0]}  2026-11-20T12:00:00.000Z  shop-1       attempts-exhausted  404                 6      a`,
+      `${ids[1]}  2026-11-20T12:00:00.000Z  blog-1       horizon-passed      -                   0      b`,
+      `${ids[2]}  2026-11-20T13:00:00.000Z  shop-1       too-large           413                 6      c`,
+      `${ids[3]}  2026-11-20T14:00:00.000Z  shop-1       horizon-passed      connection-refused  12     d`,
+      `${ids[4]}  2026-11-20T15:00:00.000Z  blog-1       destination-closed  410                 6      e`,
+      '',
+    ];
+    expect(await list(file)).toEqual(outcome(0, lines.join('\n'), '5 dead letters\n'));
   });
 
   test('prints one line of JSON each with --json, equal to what deadLetters() returns', async () => {
-    const words = ['dead', 'list', '--sqlite', file, '--json', '--limit', '2'];
-    const { stdout } = await runCommand(words);
     const facts = { format: 2, acceptedAt: NOON_MS - 60_000, diedAt: NOON_MS };
-    expect(
-      stdout
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line) as unknown),
-    ).toEqual([
-      {
-        ...facts,
-        id: ids[0],
-        applicationId: 'shop-1',
-        message_id: 'a',
-        reason: 'attempts-exhausted',
-        status: 404,
-        sends: 6,
-      },
-      {
-        ...facts,
-        id: ids[1],
-        applicationId: 'blog-1',
-        message_id: 'b',
-        reason: 'horizon-passed',
-        sends: 0,
-      },
+    const shop = { applicationId: 'shop-1', reason: 'attempts-exhausted', status: 404, sends: 6 };
+    expect(await jsonOf(file, '--limit', '2')).toEqual([
+      { ...facts, ...shop, id: ids[0], message_id: 'a' },
+      { ...facts, ...BLOG, ...LATE, id: ids[1], message_id: 'b', sends: 0 },
     ]);
-    expect(stdout).not.toContain('hunter2');
   });
 
   test.each<[string, readonly string[], readonly string[]]>([
@@ -149,7 +122,7 @@ describe('dead list', () => {
     const hostile = '\u001b[2J\u202e\u{E0041}';
     const other = await queueFileWith([{ messageId: hostile, applicationId: hostile }]);
     for (const words of [[], ['--json']]) {
-      const { stdout } = await runCommand(['dead', 'list', '--sqlite', other, ...words]);
+      const { stdout } = await list(other, ...words);
       for (const moving of ['\u001b', '\u202e']) expect(stdout).not.toContain(moving);
       expect(stdout).toContain('\\u001b[2J\\u202e');
     }
@@ -161,7 +134,7 @@ describe('dead list', () => {
       { messageId: 'a', applicationId: 'x'.repeat(100) },
       { messageId: 'b' },
     ]);
-    const { stdout } = await runCommand(['dead', 'list', '--sqlite', other]);
+    const { stdout } = await list(other);
     const [, id] = await deadIds(other);
     expect(stdout.split('\n')[2]).toBe(
       `${id}  2026-11-20T12:00:00.000Z  ${'shop-1'.padEnd(40)}  attempts-exhausted  404          6      b`,
@@ -179,10 +152,7 @@ describe('a long list', () => {
     const { exitCode, stderr } = await runCommand(words, {
       onOutput: (text) => void sizes.push(text.split('\n').length - 1),
     });
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 0,
-      stderr: `${count.toLocaleString('en')} dead letters\n`,
-    });
+    expect([exitCode, stderr]).toEqual([0, `${count.toLocaleString('en')} dead letters\n`]);
     expect(sizes).toEqual(Array(count / 200).fill(200));
 
     let writes = 0;
@@ -202,7 +172,7 @@ describe('a long list', () => {
 describe('dead list of a path without a queue', () => {
   test('exits with 3 when the file is missing, and creates none', async () => {
     const file = join(temporaryFolder(), 'none', 'queue.db');
-    expect(await runCommand(['dead', 'list', '--sqlite', file])).toEqual(
+    expect(await list(file)).toEqual(
       outcome(3, '', `security-events: ${file}: no such file or directory\n`),
     );
     expect(existsSync(dirname(file))).toBe(false);
@@ -214,7 +184,7 @@ describe('dead list of a path without a queue', () => {
     if (what === 'a folder') mkdirSync(path, { mode: 0o755 });
     else writeFileSync(path, '', { mode: 0o644 });
     const before = [statSync(path).mode, readdirSync(folder)];
-    expect(await runCommand(['dead', 'list', '--sqlite', path])).toEqual(
+    expect(await list(path)).toEqual(
       outcome(3, '', `security-events: ${path} contains no queue\n`),
     );
     expect([statSync(path).mode, readdirSync(folder)]).toEqual(before);
@@ -225,16 +195,15 @@ test('dead list reports a damaged file on standard error', async () => {
   const file = join(temporaryFolder(), 'queue.db');
   await runFixture('sqlite-exit', [file, 'kill']);
   rmSync(`${file}-wal`);
-  expect(await runCommand(['dead', 'list', '--sqlite', file])).toEqual(
+  expect(await list(file)).toEqual(
     outcome(0, '', 'The file is damaged: 5 messages are missing.\n0 dead letters\n'),
   );
 });
 
 test('dead list exits with 3 for an unreachable database, and does not print its address', async () => {
   const environment = { DATABASE_URL: 'postgresql://somebody:hunter2@127.0.0.1:1/hunter2' };
-  const run = await runCommand(['dead', 'list', '--postgres'], { environment });
-  expect({ ...run, stderr: run.stderr.split('\n')[0] }).toEqual(
-    outcome(3, '', 'security-events: The queue failed: no connection (ECONNREFUSED)'),
-  );
-  expect(run.stderr).not.toContain('hunter2');
+  const { exitCode, stderr } = await runCommand(['dead', 'list', '--postgres'], { environment });
+  expect(exitCode).toBe(3);
+  expect(stderr).toMatch(/^security-events: The queue failed: no connection \(ECONNREFUSED\)\n/);
+  expect(stderr).not.toContain('hunter2');
 });

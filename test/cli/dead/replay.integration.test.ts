@@ -61,10 +61,8 @@ describe('dead replay', () => {
   });
 
   test('leaves those of a closed destination with any id', async () => {
-    const file = await queueFileWith(
-      [{ messageId: 'a', applicationId: '__proto__' }],
-      ['__proto__'],
-    );
+    const letter = { messageId: 'a', applicationId: '__proto__' };
+    const file = await queueFileWith([letter], ['__proto__']);
     expect(await dead(file, 'replay', '--all')).toEqual(
       outcome(1, '0 dead letters replayed\n', STAYS.replace('2 of gone-1', '1 of __proto__')),
     );
@@ -92,17 +90,9 @@ describe('dead replay', () => {
       outcome(0, '6 dead letters would be replayed\n'),
     );
     const json = await dead(file, ...words, '--json');
-    expect(JSON.parse(json.stdout)).toEqual({
-      wouldBeReplayed: 4,
-      isDryRun: true,
-      closed: { 'gone-1': 2 },
-      isFull: false,
-      unknown: [],
-    });
-    expect(await contentOf(file)).toMatchObject({
-      dead: ['a', 'b', 'c', 'd', 'e', 'f'],
-      pending: 0,
-    });
+    const facts = { isDryRun: true, closed: { 'gone-1': 2 }, isFull: false };
+    expect(JSON.parse(json.stdout)).toEqual({ ...facts, wouldBeReplayed: 4, unknown: [] });
+    expect(await contentOf(file)).toMatchObject({ pending: 0 });
     const [, , , fourth = ''] = await deadIds(file);
     expect((await dead(file, 'replay', fourth)).exitCode).toBe(1);
   });
@@ -110,12 +100,9 @@ describe('dead replay', () => {
   test('names unknown ids, replays the others, and exits with 1', async () => {
     const file = await queueFileWith(deadLetterSpecs(3));
     const [first = '', second = ''] = await deadIds(file);
+    const unknown = 'There is no dead letter 9.\nThere is no dead letter none.\n';
     expect(await dead(file, 'replay', '9', second, 'none')).toEqual(
-      outcome(
-        1,
-        '1 dead letter replayed\n',
-        'There is no dead letter 9.\nThere is no dead letter none.\n',
-      ),
+      outcome(1, '1 dead letter replayed\n', unknown),
     );
     expect(await dead(file, 'replay', first, '--application', 'other')).toMatchObject({
       exitCode: 1,
@@ -126,18 +113,13 @@ describe('dead replay', () => {
     expect(await contentOf(file)).toEqual({ dead: ['m-2'], pending: 2 });
   });
 
-  test('prints errors and warnings as JSON with --json', async () => {
+  test('prints the result as JSON with --json', async () => {
     const file = await queueFileWith(SIX, ['gone-1']);
     const [first = '', , , fourth = ''] = await deadIds(file);
     const { exitCode, stdout } = await dead(file, 'replay', first, fourth, '9', '--json');
     expect(exitCode).toBe(1);
-    expect(JSON.parse(stdout)).toEqual({
-      replayed: 1,
-      isDryRun: false,
-      closed: { 'gone-1': 1 },
-      isFull: false,
-      unknown: ['9'],
-    });
+    const facts = { isDryRun: false, closed: { 'gone-1': 1 }, isFull: false };
+    expect(JSON.parse(stdout)).toEqual({ ...facts, replayed: 1, unknown: ['9'] });
   });
 
   test('stops between two pages when it is interrupted, and continues when it is repeated', async () => {
@@ -152,10 +134,7 @@ describe('dead replay', () => {
     expect(await runCommandLine(words, terminal)).toBe(130);
     expect(terminal.stderr()).toMatch(/200 done\. Run the same command to continue\.\n$/);
     expect(await contentOf(file)).toMatchObject({ pending: 200 });
-    expect(await runCommand(words)).toMatchObject({
-      exitCode: 0,
-      stdout: '250 dead letters replayed\n',
-    });
+    expect(await runCommand(words)).toEqual(outcome(0, '250 dead letters replayed\n'));
     expect(await contentOf(file)).toEqual({ dead: [], pending: 450 });
   });
 });

@@ -17,11 +17,14 @@ const linesOf = (id: string, messageId: string): string =>
     '',
   ].join('\n');
 
+const show = (file: string, ...words: string[]) =>
+  runCommand(['dead', 'show', ...words, '--sqlite', file]);
+
 describe('dead show', () => {
   test('shows the facts of each without payload, apart by an empty line', async () => {
     const file = await queueFileWith(deadLetterSpecs(2, { text: 'hunter2' }));
     const [one = '', two = ''] = await deadIds(file);
-    expect(await runCommand(['dead', 'show', one, two, '--sqlite', file])).toEqual(
+    expect(await show(file, one, two)).toEqual(
       outcome(0, `${linesOf(one, 'm-0')}\n${linesOf(two, 'm-1')}`),
     );
   });
@@ -31,7 +34,7 @@ describe('dead show', () => {
     const file = await queueFileWith(deadLetterSpecs(1, { text }));
     const [id = ''] = await deadIds(file);
     const lines = linesOf(id, 'm-0');
-    const { stdout } = await runCommand(['dead', 'show', id, '--sqlite', file, '--payload']);
+    const { stdout } = await show(file, id, '--payload');
     expect(stdout.startsWith(lines)).toBe(true);
     expect(JSON.parse(stdout.slice(lines.length))).toEqual(message('m-0', 'shop-1', text));
     expect(stdout).not.toMatch(/[\u009b\u202e]/);
@@ -40,8 +43,8 @@ describe('dead show', () => {
   test('prints one line of JSON each with --json, without payloads by default', async () => {
     const file = await queueFileWith(deadLetterSpecs(2));
     const [one = '', two = ''] = await deadIds(file);
-    const words = ['dead', 'show', two, one, '--sqlite', file, '--json'];
-    const [first = '', second = '', ...rest] = (await runCommand(words)).stdout.split('\n');
+    const words = [two, one, '--json'];
+    const [first = '', second = '', ...rest] = (await show(file, ...words)).stdout.split('\n');
     expect(rest).toEqual(['']);
     expect(JSON.parse(first)).toEqual({
       id: one,
@@ -55,16 +58,14 @@ describe('dead show', () => {
       diedAt: NOON_MS,
     });
     expect(JSON.parse(second)).toMatchObject({ id: two, message_id: 'm-1' });
-    const { stdout } = await runCommand([...words, '--payload']);
+    const { stdout } = await show(file, ...words, '--payload');
     expect(JSON.parse(stdout.split('\n')[1] ?? '')).toMatchObject({ content: message('m-1') });
   });
 
   test('names each unknown id once, and exits with 1', async () => {
     const file = await queueFileWith(deadLetterSpecs(1));
     const [id = ''] = await deadIds(file);
-    const words = ['dead', 'show', '7', id, '7', 'x\u001b', '--sqlite', file];
-    const { exitCode, stdout, stderr } = await runCommand(words);
-    expect({ exitCode, stdout, stderr }).toEqual(
+    expect(await show(file, '7', id, '7', 'x\u001b')).toEqual(
       outcome(
         1,
         linesOf(id, 'm-0'),

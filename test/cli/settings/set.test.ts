@@ -1,13 +1,12 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { openReceiver } from '../../helpers/sender.ts';
+import { temporaryFile } from '../../helpers/temporary-files.ts';
 import { fakeTerminal, outcome, runCommand } from '../../helpers/terminal.ts';
-import { modeOf, OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
+import { OLD_SECRET, PRIVATE, SHOP, SHOP_1, settingsFixture, URL_TEXT } from './settings-files.ts';
 
-const SHOP_1 = ['--application', 'shop-1'] as const;
-const PRIVATE = ['--network', 'allow-private'] as const;
 const HTTP =
   'plain-http: Others can read what is sent over http. The signature does not encrypt it.\n';
 
@@ -29,7 +28,7 @@ describe('settings set', () => {
         'shop-1': { name: 'shop-1', environment: '', url: receiver.url, secret: OLD_SECRET },
       },
     });
-    expect(modeOf(file)).toBe(0o600);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   test('names the file if its folder is missing', async () => {
@@ -51,57 +50,38 @@ describe('settings set', () => {
     });
   });
 
-  test.each(['--secret-env', '--secret-file'])('uses the secret of %s', async (option) => {
-    const receiver = await openReceiver({ secret: 'the new secret' });
-    const { folder, run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
-    const secretFile = join(folder, 'secret');
-    writeFileSync(secretFile, 'the new secret\n');
-    const named = [option, option === '--secret-env' ? 'NEW' : secretFile];
-    const words = [...SHOP_1, '--url', receiver.url, ...named, ...PRIVATE];
-    const environment = { NEW: 'the new secret' };
-    expect(await run('set', words, { environment })).toMatchObject({ exitCode: 0 });
+  test('uses the secret of --secret-file', async () => {
+    const { run, stored } = settingsFixture({ applications: { 'shop-1': SHOP } });
+    const file = temporaryFile('the new secret\n');
+    const words = [...SHOP_1, '--url', URL_TEXT, '--no-test', '--secret-file', file];
+    expect(await run('set', words)).toMatchObject({ exitCode: 0 });
     expect(stored()).toMatchObject({ applications: { 'shop-1': { secret: 'the new secret' } } });
   });
 
-  test.each(['there', 'not there'])(
-    'saves nothing when the test fails: a file that is %s',
-    async (how) => {
-      const receiver = await openReceiver({ otherwise: { status: 401 } });
-      const before = { applications: { 'shop-1': SHOP }, drafts: { 'shop-1': SHOP } };
-      const { file, folder, run, text } = settingsFixture(how === 'there' ? before : undefined);
-      const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE];
-      const { exitCode, stdout, stderr } = await run('set', words, env(OLD_SECRET));
-      expect({ exitCode, stdout }).toEqual({
-        exitCode: 1,
-        stdout: 'shop-1: not saved; the file is unchanged\n',
-      });
-      expect(stderr).toMatch(
-        /^Not delivered: the receiver answered 401 after .*\.\n.*\nThe receiver rejected the signature/,
-      );
-      expect(existsSync(file) ? text() : undefined).toBe(
-        how === 'there' ? JSON.stringify(before) : undefined,
-      );
-      expect(readdirSync(folder)).toEqual(how === 'there' ? ['settings.json'] : []);
-    },
-  );
+  test('saves nothing when the test fails, and says why', async () => {
+    const receiver = await openReceiver({ otherwise: { status: 401 } });
+    const before = { applications: { 'shop-1': SHOP }, drafts: { 'shop-1': SHOP } };
+    const { run, text } = settingsFixture(before);
+    const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE];
+    const { exitCode, stdout, stderr } = await run('set', words, env(OLD_SECRET));
+    expect([exitCode, stdout]).toEqual([1, 'shop-1: not saved; the file is unchanged\n']);
+    expect(stderr).toMatch(
+      /^Not delivered: the receiver answered 401 after .*\.\n.*\nThe receiver rejected the signature/,
+    );
+    expect(text()).toBe(JSON.stringify(before));
+  });
 
-  test('prints the result as JSON with --json', async () => {
+  test('creates no file when the test fails, and prints why as JSON with --json', async () => {
     const receiver = await openReceiver({ otherwise: { status: 503 } });
-    const { run } = settingsFixture();
+    const { folder, run } = settingsFixture();
     const words = [...SHOP_1, '--url', receiver.url, ...PRIVATE, '--json'];
-    expect(JSON.parse((await run('set', words, env(OLD_SECRET))).stdout)).toEqual({
+    const { stdout } = await run('set', words, env(OLD_SECRET));
+    expect(JSON.parse(stdout)).toMatchObject({
       application: 'shop-1',
       result: 'test-failed',
-      test: {
-        ok: false,
-        tested: 'draft',
-        message_id: expect.any(String) as string,
-        status: 503,
-        durationMs: expect.any(Number) as number,
-        bytes: receiver.requests[0]?.body.length,
-        advice: expect.stringContaining('The receiver is overloaded') as string,
-      },
+      test: { ok: false, tested: 'draft', status: 503, bytes: receiver.requests[0]?.body.length },
     });
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test('saves without a test with --no-test, and warns about it', async () => {
@@ -130,7 +110,7 @@ describe('settings set', () => {
     const draft = { ...SHOP, url: receiver.url, secret: environment.NEW };
     expect(stored()).toMatchObject({
       applications: { 'shop-1': SHOP },
-      drafts: { 'shop-1': { url: draft.url, secret: draft.secret } },
+      drafts: { 'shop-1': draft },
     });
     expect(await run('save', [...SHOP_1, ...PRIVATE])).toMatchObject({
       exitCode: 0,
@@ -158,21 +138,21 @@ describe('settings set', () => {
   });
 
   test.each<[string, readonly string[], string]>([
-    ['no application', ['--url', URL_TEXT], '--application is missing'],
-    ['no URL', SHOP_1, '--url is missing'],
-    [
-      'no secret',
-      [...SHOP_1, '--url', URL_TEXT],
-      'no secret given\nSet SECURITY_EVENTS_SECRET, or use --secret-env NAME or --secret-file PATH. `security-events secret` generates one.',
-    ],
+    ['no application', ['--url', URL_TEXT], '--application is missing\n'],
+    ['no URL', SHOP_1, '--url is missing\n'],
+    ['no secret', [...SHOP_1, '--url', URL_TEXT], 'no secret given\n'],
     [
       'two secrets',
       [...SHOP_1, '--url', URL_TEXT, '--secret-env', 'X', '--secret-file', 'Y'],
-      'give --secret-env or --secret-file, not both',
+      'give --secret-env or --secret-file, not both\n',
     ],
   ])('exits with 2: %s', async (_what, words, message) => {
     const { file, run } = settingsFixture();
-    expect(await run('set', words)).toEqual(outcome(2, '', `security-events: ${message}\n`));
+    const { exitCode, stderr } = await run('set', words);
+    expect([exitCode, stderr.slice(0, 17 + message.length)]).toEqual([
+      2,
+      `security-events: ${message}`,
+    ]);
     expect(existsSync(file)).toBe(false);
   });
 
@@ -204,10 +184,7 @@ describe('settings save', () => {
     const before = { applications: {}, drafts: { 'shop-1': { ...DRAFT, url: receiver.url } } };
     const { run, text } = settingsFixture(before);
     const { exitCode, stdout, stderr } = await run('save', [...SHOP_1, ...PRIVATE]);
-    expect({ exitCode, stdout }).toEqual({
-      exitCode: 1,
-      stdout: 'shop-1: not saved; the draft stays\n',
-    });
+    expect([exitCode, stdout]).toEqual([1, 'shop-1: not saved; the draft stays\n']);
     expect(stderr).toContain('The receiver has no such path');
     expect(text()).toBe(JSON.stringify(before));
   });

@@ -3,10 +3,8 @@ import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { openReceiver } from '../../helpers/sender.ts';
 import { outcome } from '../../helpers/terminal.ts';
-import { OLD_SECRET, SHOP, settingsFixture, URL_TEXT } from './settings-files.ts';
+import { OLD_SECRET, PRIVATE, SHOP, SHOP_1, settingsFixture, URL_TEXT } from './settings-files.ts';
 
-const SHOP_1 = ['--application', 'shop-1'] as const;
-const PRIVATE = ['--network', 'allow-private'] as const;
 const NEXT = {
   current: OLD_SECRET,
   next: 'hunter2 is next, too',
@@ -34,10 +32,10 @@ const MANY = {
 describe('settings show', () => {
   test('prints everything except secrets, and escapes control characters', async () => {
     const { run } = settingsFixture(MANY);
-    expect(await run('show')).toEqual({
-      exitCode: 0,
-      stderr: '',
-      stdout: `format 1
+    expect(await run('show')).toEqual(
+      outcome(
+        0,
+        `format 1
 
 shop-1
   name        shop
@@ -61,7 +59,8 @@ agent-1
   modules     all
   playbooks   all
 `,
-    });
+      ),
+    );
   });
 
   test('prints one application with --application, as JSON with --json', async () => {
@@ -85,13 +84,6 @@ agent-1
 });
 
 describe('settings check', () => {
-  test('accepts files that this library wrote', async () => {
-    const { file, run } = settingsFixture({ applications: { 'shop-1': SHOP } });
-    expect(await run('check')).toEqual(
-      outcome(0, '', `${file}: valid, 1 application with a URL\n`),
-    );
-  });
-
   test('prints every error with its path and without its value', async () => {
     const { file, run } = settingsFixture({
       format: 3,
@@ -183,13 +175,11 @@ describe('settings test', () => {
     expect(there.requests).toMatchObject([{ signatureOk: true }]);
     const both = settingsFixture({ ...saved, drafts: { 'shop-1': { ...SHOP, url: draft.url } } });
     const json = await both.run('test', [...SHOP_1, ...PRIVATE, '--json']);
-    expect(JSON.parse(json.stdout)).toEqual({
+    expect(JSON.parse(json.stdout)).toMatchObject({
       application: 'shop-1',
       ok: true,
       tested: 'draft',
-      message_id: expect.any(String) as string,
       status: 200,
-      durationMs: expect.any(Number) as number,
       bytes: draft.requests[0]?.body.length,
     });
     expect([there.requests.length, draft.requests.length]).toEqual([1, 1]);
