@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import type http from 'node:http';
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { printable } from '../../../src/cli/terminal.ts';
@@ -12,7 +13,6 @@ import { listenOn } from '../../helpers/servers.ts';
 import { temporaryFile } from '../../helpers/temporary-files.ts';
 import {
   type FakeTerminalOptions,
-  outcome,
   runCommand,
   type StartedCommand,
   startCommand,
@@ -85,32 +85,19 @@ describe('listen', () => {
     const element = sampleMessageV1('pulse');
     await postSigned(command.url, bodyOf(message), SECRET);
     await postSigned(command.url, bodyOf(element), SECRET);
-    const common = {
-      event: 'message',
-      receivedAt: '2026-11-21T10:00:02.000Z',
-      status: 204,
-      index: 0,
-    };
+    const receivedAt = '2026-11-21T10:00:02.000Z';
+    const facts = { event: 'message', receivedAt, status: 204, index: 0, isRepeated: false };
+    const [isKnownType, unknown] = [true, ['event_kind']];
     expect(jsonOf(command)).toEqual([
       { event: 'listening', url: command.url },
+      { ...facts, isKnownType, request: 1, format: 2, id: message.message_id, unknown, message },
       {
-        ...common,
-        request: 1,
-        format: 2,
-        id: message.message_id,
-        isKnownType: true,
-        unknown: ['event_kind'],
-        isRepeated: false,
-        message,
-      },
-      {
-        ...common,
+        ...facts,
+        isKnownType,
         request: 2,
         format: 1,
         id: 'incident-1',
-        isKnownType: true,
         unknown: [],
-        isRepeated: false,
         message: element,
       },
     ]);
@@ -157,83 +144,83 @@ describe('listen', () => {
       const command = await listen(words);
       const message = sampleMessage('test', { message: { humanized_description: hostile } });
       await postSigned(command.url, bodyOf(message), SECRET);
-      expect(command.terminal.stdout()).not.toMatch(/[\p{Cf}\u0080-\u009F]/u);
-      expect(command.terminal.stdout().replaceAll('\n', '')).toBe(
-        printable(command.terminal.stdout().replaceAll('\n', '')),
-      );
-      expect(command.terminal.stdout()).toContain('\\u001b[2Jgone\\u0007\\u009b31m\\u202eevil\\');
+      const line = command.terminal.stdout().replaceAll('\n', '');
+      expect(line).toBe(printable(line));
+      expect(line).toContain('\\u001b[2Jgone\\u0007\\u009b31m\\u202eevil\\');
     }
   });
 });
 
-interface Refused {
-  readonly request: (url: string) => Promise<Posted>;
-  readonly status: number;
-  readonly reason: string;
-  /** The beginning of the line below. */
-  readonly advice: string;
-}
-
 const BODY = bodyOf(sampleMessage());
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-const REFUSED: Readonly<Record<string, Refused>> = {
-  'another secret': {
-    request: (url) => postSigned(url, BODY, 'other'),
-    status: 401,
-    reason: 'signature-wrong',
-    advice: 'Probable cause: The body seems unchanged, so the secret is wrong',
-  },
-  'a signature in upper case': {
-    request: (url) =>
-      post(url, BODY, {
-        headers: { ...JSON_TYPE, 'x-svc-integrity': sign(BODY, SECRET).toUpperCase() },
-      }),
-    status: 401,
-    reason: 'signature-wrong',
-    advice: 'Cause: The header is in upper case. Convert it to lower case',
-  },
-  'no signature': {
-    request: (url) => post(url, BODY, { headers: JSON_TYPE }),
-    status: 401,
-    reason: 'signature-missing',
-    advice: 'Probable cause: The request has no X-Svc-Integrity header',
-  },
-  'a GET': {
-    request: (url) => post(url, '', { method: 'GET' }),
-    status: 405,
-    reason: 'method',
-    advice: 'Webhooks use POST.',
-  },
-  'another content type': {
-    request: (url) => postSigned(url, BODY, SECRET, { 'content-type': 'text/plain' }),
-    status: 415,
-    reason: 'content-type',
-    advice: 'Expected Content-Type: application/json in UTF-8',
-  },
-  'a body that is no array': {
-    request: (url) => postSigned(url, '{}', SECRET),
-    status: 400,
-    reason: 'body-invalid',
-    advice: 'Expected a JSON array of 1 to 1000 messages in UTF-8.',
-  },
-  'a message that breaks the contract': {
-    request: (url) => postSigned(url, bodyOf(sampleMessage(), { message_type: 'test' }), SECRET),
-    status: 400,
-    reason: 'message-invalid',
-    advice: '1.message_id: expected',
-  },
-  'a body of more than 2 MiB': {
-    request: (url) => postSigned(url, Buffer.alloc(2 ** 21 + 1, ' '), SECRET),
-    status: 413,
-    reason: 'body-too-large',
-    advice: 'The body exceeds 2 MiB.',
-  },
-};
+const posted =
+  (body: string | Buffer, secret = SECRET, headers: http.OutgoingHttpHeaders = {}) =>
+  (url: string) =>
+    postSigned(url, body, secret, headers);
+
+/** Requests, their answers, and the beginning of the line below. */
+const REFUSED: readonly (readonly [
+  what: string,
+  request: (url: string) => Promise<Posted>,
+  status: number,
+  reason: string,
+  advice: string,
+])[] = [
+  [
+    'another secret',
+    posted(BODY, 'other'),
+    401,
+    'signature-wrong',
+    'Probable cause: The body seems unchanged, so the secret is wrong',
+  ],
+  [
+    'a signature in upper case',
+    posted(BODY, SECRET, { 'x-svc-integrity': sign(BODY, SECRET).toUpperCase() }),
+    401,
+    'signature-wrong',
+    'Cause: The header is in upper case. Convert it to lower case',
+  ],
+  [
+    'no signature',
+    (url) => post(url, BODY, { headers: JSON_TYPE }),
+    401,
+    'signature-missing',
+    'Probable cause: The request has no X-Svc-Integrity header',
+  ],
+  ['a GET', (url) => post(url, '', { method: 'GET' }), 405, 'method', 'Webhooks use POST.'],
+  [
+    'another content type',
+    posted(BODY, SECRET, { 'content-type': 'text/plain' }),
+    415,
+    'content-type',
+    'Expected Content-Type: application/json in UTF-8',
+  ],
+  [
+    'a body that is no array',
+    posted('{}'),
+    400,
+    'body-invalid',
+    'Expected a JSON array of 1 to 1000 messages in UTF-8.',
+  ],
+  [
+    'a message that breaks the contract',
+    posted(bodyOf(sampleMessage(), { message_type: 'test' })),
+    400,
+    'message-invalid',
+    '1.message_id: expected',
+  ],
+  [
+    'a body of more than 2 MiB',
+    posted(Buffer.alloc(2 ** 21 + 1, ' ')),
+    413,
+    'body-too-large',
+    'The body exceeds 2 MiB.',
+  ],
+];
 
 describe('listen refuses', () => {
-  it.each(Object.entries(REFUSED))('%s, and says why', async (_, refused) => {
-    const { request, status, reason, advice } = refused;
+  it.each(REFUSED)('%s, and says why', async (_, request, status, reason, advice) => {
     const command = await listen();
     expect(await request(command.url)).toMatchObject({ status, text: `${reason}\n` });
     const [block = ''] = blocksOf(command);
@@ -241,8 +228,7 @@ describe('listen refuses', () => {
     expect(headline).toMatch(new RegExp(` refused: ${reason} -> ${status}$`));
     expect(line.slice(0, 2 + advice.length)).toBe(`  ${advice}`);
     // Neither the secret nor the sender's text is printed.
-    expect(command.terminal.stdout()).not.toContain(SECRET);
-    expect(command.terminal.stdout()).not.toContain('SQL injection');
+    expect(command.terminal.stdout()).not.toMatch(/secret-of-the-test|SQL injection/);
     const program = await listen(['--json']);
     await request(program.url);
     expect(jsonOf(program).slice(1)).toMatchObject([
@@ -369,20 +355,17 @@ describe('listen --forward', () => {
 });
 
 describe('the end of listen', () => {
-  it('comes after --count requests, with exit code 0 if all were verified', async () => {
-    const command = await listen(['--count', '1']);
-    await post(command.url, '', { method: 'GET' });
-    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
-    expect(await command.ended).toBe(0);
-    await expect(postSigned(command.url, BODY, SECRET)).rejects.toThrow('ECONNREFUSED');
-  });
-
-  it('comes after --count requests, with exit code 1 if one was refused', async () => {
+  it.each([
+    [0, 'all were verified', SECRET],
+    [1, 'one was refused', 'other'],
+  ])('comes after --count POST requests, with exit code %i if %s', async (exitCode, _, secret) => {
     const command = await listen(['--count', '2']);
-    await postSigned(command.url, BODY, 'other');
+    await post(command.url, '', { method: 'GET' });
+    await postSigned(command.url, BODY, secret);
     await postSigned(command.url, BODY, SECRET);
-    expect(await command.ended).toBe(1);
-    expect(blocksOf(command)).toHaveLength(2);
+    expect(await command.ended).toBe(exitCode);
+    expect(blocksOf(command)).toHaveLength(3);
+    await expect(postSigned(command.url, BODY, SECRET)).rejects.toThrow('ECONNREFUSED');
   });
 
   it('is an interruption before --count requests, with exit code 130', async () => {
@@ -433,8 +416,8 @@ describe('the secret of listen', () => {
 
   it('is not printed when it is given', async () => {
     const command = await listen();
-    const hint = await command.errors(/^Send a test message from another terminal:\n.*\n\n$/);
-    expect(hint[0]).toBe(
+    await command.errors(/\n\n$/);
+    expect(command.terminal.stderr()).toBe(
       `Send a test message from another terminal:\n  security-events test ${command.url}\n\n`,
     );
     expect(command.terminal.stdout()).not.toContain(SECRET);
@@ -458,29 +441,21 @@ describe('the secret of listen', () => {
 });
 
 describe('the address of listen', () => {
-  it('may be an IPv6 address', async () => {
-    const command = await listen(['--host', '::1']);
-    expect(command.url).toMatch(/^http:\/\/\[::1\]:\d+\/$/);
-    expect(await postSigned(command.url, BODY, SECRET)).toMatchObject({ status: 204 });
-  });
-
   it.each([
-    ['0.0.0.0', /^http:\/\/127\.0\.0\.1:\d+\/$/],
-    ['::', /^http:\/\/\[::1\]:\d+\/$/],
-  ])('prints its address when it is %s', async (host, url) => {
-    expect((await listen(['--host', host])).url).toMatch(url);
+    ['::1', '[::1]'],
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '[::1]'],
+  ])('can be used as it is printed when it is %s', async (host, printed) => {
+    const { url } = await listen(['--host', host]);
+    expect(new URL(url).hostname).toBe(printed);
+    expect(await postSigned(url, BODY, SECRET)).toMatchObject({ status: 204 });
   });
 
   it('must be a free port', async () => {
-    const { url } = await listen();
-    const { port } = new URL(url);
-    expect(await runCommand(['listen', '--port', port], { environment: ENVIRONMENT })).toEqual(
-      outcome(
-        3,
-        '',
-        `security-events: cannot listen on 127.0.0.1 port ${port}: address already in use\n` +
-          'Use --port N for another port (0 picks a free one). Or use --host.\n',
-      ),
+    const { port } = new URL((await listen()).url);
+    const { stderr } = await runCommand(['listen', '--port', port], { environment: ENVIRONMENT });
+    expect(stderr).toMatch(
+      /Use --port N for another port \(0 picks a free one\)\. Or use --host\.\n$/,
     );
   });
 });
