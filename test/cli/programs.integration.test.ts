@@ -103,14 +103,6 @@ it('SIGTERM ends a program that opens a named pipe without a writer', async () =
   expect(await validating.ended).toBe(130);
 });
 
-it('signs standard input, prints only the signature and exits', async () => {
-  const { child, ended, texts } = program(['sign'], { SECURITY_EVENTS_SECRET: '1234' });
-  child.stdin.end('4567');
-  expect(await ended).toBe(0);
-  const stdout = '9d101d2bf630748679226b767d2031634c520390ff0e926afc09bc65a05bfdb2\n';
-  expect(texts).toEqual({ stdout, stderr: '' });
-});
-
 /** A file with so many messages, and a path for the undelivered ones. */
 function messagesFile(count: number): { readonly file: string; readonly left: string } {
   const lines = Array.from({ length: count }, (_, index) =>

@@ -30,9 +30,7 @@ describe('sign', () => {
 
   it('signs the bytes of a file, text or not', async () => {
     const bytes = Uint8Array.of(0, 255, 128, 10);
-    const { stdout } = await runCommand(['sign', temporaryFile(bytes, 'body.bin')], {
-      environment,
-    });
+    const { stdout } = await runCommand(['sign', temporaryFile(bytes)], { environment });
     expect(stdout).toBe(`${hmac(bytes, '1234')}\n`);
   });
 
@@ -58,17 +56,15 @@ describe('sign', () => {
     expect(result.stderr).toMatch(message);
   });
 
-  it('refuses bytes as a secret, which would be another secret as text', async () => {
-    const bytes = Buffer.from('\uFEFFabc\r\n', 'utf16le');
-    const result = await runCommand(['sign', '--secret-file', temporaryFile(bytes, 'secret')]);
-    expect(result).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(result.stderr).toContain('is not UTF-8 text');
-  });
-
-  it('refuses an empty secret file', async () => {
-    const result = await runCommand(['sign', '--secret-file', temporaryFile('\n', 'empty')]);
-    expect(result.exitCode).toBe(2);
-    expect(result.stderr).toContain('is empty: expected the secret');
+  it.each([
+    // As text it would be another secret.
+    ['is not UTF-8 text', Buffer.from('\uFEFFabc\r\n', 'utf16le')],
+    ['is empty: expected the secret', '\n'],
+  ])('refuses a secret file that %s', async (message, content) => {
+    const words = ['sign', '--secret-file', temporaryFile(content)];
+    const { exitCode, stdout, stderr } = await runCommand(words);
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
   });
 
   it('says how to finish input from a terminal', async () => {

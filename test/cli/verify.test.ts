@@ -9,71 +9,46 @@ const body = '[{"a":"ü"}]';
 const genuine = sign(body, 'new secret');
 
 describe('verify', () => {
-  const yes = { exitCode: 0, stdout: 'The signature matches.\n', stderr: '' };
-  const no = {
-    exitCode: 1,
-    stdout: expect.stringMatching(/^The signature does not match\.\n(?:Cause|Probable cause): /),
-    stderr: '',
-  };
-
   it.each([
-    ['the genuine one', [], genuine, yes],
-    [
-      'that of the old secret beside the new one',
-      ['--secret-env', 'SECURITY_EVENTS_SECRET', '--secret-env', 'OLD'],
-      sign(body, 'old secret'),
-      yes,
-    ],
-    ['that of the old secret alone', [], sign(body, 'old secret'), no],
-    ['an empty one', [], '', no],
-  ])('judges %s', async (_, options, signature, expected) => {
-    const words = ['verify', `--signature=${signature}`, ...options];
-    expect(await runCommand(words, { environment, input: body })).toEqual(expected);
+    ['the genuine one', genuine, 0],
+    ['that of the old secret', sign(body, 'old secret'), 1],
+    ['an empty one', '', 1],
+  ])('judges %s', async (_, signature, exitCode) => {
+    const words = ['verify', `--signature=${signature}`];
+    expect(await runCommand(words, { environment, input: body })).toMatchObject({ exitCode });
   });
 
   it('reads the bytes of a file, text or not, and secrets of files', async () => {
     const bytes = Uint8Array.of(0, 255, 128, 10);
-    const secrets = [
-      temporaryFile('another\n', 'new.secret'),
-      temporaryFile('of a file\r\n', 'old.secret'),
-    ];
+    const secrets = ['another\n', 'of a file\r\n'].map((text) => temporaryFile(text));
     const words = [
       'verify',
-      temporaryFile(bytes, 'body.bin'),
+      temporaryFile(bytes),
       `--signature=${sign(bytes, 'of a file')}`,
       ...secrets.map((path) => `--secret-file=${path}`),
     ];
-    expect(await runCommand(words)).toEqual(yes);
+    expect(await runCommand(words)).toEqual(outcome(0, 'The signature matches.\n'));
   });
 
   it('refuses a body of more than 16 MiB', async () => {
-    const input = [Buffer.alloc(2 ** 24), 'x'];
-    const { exitCode, stderr } = await runCommand(['verify', '--signature', ''], {
-      environment,
-      input,
-    });
-    expect([exitCode, stderr]).toEqual([2, 'security-events: standard input exceeds 16 MiB\n']);
+    const options = { environment, input: [Buffer.alloc(2 ** 24), 'x'] };
+    expect(await runCommand(['verify', '--signature', ''], options)).toEqual(
+      outcome(2, '', 'security-events: standard input exceeds 16 MiB\n'),
+    );
   });
 });
 
-const verified = async (signature: string, input: string | Uint8Array, ...options: string[]) =>
-  runCommand(['verify', '--signature', signature, ...options], { environment, input: [input] });
+const verified = async (signature: string, input: string, ...options: string[]) =>
+  runCommand(['verify', '--signature', signature, ...options], { environment, input });
 
 describe('verify explains', () => {
   it.each([
-    ['a prefix', `sha256=${genuine}`, body],
-    ['a line end', genuine, `${body}\n`],
-  ])('%s with certainty', async (_, signature, input) => {
-    const { text } = explainSignature(input, signature, 'new secret');
-    expect(await verified(signature, input)).toEqual(
-      outcome(1, `The signature does not match.\nCause: ${text}\n`),
-    );
-  });
-
-  it('guesses if nothing is certain', async () => {
-    const { stdout } = await verified('0'.repeat(64), body);
-    expect(stdout).toMatch(
-      /^The signature does not match\.\nProbable cause: The body seems unchanged/,
+    ['with certainty', `sha256=${genuine}`, 'Cause'],
+    ['as probable', '0'.repeat(64), 'Probable cause'],
+  ])('a wrong signature %s', async (_, signature, cause) => {
+    const { text } = explainSignature(body, signature, 'new secret');
+    expect(await verified(signature, body)).toEqual(
+      outcome(1, `The signature does not match.\n${cause}: ${text}\n`),
     );
   });
 
