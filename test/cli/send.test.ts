@@ -52,7 +52,12 @@ const idsOf = ({ requests }: Receiver): unknown[] =>
 const idsIn = (file: string): unknown[] =>
   valuesOf(readFileSync(file, 'utf8')).map(({ message_id }) => message_id);
 
-const ids = (count: number): string[] => messages(count).map((_, index) => `id-${index}`);
+/** The ids of `messages`. */
+const ids = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, index) => `id-${from + index}`);
+
+/** A path for undelivered messages. */
+const newPath = (): string => join(temporaryFolder(), 'left.ndjson');
 
 describe('send', () => {
   it.each([
@@ -62,9 +67,9 @@ describe('send', () => {
   ])('sends %s from a file, signed', async (_, text) => {
     await using receiver = await startReceiver();
     const { exitCode, stdout, stderr } = await send([receiver.url, temporaryFile(text)]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect([exitCode, stderr]).toEqual([0, '']);
     const count = text.includes('id-2') ? 3 : 1;
-    expect(idsOf(receiver)).toEqual(ids(count));
+    expect(idsOf(receiver)).toEqual(ids(0, count));
     expect(stdout).toMatch(
       new RegExp(`^Delivered ${count} messages? in 1 request, \\d+(\\.\\d)? m?s\\.\\n$`),
     );
@@ -77,7 +82,7 @@ describe('send', () => {
     for (const words of [[receiver.url], [receiver.url, '-']]) {
       expect(await send(words, { input: ndjson(messages(2)) })).toMatchObject({ exitCode: 0 });
     }
-    expect(idsOf(receiver)).toEqual([...ids(2), ...ids(2)]);
+    expect(idsOf(receiver)).toEqual(['id-0', 'id-1', 'id-0', 'id-1']);
   });
 
   it('sends nothing when the input has no messages', async () => {
@@ -101,8 +106,7 @@ describe('send', () => {
   it('sends format 1 unchanged', async () => {
     await using receiver = await startReceiver();
     const element = sampleMessageV1('pulse');
-    const result = await send([receiver.url, '--format', '1'], { input: ndjson([element]) });
-    expect(result).toMatchObject({ exitCode: 0 });
+    await send([receiver.url, '--format', '1'], { input: ndjson([element]) });
     expect(elementsOf(receiver.requests[0] as ReceivedRequest)).toEqual([element]);
   });
 
@@ -117,15 +121,8 @@ describe('send', () => {
 
   it('sends a thousand at a time, and prints the result as one line of JSON', async () => {
     await using receiver = await startReceiver({ script: [respond({ status: 503 }), respond()] });
-    const words = [
-      receiver.url,
-      temporaryFile(ndjson(messages(1500))),
-      '--json',
-      '--retries',
-      '1ms',
-    ];
-    const { exitCode, stdout } = await send(words);
-    expect(exitCode).toBe(0);
+    const file = temporaryFile(ndjson(messages(1500)));
+    const { stdout } = await send([receiver.url, file, '--json', '--retries', '1ms']);
     expect(JSON.parse(stdout)).toEqual({
       ok: true,
       end: 'complete',
@@ -138,8 +135,7 @@ describe('send', () => {
       sentTo: { line: 1500 },
       readTo: { line: 1500 },
     });
-    expect(stdout.indexOf('\n')).toBe(stdout.length - 1);
-    expect(new Set(idsOf(receiver))).toEqual(new Set(ids(1500)));
+    expect(new Set(idsOf(receiver))).toEqual(new Set(ids(0, 1500)));
   });
 
   it('shows its progress on a terminal, and clears it', async () => {
@@ -154,7 +150,7 @@ describe('send', () => {
 
 describe('an invalid input', () => {
   const good = sampleMessageToSend('test');
-  const FAULTS: readonly (readonly [string, string, string])[] = [
+  it.each<[string, string, string]>([
     [
       'a field of another type',
       ndjson([good, { ...good, message: { ...good.message, ips: 1 } }]),
@@ -167,16 +163,14 @@ describe('an invalid input', () => {
       ndjson([{ ...sampleMessage('test'), added_later: 1 }]),
       'change the message.\n',
     ],
-  ];
-
-  it.each(FAULTS)('is reported, and nothing is sent: %s', async (_, text, expected) => {
+  ])('is reported, and nothing is sent: %s', async (_, text, expected) => {
     await using receiver = await startReceiver();
     const file = temporaryFile('');
     writeFileSync(file, text, 'latin1');
     for (const words of [[receiver.url, file], [receiver.url]]) {
       const input = [Buffer.from(text, 'latin1')];
       const { exitCode, stdout, stderr } = await send(words, { input });
-      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: 'Nothing was sent.\n' });
+      expect([exitCode, stdout]).toEqual([1, 'Nothing was sent.\n']);
       expect(stderr).toContain(expected);
       expect(stderr.startsWith(words.length === 1 ? 'standard input:' : `${file}:`)).toBe(true);
     }
@@ -186,33 +180,29 @@ describe('an invalid input', () => {
   it('is found anywhere in a file before a message is sent', async () => {
     await using receiver = await startReceiver();
     const file = temporaryFile(ndjson([...messages(2500), {}]));
-    const left = join(temporaryFolder(), 'left');
-    const result = await send([receiver.url, file, '--json', '--undelivered', left]);
-    expect(result.exitCode).toBe(1);
-    expect(JSON.parse(result.stdout)).toMatchObject({
-      ok: false,
-      end: 'invalid-input',
-      delivered: 0,
-    });
-    expect(result.stderr).toMatch(/:2501: message_type: expected [^\n]+\n$/);
+    const left = newPath();
+    const { stdout, stderr } = await send([receiver.url, file, '--json', '--undelivered', left]);
+    const facts = { ok: false, end: 'invalid-input', delivered: 0 };
+    expect(JSON.parse(stdout)).toMatchObject(facts);
+    expect(stderr).toMatch(/:2501: message_type: expected [^\n]+\n$/);
     expect([receiver.requests, existsSync(left)]).toEqual([[], false]);
   });
 
   it('ends a pipe at the error, and saves the messages before it', async () => {
     await using receiver = await startReceiver();
     const input = ndjson([...messages(2500), {}, ...messages(1000)]);
-    const left = join(temporaryFolder(), 'left.ndjson');
+    const left = newPath();
     const words = [receiver.url, '--undelivered', left];
     const { exitCode, stdout, stderr } = await send(words, { input });
     expect(exitCode).toBe(1);
-    expect(idsOf(receiver)).toEqual(ids(2000));
+    expect(idsOf(receiver)).toEqual(ids(0, 2000));
     expect(stderr).toMatch(/^standard input:2501: message_type: expected/);
     expect(stdout.split('\n').slice(1)).toEqual([
       'Not sent: everything after line 2,000 (the input is invalid)',
       `Saved 500 messages to ${left}, up to line 2,500`,
       '',
     ]);
-    expect(idsIn(left)).toEqual(ids(2500).slice(2000));
+    expect(idsIn(left)).toEqual(ids(2000, 2500));
   });
 });
 
@@ -225,16 +215,10 @@ const refusing =
 describe('an undelivered message', () => {
   it('is grouped by cause, and saved in a file that can be sent again', async () => {
     await using receiver = await startReceiver({ script: [refusing('id-1500', 500)] });
-    const folder = temporaryFolder();
-    const left = join(folder, 'left.ndjson');
+    const left = newPath();
     const file = temporaryFile(ndjson(messages(2500)));
-    const { exitCode, stdout } = await send([
-      receiver.url,
-      file,
-      ...NO_RETRY,
-      '--undelivered',
-      left,
-    ]);
+    const words = [receiver.url, file, ...NO_RETRY, '--undelivered', left];
+    const { exitCode, stdout } = await send(words);
     expect(exitCode).toBe(1);
     expect(stdout.split('\n').slice(1)).toEqual([
       'Not delivered: 116 messages',
@@ -243,16 +227,16 @@ describe('an undelivered message', () => {
       '',
     ]);
     expect(statSync(left).mode & 0o777).toBe(0o600);
-    expect(idsIn(left)).toEqual(ids(1605).slice(1489));
+    expect(idsIn(left)).toEqual(ids(1489, 1605));
 
     await using mended = await startReceiver();
     expect(await send([mended.url, left])).toMatchObject({ exitCode: 0 });
-    expect(idsOf(mended)).toEqual(ids(1605).slice(1489));
+    expect(idsOf(mended)).toEqual(ids(1489, 1605));
   });
 
   it('is saved under the id that was sent', async () => {
     await using receiver = await startReceiver({ script: [respond({ status: 400 })] });
-    const left = join(temporaryFolder(), 'left.ndjson');
+    const left = newPath();
     const { message_id: _, ...message } = sampleMessageToSend('test');
     await send([receiver.url, ...NO_RETRY, '--undelivered', left], { input: ndjson([message]) });
     const [kept] = valuesOf(readFileSync(left, 'utf8'));
@@ -261,12 +245,10 @@ describe('an undelivered message', () => {
 
   it('leaves no file behind if everything was delivered', async () => {
     await using receiver = await startReceiver();
-    const left = join(temporaryFolder(), 'left.ndjson');
-    const result = await send([receiver.url, '--undelivered', left], {
-      input: ndjson(messages(1)),
-    });
-    expect(result.exitCode).toBe(0);
-    expect(existsSync(left)).toBe(false);
+    const left = newPath();
+    const input = ndjson(messages(1));
+    const { exitCode } = await send([receiver.url, '--undelivered', left], { input });
+    expect([exitCode, existsSync(left)]).toEqual([0, false]);
   });
 
   it.each(['an earlier run', 'the input'])('never overwrites the file of %s', async (what) => {
@@ -276,7 +258,7 @@ describe('an undelivered message', () => {
     expect(await send([receiver.url, file, '--undelivered', left])).toEqual(
       outcome(3, '', `security-events: ${left}: file already exists\n`),
     );
-    expect([receiver.requests, idsIn(left)]).toEqual([[], ids(1)]);
+    expect([receiver.requests, idsIn(left)]).toEqual([[], ids(0, 1)]);
   });
 
   it('has the rest saved, and not sent, if the receiver is down', async () => {
@@ -287,14 +269,14 @@ describe('an undelivered message', () => {
     const down =
       'Not sent: everything after line 1,000 (the receiver accepted none of the last messages)';
     for (const file of [temporaryFile(input), '-']) {
-      const left = join(temporaryFolder(), 'left.ndjson');
+      const left = newPath();
       const saving = [...words, file, '--undelivered', left];
       const { exitCode, stdout } = await send(saving, { input });
       expect(exitCode).toBe(1);
       expect(stdout).toContain('Delivered 0 messages in 1 request,');
       expect(stdout).toContain('  1,000  connection-refused, after all attempts;');
       expect(stdout).toContain(`\n${down}\nSaved 2,500 messages to ${left}\n`);
-      expect(idsIn(left)).toEqual(ids(2500));
+      expect(idsIn(left)).toEqual(ids(0, 2500));
     }
     const { stdout } = await send(words, { input });
     expect(stdout).toContain(`\n${down}\n`);
@@ -304,39 +286,30 @@ describe('an undelivered message', () => {
 
   it('does not delay the others when it is too large for a request', async () => {
     await using receiver = await startReceiver();
-    const [first, second, third] = messages(3) as { message: object }[];
-    const large = {
-      ...second,
-      message: { ...second?.message, humanized_description: 'x'.repeat(1_100_000) },
-    };
-    const left = join(temporaryFolder(), 'left.ndjson');
-    const { exitCode, stdout } = await send([receiver.url, '--undelivered', left], {
-      input: ndjson([first, large, third]),
-    });
-    expect(exitCode).toBe(1);
+    const [first, , third] = messages(3);
+    const content = { humanized_description: 'x'.repeat(1_100_000) };
+    const large = sampleMessageToSend('test', { message: content });
+    const left = newPath();
+    const input = ndjson([first, large, third]);
+    const { stdout } = await send([receiver.url, '--undelivered', left], { input });
     expect(idsOf(receiver)).toEqual(['id-0', 'id-2']);
     expect(stdout).toContain('  1  too large for a request; line 2\n');
     // The hints of the library name its options.
     expect(stdout).not.toContain('`');
     expect(valuesOf(readFileSync(left, 'utf8'))).toEqual([large]);
   });
+
   it('is grouped by cause for programs', async () => {
     await using receiver = await startReceiver({ script: [respond({ status: 422 })] });
-    const { stdout } = await send([receiver.url, '--json', ...NO_RETRY], {
-      input: JSON.stringify(messages(1200)),
-    });
+    const input = JSON.stringify(messages(1200));
+    const { stdout } = await send([receiver.url, '--json', ...NO_RETRY], { input });
+    const first = { line: 1, index: 0, message_id: 'id-0' };
+    const causes = [{ count: 1200, first, reason: 'attempts-exhausted', status: 422 }];
     expect(JSON.parse(stdout)).toMatchObject({
       ok: false,
       delivered: 0,
       undelivered: 1200,
-      causes: [
-        {
-          count: 1200,
-          first: { line: 1, index: 0, message_id: 'id-0' },
-          reason: 'attempts-exhausted',
-          status: 422,
-        },
-      ],
+      causes,
     });
   });
 });
@@ -344,11 +317,10 @@ describe('an undelivered message', () => {
 describe('Ctrl-C', () => {
   it('ends a request, reports the unsent messages and saves them', async () => {
     await using receiver = await startReceiver({ script: [respond(), hang()] });
-    const left = join(temporaryFolder(), 'left.ndjson');
+    const left = newPath();
     const file = temporaryFile(ndjson(messages(2500)));
-    const command = startCommand(['send', receiver.url, file, '--undelivered', left], {
-      environment: ENVIRONMENT,
-    });
+    const words = ['send', receiver.url, file, '--undelivered', left];
+    const command = startCommand(words, { environment: ENVIRONMENT });
     await receiver.received(2);
     command.terminal.interrupt();
     expect(await command.ended).toBe(130);
@@ -357,7 +329,7 @@ describe('Ctrl-C', () => {
     expect(stdout).toContain('  1,000  aborted, interrupted; first: line 1,001, id-1000\n');
     expect(stdout).toContain('\nNot sent: everything after line 2,000 (interrupted)\n');
     expect(stdout).toContain(`\nSaved 1,000 messages to ${left}, up to line 2,000\n`);
-    expect(idsIn(left)).toEqual(ids(2000).slice(1000));
+    expect(idsIn(left)).toEqual(ids(1000, 2000));
   });
 
   it('ends the wait for standard input', async () => {
@@ -368,10 +340,8 @@ describe('Ctrl-C', () => {
       asked.resolve();
       await new Promise(() => undefined);
     }
-    const command = startCommand(['send', receiver.url], {
-      environment: ENVIRONMENT,
-      input: never(),
-    });
+    const options = { environment: ENVIRONMENT, input: never() };
+    const command = startCommand(['send', receiver.url], options);
     await asked.promise;
     command.terminal.interrupt();
     expect(await command.ended).toBe(130);
@@ -380,12 +350,11 @@ describe('Ctrl-C', () => {
   });
 });
 
-async function* broken(): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(ndjson(messages(2500)));
-  throw Object.assign(new Error('read'), { code: 'EIO', syscall: 'read' });
-}
-
 it('reports what was sent before the input failed', async () => {
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(ndjson(messages(2500)));
+    throw Object.assign(new Error('read'), { code: 'EIO', syscall: 'read' });
+  }
   await using receiver = await startReceiver();
   const { exitCode, stdout, stderr } = await send([receiver.url], { input: broken() });
   expect(exitCode).toBe(3);
