@@ -14,21 +14,20 @@ const wrongRecord = { ...record, payload: { ruleset: 'own' } };
 const RULESETS =
   'expected one of "java_injection", "security_scanner", "nosql_injection", "js_injection", "sql_injection", "php_eval", "rfi", "shell_injection", "crs", "lfi", "xss", "protocol", found "own"';
 
+const unknown =
+  'expected an object with one of the keys `svc_payload_type`, `message_type`, `event_name`, found';
+
 const RECEIVED =
   'If you received these messages, use --reading received: it accepts what newer senders add.\n';
 
 describe('issues', () => {
   it('are printed with line, shape, path, expected and found', async () => {
-    expect(await validate(ndjson(record, wrongRecord, { ...event, retry_count: -1 }))).toEqual(
-      outcome(
-        1,
-        [
-          `standard input:2: record: payload.ruleset: ${RULESETS}`,
-          'standard input:3: message: retry_count: expected at least 0, found -1',
-          '',
-        ].join('\n'),
-        '2 records, 1 message: 2 issues in 2 of them\n',
-      ),
+    const input = ndjson(record, wrongRecord, { ...event, retry_count: -1 });
+    const issues =
+      `standard input:2: record: payload.ruleset: ${RULESETS}\n` +
+      'standard input:3: message: retry_count: expected at least 0, found -1\n';
+    expect(await validate(input)).toEqual(
+      outcome(1, issues, '2 records, 1 message: 2 issues in 2 of them\n'),
     );
   });
 
@@ -41,28 +40,16 @@ describe('issues', () => {
 
   it('are printed as one line of JSON each with --json', async () => {
     const { stdout, exitCode } = await validate(ndjson([event, 5], wrongRecord, 'x'), '--json');
-    const expected =
-      'expected an object with one of the keys `svc_payload_type`, `message_type`, `event_name`, found a';
-    const issues = stdout
-      .trimEnd()
-      .split('\n')
-      .map((text) => JSON.parse(text) as unknown);
+    const issues = stdout.split('\n').slice(0, -1);
+    const file = 'standard input';
     expect(exitCode).toBe(1);
-    expect(issues).toEqual([
-      { file: 'standard input', line: 1, index: 1, path: [], message: `${expected} number` },
-      {
-        file: 'standard input',
-        line: 2,
-        as: 'record',
-        path: ['payload', 'ruleset'],
-        message: RULESETS,
-      },
-      { file: 'standard input', line: 3, path: [], message: `${expected} string` },
+    expect(issues.map((text) => JSON.parse(text) as unknown)).toEqual([
+      { file, line: 1, index: 1, path: [], message: `${unknown} a number` },
+      { file, line: 2, as: 'record', path: ['payload', 'ruleset'], message: RULESETS },
+      { file, line: 3, path: [], message: `${unknown} a string` },
     ]);
   });
 
-  const unknown =
-    'expected an object with one of the keys `svc_payload_type`, `message_type`, `event_name`, found';
   it.each([
     ['a number', '5', `${unknown} a number`],
     ['an array in an array', '[[]]', `${unknown} an array`],
@@ -86,16 +73,13 @@ describe('issues', () => {
   });
 
   it('report a body, but no other list, with more than 1000 messages', async () => {
-    const many = JSON.stringify(Array.from({ length: 1001 }, () => event));
+    const many = JSON.stringify(Array(1001).fill(event));
     expect(await validate(many, '--as', 'message')).toMatchObject({ exitCode: 0, stdout: '' });
+    const issue = 'standard input:1: body: expected at most 1000 elements, found 1001\n';
     expect(await validate(many, '--as', 'body')).toEqual(
-      outcome(
-        1,
-        'standard input:1: body: expected at most 1000 elements, found 1001\n',
-        '1,001 messages: 1 issue\n',
-      ),
+      outcome(1, issue, '1,001 messages: 1 issue\n'),
     );
-    const most = JSON.stringify(Array.from({ length: 1000 }, () => event));
+    const most = JSON.stringify(Array(1000).fill(event));
     expect(await validate(most, '--as', 'body')).toMatchObject({ exitCode: 0 });
   });
 
@@ -104,8 +88,7 @@ describe('issues', () => {
     const { stdout } = await validate(input);
     expect(stdout).toContain('unknown key "\\u001b[2Jé\\u202e"');
     const custom = sampleRecord('svc.ev0.user_event.login', {});
-    const identifiers = { 'jane doe': [] };
-    const actor = { identifiers };
+    const actor = { identifiers: { 'jane doe': [] } };
     const odd = { ...custom, context: { ...custom.context, actor } };
     const { stdout: result } = await validate(ndjson(odd), '--json');
     expect(result).not.toContain('jane doe');
@@ -118,7 +101,7 @@ it('checks the next value after one with great depth or countless issues', async
   const deep = '['.repeat(depth) + ']'.repeat(depth);
   const many = JSON.stringify({
     ...event,
-    message: { ips: Array.from({ length: 10_000 }, () => 1) },
+    message: { ips: Array(10_000).fill(1) },
   });
   const { exitCode, stdout, stderr } = await validate(
     `{"event_name":${deep}}\n${many}\n${ndjson(record)}`,
@@ -134,7 +117,7 @@ it('shows the first keys of a deep path', async () => {
   const text = JSON.stringify(custom).replace(/"options":\{[^}]*\}/, `"options":${deep}`);
   const { stdout } = await validate(text, '--json');
   expect(JSON.parse(stdout)).toMatchObject({
-    path: ['payload', 'options', ...Array.from({ length: 10 }, () => 'a'), '…'],
+    path: ['payload', 'options', ...Array(10).fill('a'), '…'],
     message: 'expected at most 500 levels of nesting, found more',
   });
 });

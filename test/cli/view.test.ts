@@ -55,13 +55,10 @@ describe('view', () => {
   it('names the options of a port that is in use', async () => {
     const file = fileWith('{}\n');
     const { port } = new URL(await view(file));
+    const message = `cannot listen on 127.0.0.1 port ${port}: address already in use`;
+    const hint = 'Use --port N for another port (0 picks a free one).';
     expect(await runCommand(['view', file, '--port', port])).toEqual(
-      outcome(
-        3,
-        '',
-        `security-events: cannot listen on 127.0.0.1 port ${port}: address already in use\n` +
-          'Use --port N for another port (0 picks a free one).\n',
-      ),
+      outcome(3, '', `security-events: ${message}\n${hint}\n`),
     );
   });
 
@@ -80,16 +77,13 @@ describe('view', () => {
       ['valid', 'shop-1 · threat.attack'],
       ['valid', 'shop-1 · security_response'],
       ['valid', 'shop-1 · 3 messages'],
-      ['valid', 'test-1 · test'].map((text) => text.replace('test-1', 'shop-1')),
+      ['valid', 'shop-1 · test'],
       ['invalid', 'threat.attack'],
       ['invalid', `the whole value: expected ${SHAPE}`],
     ]);
     expect(found[0]).toMatchObject({ label: 'line 1', title: 'sql_injection', curl: '' });
-    expect(found[4]?.issues).toContainEqual({
-      path: 'context',
-      expected: 'an object',
-      found: 'nothing',
-    });
+    const issue = { path: 'context', expected: 'an object', found: 'nothing' };
+    expect(found[4]?.issues).toContainEqual(issue);
   });
 
   it.each([
@@ -144,11 +138,9 @@ describe('view', () => {
   it('shows the text of a value unchanged', async () => {
     const text = `[ ${JSON.stringify(sampleMessage()).replace('{', '{ "retry_count": 0.0e1, ')} ]`;
     expect(await first(await view(fileWith(`${text}\n`)))).toMatchObject({ body: text });
-    const long = JSON.stringify(['x'.repeat(2 ** 21)]);
-    expect(await first(await view(fileWith(long)))).toMatchObject({
-      body: long.slice(0, 2 ** 21),
-      bodyLength: long.length,
-    });
+    const long = 'x'.repeat(2 ** 21);
+    const { body, bodyLength } = valueEntry({ file: 'f', line: 1, value: 1, text: `${long}y` }, 0);
+    expect([body, bodyLength]).toEqual([long, long.length + 1]);
   });
 
   it('follows the file as it grows, also when a line is written in parts', async () => {
@@ -160,18 +152,13 @@ describe('view', () => {
     await poll(3);
     appendFileSync(file, `${line.slice(50)}\n{"cut":\n{broken\n${line}`);
     await poll();
-    const found = await events.entries(5);
-    expect(found.map(({ label, verdict }) => [label, verdict])).toEqual([
-      ['line 1', 'valid'],
-      ['line 2', 'valid'],
-      ['line 3', 'invalid'],
-      ['line 4', 'invalid'],
-      ['line 5', 'valid'],
-    ]);
+    await events.entries(5);
     appendFileSync(file, `\n${line}\n`);
     await poll();
-    const more = (await events.entries(6)).slice(5);
-    expect(more.map(({ label, verdict }) => [label, verdict])).toEqual([['line 6', 'valid']]);
+    const found = await events.entries(6);
+    expect(found.map(({ label }) => label)).toEqual([1, 2, 3, 4, 5, 6].map((at) => `line ${at}`));
+    const verdicts = ['valid', 'valid', 'invalid', 'invalid', 'valid', 'valid'];
+    expect(found.map(({ verdict }) => verdict)).toEqual(verdicts);
   });
 
   it('shows a truncated value, and a document over several lines', async () => {
@@ -182,10 +169,8 @@ describe('view', () => {
     const [cutOff] = await events.entries(1);
     appendFileSync(file, text.slice(-20));
     expect((await events.entries(2))[1]).toMatchObject({ verdict: 'valid' });
-    expect(cutOff).toMatchObject({
-      verdict: 'invalid',
-      reason: expect.stringContaining('ends too early'),
-    });
+    const reason = expect.stringContaining('ends too early');
+    expect(cutOff).toMatchObject({ verdict: 'invalid', reason });
   });
 
   it('starts again when the file is replaced', async () => {
