@@ -9,11 +9,6 @@ const DEFAULT_COLUMNS = 80;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const EXIT_INTERRUPTED = 130;
 
-export interface ProcessTerminal extends Terminal {
-  /** Releases standard input and the signals, which would keep the process alive. */
-  release(): void;
-}
-
 /** Error codes of an output whose reader has left, such as `head` or the other end of a socket. */
 const READER_LEFT: ReadonlySet<unknown> = new Set([
   'EPIPE',
@@ -67,7 +62,8 @@ function listenForSignals(host: Host, interrupt: () => void): () => void {
   };
 }
 
-export function processTerminal(host: Host): ProcessTerminal {
+/** `release` releases standard input and the signals, which would keep the process alive. */
+export function processTerminal(host: Host): Terminal & { release(): void } {
   const { env, stdin, stdout, stderr } = host;
   const ending = new AbortController();
   const stopListening = listenForSignals(host, () => ending.abort(new CommandEnded('interrupted')));

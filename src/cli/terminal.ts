@@ -28,14 +28,10 @@ export interface TerminalOutput {
   write(text: string): Promise<void>;
 }
 
-export interface TerminalInput extends AsyncIterable<Uint8Array> {
-  readonly isTerminal: boolean;
-}
-
 export type TerminalClock = Pick<Clock, 'monotonicMs' | 'now' | 'sleep'>;
 
 export interface Terminal {
-  readonly input: TerminalInput;
+  readonly input: AsyncIterable<Uint8Array> & { readonly isTerminal: boolean };
   /** Results only. */
   readonly output: TerminalOutput;
   /** Progress, notes and errors. */

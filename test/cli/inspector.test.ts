@@ -37,7 +37,9 @@ describe('the page', () => {
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
     });
-    const links = new Set([...found.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, it]) => it));
+    const links = new Set(
+      [...found.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link),
+    );
     expect(links).toEqual(new Set(['inspector.svg', 'inspector.css', 'inspector.js']));
     for (const link of links) expect(await get(page + link)).toMatchObject({ status: 200 });
     expect(found.text).not.toMatch(/<style|style=|<script(?! type="module" src)| on\w+=/);
@@ -131,8 +133,8 @@ describe('a request on the page', () => {
 
   it('has the contract issues, and counts those that are not shown', async () => {
     const { url, page } = await listen();
-    const messages = Array(205).fill({ ...sampleMessage(), retry_count: 'two' });
-    await postSigned(url, JSON.stringify(messages), SECRET);
+    const wrong = { ...sampleMessage(), retry_count: 'two' };
+    await postSigned(url, `[${Array(205).fill(JSON.stringify(wrong)).join()}]`, SECRET);
     const entry = await first(page);
     expect([entry.issues.length, entry['moreIssues']]).toEqual([200, 5]);
     const subtitle = '0.retry_count: expected a number';

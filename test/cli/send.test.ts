@@ -350,11 +350,12 @@ describe('Ctrl-C', () => {
   });
 });
 
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(ndjson(messages(2500)));
+  throw Object.assign(new Error('read'), { code: 'EIO', syscall: 'read' });
+}
+
 it('reports what was sent before the input failed', async () => {
-  async function* broken(): AsyncGenerator<Uint8Array> {
-    yield Buffer.from(ndjson(messages(2500)));
-    throw Object.assign(new Error('read'), { code: 'EIO', syscall: 'read' });
-  }
   await using receiver = await startReceiver();
   const { exitCode, stdout, stderr } = await send([receiver.url], { input: broken() });
   expect(exitCode).toBe(3);

@@ -1,5 +1,6 @@
 /** Turns a received request, or a value of a file, into an entry of the inspector's page. */
 import { isUtf8 } from 'node:buffer';
+import type { JsonItem } from '../input.ts';
 import {
   ADVICE,
   type MessageRow,
@@ -121,20 +122,11 @@ export function requestEntry(delivery: Delivery): Entry {
   };
 }
 
-/** A value of a file, or why it cannot be read. */
-export interface FileValue {
-  readonly file: string;
-  readonly line: number;
-  readonly text: string;
-  readonly value?: unknown;
-  readonly error?: string;
-}
-
 /** Describes a value of a file: a log line, a message, a captured body, or a line of `listen --json`. */
-export function valueEntry(
-  { file, line, value: given, error, text }: FileValue,
-  now: number,
-): Entry {
+export function valueEntry(item: JsonItem & { readonly file: string }, now: number): Entry {
+  const { file, line, text } = item;
+  const error = 'error' in item ? item.error : undefined;
+  const given = 'error' in item ? undefined : item.value;
   const value = valueAt(given, 'event') === 'message' ? valueAt(given, 'message') : given;
   const content = error === undefined ? valueContent(value, now) : NO_CONTENT;
   const isValid = error === undefined && content.issues.length === 0;

@@ -70,15 +70,14 @@ export async function forward(
   const via = headers.via === undefined ? [] : [headers.via].flat();
   if (via.some((value) => value.includes(name))) return LOOP;
   const ended = new AbortController();
-  const deadline = new AbortController();
-  void clock.sleep(DEADLINE_MS, ended.signal).then(() => deadline.abort());
+  void clock.sleep(DEADLINE_MS, ended.signal).then(() => ended.abort());
   const sent = {
     ...pick(headers, FORWARDED_HEADERS),
     via: [...via, `1.1 ${name}`].join(', '),
     'content-length': body.length,
   };
   try {
-    const anySignal = AbortSignal.any([signal, deadline.signal]);
+    const anySignal = AbortSignal.any([signal, ended.signal]);
     const response = await post(to, { headers: sent, signal: anySignal }, body);
     const { statusCode: status = 0 } = response;
     response.resume();
@@ -88,7 +87,7 @@ export async function forward(
     return { answer: { status, headers: pick(response.headers, ANSWER_HEADERS), text: '' } };
   } catch (error) {
     const { code = '', name: kind } = error as NodeJS.ErrnoException;
-    return failed(deadline.signal.aborted ? 'timeout' : code || kind);
+    return failed(ended.signal.aborted ? 'timeout' : code || kind);
   } finally {
     ended.abort();
   }

@@ -154,7 +154,7 @@ describe('listen', () => {
 const BODY = bodyOf(sampleMessage());
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-const posted =
+const posting =
   (body: string | Buffer, secret = SECRET, headers: http.OutgoingHttpHeaders = {}) =>
   (url: string) =>
     postSigned(url, body, secret, headers);
@@ -169,14 +169,14 @@ const REFUSED: readonly (readonly [
 ])[] = [
   [
     'another secret',
-    posted(BODY, 'other'),
+    posting(BODY, 'other'),
     401,
     'signature-wrong',
     'Probable cause: The body seems unchanged, so the secret is wrong',
   ],
   [
     'a signature in upper case',
-    posted(BODY, SECRET, { 'x-svc-integrity': sign(BODY, SECRET).toUpperCase() }),
+    posting(BODY, SECRET, { 'x-svc-integrity': sign(BODY, SECRET).toUpperCase() }),
     401,
     'signature-wrong',
     'Cause: The header is in upper case. Convert it to lower case',
@@ -191,28 +191,28 @@ const REFUSED: readonly (readonly [
   ['a GET', (url) => post(url, '', { method: 'GET' }), 405, 'method', 'Webhooks use POST.'],
   [
     'another content type',
-    posted(BODY, SECRET, { 'content-type': 'text/plain' }),
+    posting(BODY, SECRET, { 'content-type': 'text/plain' }),
     415,
     'content-type',
     'Expected Content-Type: application/json in UTF-8',
   ],
   [
     'a body that is no array',
-    posted('{}'),
+    posting('{}'),
     400,
     'body-invalid',
     'Expected a JSON array of 1 to 1000 messages in UTF-8.',
   ],
   [
     'a message that breaks the contract',
-    posted(bodyOf(sampleMessage(), { message_type: 'test' })),
+    posting(bodyOf(sampleMessage(), { message_type: 'test' })),
     400,
     'message-invalid',
     '1.message_id: expected',
   ],
   [
     'a body of more than 2 MiB',
-    posted(Buffer.alloc(2 ** 21 + 1, ' ')),
+    posting(Buffer.alloc(2 ** 21 + 1, ' ')),
     413,
     'body-too-large',
     'The body exceeds 2 MiB.',
