@@ -27,6 +27,10 @@ const system = (files: Partial<LockSystem['files']> = {}): LockSystem => ({
   random: () => 0.5,
 });
 
+/** Writes `new` to the settings in a folder. */
+const writeIn = (path: string, files?: Partial<LockSystem['files']>): Promise<void> =>
+  fileStore(fileIn(path), system(files)).update(() => 'new');
+
 const failing = (code: string) => async (): Promise<never> => {
   throw Object.assign(new Error(code), { code });
 };
@@ -108,7 +112,7 @@ describe('a file', () => {
     mkdirSync(join(path, 'real'));
     writeFileSync(join(path, 'real/real.json'), 'old');
     symlinkSync('real/real.json', fileIn(path));
-    await fileStore(fileIn(path)).update(() => 'new');
+    await writeIn(path);
     expect(readlinkSync(fileIn(path))).toBe('real/real.json');
     expect(readFileSync(join(path, 'real/real.json'), 'utf8')).toBe('new');
     expect(readdirSync(join(path, 'real'))).toEqual(['real.json']);
@@ -122,7 +126,7 @@ describe('a file', () => {
     mkdirSync(join(path, 'real'));
     symlinkSync(`real/${names[0]}`, fileIn(path));
     if (names[1] !== undefined) symlinkSync(names[1], join(path, 'real', names[0] ?? ''));
-    await fileStore(fileIn(path)).update(() => 'new');
+    await writeIn(path);
     expect(readlinkSync(fileIn(path))).toBe(`real/${names[0]}`);
     expect(readdirSync(join(path, 'real'))).toEqual(names);
     expect(await fileStore(fileIn(path)).read()).toBe('new');
@@ -170,20 +174,18 @@ describe('a file', () => {
     const stat = async (name: string): Promise<object> =>
       Object.assign(await nodeFiles.stat(name), { uid: (process.geteuid?.() ?? 0) + by, gid: 7 });
     const files = { open, stat } as Partial<LockSystem['files']>;
-    await fileStore(fileIn(path), system(files)).update(() => 'new');
+    await writeIn(path, files);
     expect([owners, readFileSync(fileIn(path), 'utf8')]).toEqual([expected, 'new']);
   });
 
   test('is written even if the lock cannot be removed', async () => {
     const path = temporaryFolder();
     const unlink = failing('EBUSY');
-    await fileStore(fileIn(path), system({ unlink })).update(() => 'new');
+    await writeIn(path, { unlink });
     expect(readFileSync(fileIn(path), 'utf8')).toBe('new');
     const other = temporaryFolder();
     const files = { unlink, rename: failing('EACCES') };
-    await expect(fileStore(fileIn(other), system(files)).update(() => 'new')).rejects.toMatchObject(
-      { code: 'EACCES' },
-    );
+    await expect(writeIn(other, files)).rejects.toMatchObject({ code: 'EACCES' });
   });
 
   test.each<[string, Partial<LockSystem['files']>]>([
@@ -193,7 +195,7 @@ describe('a file', () => {
   ])('that %s is unchanged, and no other files remain', async (_what, files) => {
     const path = temporaryFolder();
     writeFileSync(fileIn(path), 'old');
-    await expect(fileStore(fileIn(path), system(files)).update(() => 'new')).rejects.toMatchObject({
+    await expect(writeIn(path, files)).rejects.toMatchObject({
       code: expect.stringMatching(/^E[A-Z]+$/) as string,
     });
     expect(readdirSync(path)).toEqual(['settings.json']);
@@ -202,9 +204,7 @@ describe('a file', () => {
 
   test('is unchanged if the lock file cannot be written, and no lock remains', async () => {
     const path = temporaryFolder();
-    await expect(
-      fileStore(fileIn(path), system({ open: openUnwritable })).update(() => 'new'),
-    ).rejects.toMatchObject({ code: 'ENOSPC' });
+    await expect(writeIn(path, { open: openUnwritable })).rejects.toMatchObject({ code: 'ENOSPC' });
     expect(readdirSync(path)).toEqual([]);
   });
 
@@ -225,7 +225,7 @@ describe('a file', () => {
       uses.push(`rename ${readFileSync(from, 'utf8')}`);
       await nodeFiles.rename(from, to);
     };
-    await fileStore(fileIn(path), system({ open, rename })).update(() => 'new');
+    await writeIn(path, { open, rename });
     expect(uses).toEqual(['sync file', 'rename new', 'sync folder']);
   });
 

@@ -3,11 +3,10 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type BodyReading, nodeHandler } from '../../src/receiver/index.ts';
+import { nodeHandler } from '../../src/receiver/index.ts';
 import {
   type NodeRequestLike,
   type NodeResponseLike,
-  nodeRequest,
   writeAnswer,
 } from '../../src/receiver/node-handler.ts';
 import { deferred } from '../helpers/promises.ts';
@@ -152,23 +151,4 @@ test('shares the body with other listeners', async () => {
   });
   const answer = await fetch(`http://127.0.0.1:${await listenOn(server)}/`, signedInit());
   expect([answer.status, Buffer.concat(heard).toString()]).toEqual([204, BODY]);
-});
-
-const reading: BodyReading = { take: () => true, onRefused: () => {} };
-
-test('rejects if the sender left before the body was read', async () => {
-  const [came, outcome] = [deferred(), deferred()];
-  const server = http.createServer((request) => {
-    came.resolve();
-    request.once('error', () => {});
-    request.once('close', () => {
-      nodeRequest(request, request).readBody(1000, reading).then(outcome.resolve, outcome.reject);
-    });
-  });
-  const socket = net.connect(await listenOn(server), '127.0.0.1');
-  socket.on('error', () => {});
-  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n[{');
-  await came.promise;
-  socket.resetAndDestroy();
-  await expect(outcome.promise).rejects.toThrow('the sender went away');
 });

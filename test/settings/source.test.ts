@@ -231,15 +231,6 @@ describe.each(SOURCES)('an application of %s', (_source, find) => {
 });
 
 describe('settings in an object', () => {
-  test.each([
-    [undefined, 2],
-    [1, 1],
-    [2, 2],
-  ] as const)('of format %s have applications of format %s (D60)', async (given, format) => {
-    const { find } = create({ ...(given === undefined ? {} : { format: given }), ...one(FULL) });
-    expect(await find('app-1')).toMatchObject({ format });
-  });
-
   test('are copied at once', async () => {
     const settings: { applications: Record<string, object> } = { applications: { a: FULL } };
     const { find } = create(settings);
@@ -327,27 +318,9 @@ describe('settings in an object', () => {
     });
     expect(await create({ applications }).find('b')).toEqual({ name: 'b', format: 2 });
   });
-
-  test('is refused for missing names beside other faults', () => {
-    const a = { name: 'a', enabled: 1 };
-    const of = ['settings', 'applications', 'a'];
-    const issues = [{ path: [...of, 'enabled'] }, { path: [...of, 'environment'] }];
-    expect(thrownBy(() => create({ applications: { a }, format: 1 }))).toMatchObject({ issues });
-  });
 });
 
 describe('a settings function', () => {
-  test('must return names for format 1', async () => {
-    const { find } = create(() => ({ url: URL_TEXT, secret: SECRET, format: 1 }));
-    expect(await rejected(find('a'))).toMatchObject({
-      code: 'ERR_INVALID_OPTION',
-      issues: [
-        { path: ['settings', 'applications', 'a', 'name'] },
-        { path: ['settings', 'applications', 'a', 'environment'] },
-      ],
-    });
-  });
-
   test('is refused for missing names beside other faults', async () => {
     const { find } = create(() => ({ name: 'a', enabled: 1, format: 1 }));
     const of = ['settings', 'applications', 'a'];
@@ -364,15 +337,6 @@ describe('a settings function', () => {
     expect(asked).toEqual([]);
     expect([(await find('a'))?.name, (await find('a'))?.name]).toEqual(['a 1', 'a 2']);
     expect(asked).toEqual(['a', 'a']);
-  });
-
-  test.each([
-    [undefined, 2],
-    [1, 1],
-    [2, 2],
-  ] as const)('that returns format %s resolves to format %s', async (given, format) => {
-    const { find } = create(() => ({ ...FULL, format: given }));
-    expect(await find('app-1')).toEqual({ ...FULL, format });
   });
 
   test('must not return an unknown format', async () => {
@@ -412,15 +376,12 @@ describe('a settings function', () => {
   });
 });
 
-test('reads a getter of an invalid application only once', () => {
-  let reads = 0;
-  const shop = {
-    get name() {
-      reads += 1;
-      return undefined;
-    },
-    enabled: 'yes',
-  };
-  expect(() => create({ format: 1, applications: { shop } })).toThrow(SecurityEventError);
-  expect(reads).toBe(1);
+test.each([
+  [undefined, 2],
+  [1, 1],
+  [2, 2],
+] as const)('format %s means %s in an object and from a function (D60)', async (format, read) => {
+  expect(await create({ ...one(FULL), format }).find('app-1')).toMatchObject({ format: read });
+  const found = await create(() => ({ ...FULL, format })).find('app-1');
+  expect(found).toEqual({ ...FULL, format: read });
 });
