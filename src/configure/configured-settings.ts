@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { SecurityEventError } from '../errors.ts';
 import { definedProperties } from '../own-properties.ts';
 import { readAtOnce } from '../settings/organisation.ts';
-import { secretAt } from '../settings/scheduled-secret.ts';
+import { pendingSchedule, secretAt } from '../settings/scheduled-secret.ts';
 import type { OrganisationFormat, OrganisedApplication } from '../settings/schema.ts';
 import {
   readStored,
@@ -104,8 +104,6 @@ export function describeSettings(
   }
   for (const [id, saved] of applications) {
     const { name, environment, url, secret, modules, playbooks } = saved;
-    const nextFrom = typeof secret === 'object' ? secret.nextFrom : undefined;
-    const isPending = nextFrom !== undefined && Date.parse(nextFrom) > nowMs;
     described.set(
       id,
       definedProperties({
@@ -114,7 +112,7 @@ export function describeSettings(
         url,
         modules: modules && { ...modules },
         playbooks: playbooks && { ...playbooks },
-        nextSecretFrom: isPending ? nextFrom : undefined,
+        nextSecretFrom: pendingSchedule(secret, nowMs)?.nextFrom,
         draftUrl: drafts.get(id)?.url,
         isSaved: true,
       }) as DescribedApplication,

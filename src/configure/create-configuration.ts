@@ -12,7 +12,7 @@ import {
 } from '../option-rules.ts';
 import { hasMethods } from '../own-properties.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { secretAt } from '../settings/scheduled-secret.ts';
+import { pendingSchedule, secretAt } from '../settings/scheduled-secret.ts';
 import { parseWebhookUrl } from '../webhook/http/webhook-url.ts';
 import { checkSecret, generateSecret } from '../webhook/signature.ts';
 import {
@@ -125,9 +125,8 @@ export class StoredConfiguration implements Configuration {
       draft === undefined ? savedApplication(settings, id) : settings.applications.get(id);
     const stored = saved?.secret;
     const now = this.#system.clock.now();
-    if (of !== 'next') return stored === undefined ? undefined : secretAt(stored, now);
-    const isPending = typeof stored === 'object' && Date.parse(stored.nextFrom) > now;
-    return isPending ? stored.next : undefined;
+    if (of === 'next') return pendingSchedule(stored, now)?.next;
+    return stored === undefined ? undefined : secretAt(stored, now);
   }
 
   async test(applicationId: string): Promise<TestedWebhook> {

@@ -49,8 +49,15 @@ export const timeSchema = () =>
 /** Returns the secret that signs at `nowMs`. */
 export function secretAt(secret: StoredSecret, nowMs: number): string {
   if (typeof secret === 'string') return secret;
-  return nowMs >= Date.parse(secret.nextFrom) ? secret.next : secret.current;
+  return pendingSchedule(secret, nowMs)?.current ?? secret.next;
 }
+
+/** Returns the schedule if its next secret does not sign yet. */
+export const pendingSchedule = (
+  secret: StoredSecret | undefined,
+  nowMs: number,
+): StoredSchedule | undefined =>
+  typeof secret === 'object' && nowMs < Date.parse(secret.nextFrom) ? secret : undefined;
 
 /**
  * Returns a function for the `secret` of an application: it returns `current` before `nextFrom`, and `next`
