@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { SVC_PAYLOAD_TYPES } from '../../src/contract/index.ts';
 import type { SecurityEventError } from '../../src/errors.ts';
 import { type ParsedBody, parseBody } from '../../src/receiver/index.ts';
 import { sampleMessage, sampleMessageV1 } from '../../src/testing/index.ts';
@@ -16,39 +17,24 @@ const only = (parsed: ParsedBody) => {
 };
 
 describe('a body', () => {
-  test.each([
-    ['security_response', sampleMessage('security_response')],
-    ['injection_sql', sampleMessage('injection_sql')],
-  ])('of a v2 message of type %s is read, with its message_id', (_type, message) => {
-    expect(only(parse(message))).toEqual({
-      index: 0,
-      format: 2,
-      id: message.message_id,
-      isKnownType: true,
-      unknown: [],
-      message,
-    });
-  });
+  const read = { index: 0, isKnownType: true, unknown: [] };
 
-  test.each([
-    ['security_event', EVENT_V1, EVENT_V1.event_id],
-    ['pulse', sampleMessageV1('pulse'), sampleMessageV1('pulse').id],
-    [
-      'security_response',
-      sampleMessageV1('security_response'),
-      sampleMessageV1('security_response').id,
-    ],
-    ['test', sampleMessageV1('test'), sampleMessageV1('test').id],
-  ])('of a v1 element of type %s is read, with the id that it has', (_type, message, id) => {
-    expect(only(parse(message))).toEqual({
-      index: 0,
-      format: 1,
-      id,
-      isKnownType: true,
-      unknown: [],
-      message,
-    });
-  });
+  test.each(['security_response', 'injection_sql'] as const)(
+    'of a v2 message of type %s is read, with its message_id',
+    (type) => {
+      const message = sampleMessage(type);
+      expect(only(parse(message))).toEqual({ ...read, format: 2, id: message.message_id, message });
+    },
+  );
+
+  test.each(SVC_PAYLOAD_TYPES)(
+    'of a v1 element of type %s is read, with the id that it has',
+    (type) => {
+      const message = sampleMessageV1(type);
+      const id = 'event_id' in message ? message.event_id : message.id;
+      expect(only(parse(message))).toEqual({ ...read, format: 1, id, message });
+    },
+  );
 
   test('may hold elements of both formats, as bytes', () => {
     const { messages } = parseBody(Buffer.from(JSON.stringify([EVENT, EVENT_V1])));

@@ -43,16 +43,6 @@ describe('createCertificate', () => {
     ]);
   });
 
-  test.each([
-    ['validFrom', Number.NaN],
-    ['validTo', Date.UTC(10_000, 0)],
-    ['validTo', Date.UTC(-1, 11)],
-  ])('refuses %s: %d', (name, time) => {
-    expect(() => createCertificate({ [name]: time })).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
-    );
-  });
-
   test('has a new key and serial number each time', () => {
     const [one, other] = [read(), read()];
     expect(one.serialNumber).toMatch(/^01[0-9A-F]{30}$/);
@@ -60,15 +50,18 @@ describe('createCertificate', () => {
     expect(one.publicKey.equals(other.publicKey)).toBe(false);
   });
 
-  test.each([[[]], [['localhost', '::1']], [['']], [['a b']], [['bücher.example']]])(
-    'refuses the hosts %j',
-    (hosts) => {
-      expect(() => createCertificate({ hosts })).toThrow(
-        expect.objectContaining({
-          code: 'ERR_INVALID_OPTION',
-          path: ['hosts'],
-        }),
-      );
-    },
-  );
+  test.each([
+    ['validFrom', Number.NaN],
+    ['validTo', Date.UTC(10_000, 0)],
+    ['validTo', Date.UTC(-1, 11)],
+    ['hosts', []],
+    ['hosts', ['localhost', '::1']],
+    ['hosts', ['']],
+    ['hosts', ['a b']],
+    ['hosts', ['bücher.example']],
+  ])('refuses %s: %j', (name, value) => {
+    expect(() => createCertificate({ [name]: value })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', path: [name] }),
+    );
+  });
 });

@@ -123,24 +123,16 @@ describe('signatures', () => {
 
 describe('answers', () => {
   test('follow the script, then the default', async () => {
-    const receiver = await open({
-      script: [
-        { status: 503, retryAfter: 7, headers: { 'x-a': 'b' }, body: 'busy' },
-        { status: 400, body: Buffer.from([104, 105]) },
-      ],
-      otherwise: { status: 204 },
-    });
+    const busy = { status: 503, retryAfter: 7, headers: { 'x-a': 'b' }, body: 'busy' };
+    const script = [busy, { status: 400, body: Buffer.from('hi') }];
+    const receiver = await open({ script, otherwise: { status: 204 } });
     const first = await request(receiver.url, { method: 'POST', body, dispatcher: agent() });
     expect(first.statusCode).toBe(503);
     expect(first.headers).toMatchObject({ 'retry-after': '7', 'x-a': 'b' });
     expect(await first.body.text()).toBe('busy');
     expect(await post(receiver)).toEqual([400, 'hi']);
     expect(await post(receiver)).toEqual([204, '']);
-    expect(receiver.requests.map(({ step }) => step)).toMatchObject([
-      { status: 503 },
-      { status: 400 },
-      { status: 204 },
-    ]);
+    expect(receiver.requests.map(({ step }) => step)).toEqual([...script, { status: 204 }]);
   });
 
   test('may be chosen by a function of the request', async () => {
@@ -184,12 +176,7 @@ describe('messageIds', () => {
     await post(receiver, { body: one });
     await post(receiver, { body: '[{"message_id":"a"}]' });
     await post(receiver, { body: '[{"message_id":"c"}]' });
-    expect(receiver.acceptedCounts()).toEqual(
-      new Map([
-        ['a', 2],
-        ['b', 1],
-      ]),
-    );
+    expect(Object.fromEntries(receiver.acceptedCounts())).toEqual({ a: 2, b: 1 });
   });
 
   test('counts nothing if the sender went away before the answer', async () => {
@@ -290,22 +277,14 @@ describe('close', () => {
   });
 });
 
-test.each(['', 'hook', 'http://a/'])('the path %j is refused', async (path) => {
-  const refusal = { code: 'ERR_INVALID_OPTION', path: ['path'] };
-  await expect(startReceiver({ path })).rejects.toMatchObject(refusal);
-});
-
 test.each([
-  ['an empty text', ''],
-  ['a list with an empty text', ['secret', '']],
-])('the secret %s is refused', async (_, secret) => {
-  const refusal = { code: 'ERR_INVALID_OPTION', path: ['secret'] };
-  await expect(startReceiver({ secret })).rejects.toMatchObject(refusal);
-});
-
-test('an unknown kind of certificate is refused', async () => {
-  await expect(startReceiver({ tls: 'revoked' as 'expired' })).rejects.toMatchObject({
-    code: 'ERR_INVALID_OPTION',
-    path: ['tls'],
-  });
+  ['path', ''],
+  ['path', 'hook'],
+  ['path', 'http://a/'],
+  ['secret', ''],
+  ['secret', ['secret', '']],
+  ['tls', 'revoked'],
+])('%s: %j is refused', async (name, value) => {
+  const refusal = { code: 'ERR_INVALID_OPTION', path: [name] };
+  await expect(startReceiver({ [name]: value })).rejects.toMatchObject(refusal);
 });
