@@ -95,7 +95,7 @@ export const anyCommand = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      kind: fc.constant('dead-letter-closed' as const),
+      kind: fc.constant('deadLetterClosed' as const),
       applicationId: anyApplication,
       max: anyMax,
     }),

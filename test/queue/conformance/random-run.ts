@@ -20,7 +20,10 @@ const UNIT_MS = 1000;
 
 const idOf = ({ entry }: ModelMessage): string => entry.stored.messageId;
 
-class Comparison {
+/** A method for each kind of call. */
+type Handlers = { readonly [K in Command['kind']]: (command: Run<K>) => Promise<void> };
+
+class Comparison implements Handlers {
   readonly #trial: Trial;
   readonly #model = new Model();
   readonly #sequences = new Sequences();
@@ -36,36 +39,12 @@ class Comparison {
 
   async run(command: Command): Promise<void> {
     this.#steps += 1;
-    await this.#do(command);
+    // The type of the method is that of the command.
+    await this[command.kind](command as never);
     await this.#compare();
   }
 
-  #do(command: Command): Promise<void> {
-    switch (command.kind) {
-      case 'enqueue':
-        return this.#enqueue(command);
-      case 'claim':
-        return this.#claim(command);
-      case 'settle':
-        return this.#settle(command);
-      case 'release':
-        return this.#release(command);
-      case 'extend':
-        return this.#extend(command);
-      case 'advance':
-        return this.#advance(command);
-      case 'deadLetterOlderThan':
-        return this.#deadLetterOlderThan(command);
-      case 'dead-letter-closed':
-        return this.#deadLetterClosed(command);
-      case 'reopen':
-        return this.#reopen(command);
-      default:
-        return this.#replayOrPurge(command);
-    }
-  }
-
-  async #enqueue({ entries, delayUnits }: Run<'enqueue'>): Promise<void> {
+  async enqueue({ entries, delayUnits }: Run<'enqueue'>): Promise<void> {
     const made = entries.map(({ applicationId, ...options }) => entryOf(applicationId, options));
     const delayMs = this.#laterMs(delayUnits);
     const { sequences, closed } = await this.#trial.queue.enqueue(made, delayMs);
@@ -74,7 +53,7 @@ class Comparison {
     this.#sequences.accept(accepted.messages, sequences);
   }
 
-  async #claim({ ofHealth, maxMessages, maxBytes, leaseUnits }: Run<'claim'>): Promise<void> {
+  async claim({ ofHealth, maxMessages, maxBytes, leaseUnits }: Run<'claim'>): Promise<void> {
     const leaseMs = leaseUnits * UNIT_MS;
     const request = this.#trial.request({ ofHealth, maxMessages, maxBytes, leaseMs });
     const times = this.#model.times(ofHealth);
@@ -125,7 +104,7 @@ class Comparison {
     return this.#model.live.includes(claim);
   }
 
-  async #settle({ which, results, state }: Run<'settle'>): Promise<void> {
+  async settle({ which, results, state }: Run<'settle'>): Promise<void> {
     const claim = this.#claims[which];
     if (claim === undefined) return;
     const isLive = this.#isLive(claim.model);
@@ -152,7 +131,7 @@ class Comparison {
     };
   }
 
-  async #release({ which, state }: Run<'release'>): Promise<void> {
+  async release({ which, state }: Run<'release'>): Promise<void> {
     const claim = this.#claims[which];
     if (claim === undefined) return;
     const isLive = this.#isLive(claim.model);
@@ -162,7 +141,7 @@ class Comparison {
     if (isLive) this.#model.release(claim.model, given);
   }
 
-  async #extend({ which, units }: Run<'extend'>): Promise<void> {
+  async extend({ which, units }: Run<'extend'>): Promise<void> {
     const claim = this.#claims[which];
     if (claim === undefined) return;
     const isLive = this.#isLive(claim.model);
@@ -172,12 +151,12 @@ class Comparison {
     if (isLive) claim.model.endsMs = this.#model.nowMs + leaseMs;
   }
 
-  async #advance({ units }: Run<'advance'>): Promise<void> {
+  async advance({ units }: Run<'advance'>): Promise<void> {
     await this.#trial.advance(units * UNIT_MS);
     this.#model.advance(units * UNIT_MS);
   }
 
-  async #deadLetterOlderThan({ units, max }: Run<'deadLetterOlderThan'>): Promise<void> {
+  async deadLetterOlderThan({ units, max }: Run<'deadLetterOlderThan'>): Promise<void> {
     // Between two times at which something was accepted.
     const olderThanMs = (units + 0.5) * UNIT_MS;
     const old = this.#model.waiting.filter(
@@ -187,7 +166,7 @@ class Comparison {
     this.#deadLetterChosen(expired, { old, max, reason: 'horizon-passed' });
   }
 
-  async #deadLetterClosed({ applicationId, max }: Run<'dead-letter-closed'>): Promise<void> {
+  async deadLetterClosed({ applicationId, max }: Run<'deadLetterClosed'>): Promise<void> {
     const isClosed = this.#model.isClosed(applicationId);
     const old = isClosed ? this.#model.waitingOf(applicationId) : [];
     const closed = await this.#trial.queue.deadLetterClosed(applicationId, max);
@@ -210,9 +189,17 @@ class Comparison {
     this.#model.deadLetter(found, reason);
   }
 
-  async #reopen({ applicationId }: Run<'reopen'>): Promise<void> {
+  async reopen({ applicationId }: Run<'reopen'>): Promise<void> {
     await this.#trial.queue.reopenApplication(applicationId);
     this.#model.reopen(applicationId);
+  }
+
+  replay(command: Run<'replay'>): Promise<void> {
+    return this.#replayOrPurge(command);
+  }
+
+  purge(command: Run<'purge'>): Promise<void> {
+    return this.#replayOrPurge(command);
   }
 
   async #replayOrPurge({ kind, filter }: Run<'replay'> | Run<'purge'>): Promise<void> {
