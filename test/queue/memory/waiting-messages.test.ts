@@ -52,13 +52,13 @@ describe('the waiting messages of an application', () => {
   test('are visited at the end of delays only if one of them is delayed, and never those that are due', () => {
     const waiting = new WaitingMessages();
     let visits = 0;
-    const watched = (message: WaitingMessage): WaitingMessage => {
-      const get = (): number => {
-        visits += 1;
-        return 1;
-      };
-      return Object.defineProperty(message, 'sends', { get });
-    };
+    const watched = (message: WaitingMessage): WaitingMessage =>
+      Object.defineProperty(message, 'sends', {
+        get: () => {
+          visits += 1;
+          return 1;
+        },
+      });
     const retried = watched(messageAt(1, 500));
     waiting.putBack(retried);
     waiting.append(watched(messageAt(2)));

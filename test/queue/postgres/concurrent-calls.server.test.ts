@@ -22,6 +22,10 @@ import { SCHEMA, useDatabase, WAITING } from './use-database.ts';
 const CLOSED = { ...LAST, health: 'closed' } as const;
 const HOLD = `begin; select from ${SCHEMA}.application for no key update`;
 
+/** Ten calls of five messages each. */
+const fill = (queue: MessageQueue) =>
+  Array.from({ length: 10 }, () => queue.enqueue(manyOf('one', 5)));
+
 describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
   const { database, open } = useDatabase({});
 
@@ -49,10 +53,9 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
 
     test('are exceeded at most by what other processes enqueue at the same moment', async () => {
       const bounds = { maxPendingMessages: 50 };
-      const [queue, ...others] = [await open(bounds), await open(bounds), await open(bounds)];
-      const fill = (one: MessageQueue) =>
-        Array.from({ length: 10 }, () => one.enqueue(manyOf('one', 5)));
-      await Promise.allSettled([queue, ...others].flatMap(fill));
+      const queues = [await open(bounds), await open(bounds), await open(bounds)] as const;
+      const [queue] = queues;
+      await Promise.allSettled(queues.flatMap(fill));
       const { pending } = await queue.stats();
       expect(pending).toBeGreaterThanOrEqual(50);
       // One transaction of each process, with at most all of its calls.

@@ -218,8 +218,8 @@ describe.runIf(postgresPrograms !== undefined)('the PostgreSQL queue', () => {
     );
     const lost = await claimFrom(queue);
     await database.control.query(`update ${SCHEMA}.application set claim = null, lease_end = null,
-      claim_dues = null, claim_sequences = null, first_due = ${before?.['first_due']};
-      select setval('${SCHEMA}.turn_number', ${before?.['last']})`);
+      claim_dues = null, claim_sequences = null, first_due = ${String(before?.['first_due'])};
+      select setval('${SCHEMA}.turn_number', ${String(before?.['last'])})`);
     const live = await claimFrom(queue);
     expect(idsOf(live)).toEqual(idsOf(lost));
     expect(await queue.settle(lost, [DELIVERED], LAST)).toBe('lost');

@@ -38,9 +38,9 @@ function mountDisk(folder: string, context: TestContext): void {
   onTestFinished(() => void spawnSync('umount', ['-l', folder]));
 }
 
-describe('a file that is not a queue', () => {
-  const run = (sql: string) => (file: string) => withDatabase(file, (other) => other.exec(sql));
+const run = (sql: string) => (file: string) => withDatabase(file, (other) => other.exec(sql));
 
+describe('a file that is not a queue', () => {
   test.each<[string, (file: string) => void]>([
     ['text', (file) => writeFileSync(file, 'a text of some length, and no database'.repeat(9))],
     ['a database of another program', run('create table t (a); insert into t values (1)')],
