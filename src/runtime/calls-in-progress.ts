@@ -40,6 +40,16 @@ export class CallsInProgress {
     this.#waits = this.#waits.filter(({ left }) => left > 0);
   }
 
+  /** Counts a call until its promise settles. Returns what it settles to. */
+  async track<T>(call: Promise<T>): Promise<T> {
+    const number = this.begin();
+    try {
+      return await call;
+    } finally {
+      this.end(number);
+    }
+  }
+
   /** Resolves when every call that has begun so far has ended. */
   async waitForAll(): Promise<void> {
     if (this.#count === 0) return;

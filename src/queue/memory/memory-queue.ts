@@ -65,12 +65,8 @@ export class MemoryQueue implements MessageQueue {
       if (sequences.length > 0) this.#notify();
       return { sequences, closed };
     }
-    const call = this.#runningEnqueues.begin();
-    try {
-      return { sequences: await this.#acceptInSlices(open, delayMs), closed };
-    } finally {
-      this.#runningEnqueues.end(call);
-    }
+    const accepting = this.#acceptInSlices(open, delayMs);
+    return { sequences: await this.#runningEnqueues.track(accepting), closed };
   };
 
   async #acceptInSlices(entries: readonly QueueEntry[], delayMs: number): Promise<number[]> {

@@ -246,12 +246,7 @@ export class PostgresQueue implements DurableQueue {
   /** `close` waits for calls that have begun. */
   async #track<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    const call = this.#running.begin();
-    try {
-      return await work();
-    } finally {
-      this.#running.end(call);
-    }
+    return await this.#running.track(work());
   }
 
   #notifyAll(): void {

@@ -50,12 +50,8 @@ export async function createSchema(
   client: ClientBase,
   { schema, callTimeoutMs }: Pick<ReadOptions, 'schema' | 'callTimeoutMs'>,
 ): Promise<'created' | 'present'> {
-  const run = async (text: string, values: unknown[] = []) => {
-    const config = { text, values, query_timeout: callTimeoutMs };
-    const { rows } = await untraced(() => client.query<Record<string, unknown>>(config));
-    // Several statements have several results.
-    return rows?.[0] ?? {};
-  };
+  const run = (text: string, values: unknown[] = []) =>
+    firstRow(client, { text, values, query_timeout: callTimeoutMs });
   // Not with the server's defaults: a schema that another process has just created must be visible.
   await run('begin isolation level read committed read write');
   await run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${schema} schema`]);
@@ -73,6 +69,15 @@ export async function createSchema(
   }
   await run('commit');
   return found['version'] === true ? 'present' : 'created';
+}
+
+/** The client reads `query_timeout`, but its types lack it. */
+type TimedQuery = QueryConfig & { readonly query_timeout: number };
+
+async function firstRow(client: ClientBase, query: TimedQuery): Promise<Record<string, unknown>> {
+  const { rows } = await untraced(() => client.query<Record<string, unknown>>(query));
+  // Several statements have several results.
+  return rows?.[0] ?? {};
 }
 
 function checkVersion(version: unknown, schema: string): void {
@@ -103,9 +108,7 @@ export async function readSettings(
   { schema, callTimeoutMs }: ReadOptions,
 ): Promise<Settings> {
   const text = SETTINGS.replace('{s}', () => quoted(schema));
-  const config = { text, query_timeout: callTimeoutMs } as QueryConfig;
-  const { rows } = await untraced(() => client.query<Record<string, unknown>>(config));
-  const row = rows[0] ?? {};
+  const row = await firstRow(client, { text, query_timeout: callTimeoutMs });
   const setting = (name: string): string => String(row[name]);
   // First: a server that cannot be used, such as a standby, is reported as that.
   const problem = problemOf(setting);

@@ -1,6 +1,6 @@
 import { SecurityEventError } from '../../errors.ts';
 import { CallsInProgress } from '../../runtime/calls-in-progress.ts';
-import { ignoreRejection } from '../../runtime/host-calls.ts';
+import { ignoreRejection, tryCall } from '../../runtime/host-calls.ts';
 import { Claimed, Stored } from '../message-classes.ts';
 import type {
   ApplicationState,
@@ -50,19 +50,14 @@ export class SqliteQueue implements DurableQueue {
       onDue: () => {
         for (const listener of this.#listeners) listener();
       },
-      onDamage: (damage) => {
-        try {
-          ignoreRejection(options.onDamage?.(damage));
-        } catch {
-          // An error of the host must not stop the delivery of intact messages.
-        }
-      },
+      // An error of the host must not stop the delivery of intact messages.
+      onDamage: (damage) => tryCall(() => ignoreRejection(options.onDamage?.(damage))),
     };
   }
 
   async open(initialState: ApplicationState): Promise<Backlog> {
     if (this.#closing !== undefined) throw new SecurityEventError('ERR_QUEUE_CLOSED');
-    return await this.#track(this.#open(initialState));
+    return await this.#running.track(this.#open(initialState));
   }
 
   async #open(initialState: ApplicationState): Promise<Backlog> {
@@ -87,7 +82,7 @@ export class SqliteQueue implements DurableQueue {
   };
 
   readonly claim: MessageQueue['claim'] = async (request) => {
-    const answer = await this.#track(
+    const answer = await this.#running.track(
       this.#call('claim', [request]).then((found) => {
         if (isClaim(found)) this.#unsent.add(found.id);
         return found;
@@ -194,15 +189,6 @@ export class SqliteQueue implements DurableQueue {
       throw new SecurityEventError('ERR_QUEUE_CLOSED');
     }
     return await this.#file.call(this.#handle, operation, { args, bodies });
-  }
-
-  async #track<T>(running: Promise<T>): Promise<T> {
-    const call = this.#running.begin();
-    try {
-      return await running;
-    } finally {
-      this.#running.end(call);
-    }
   }
 }
 

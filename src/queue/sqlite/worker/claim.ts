@@ -42,11 +42,7 @@ export function claim(context: Context, request: ClaimRequest): ClaimAnswer | No
   }
 }
 
-interface Ready {
-  readonly number: number;
-  readonly ready_at: number;
-  readonly turn: number;
-}
+type Ready = Pick<Application, 'number' | 'turn'> & { readonly ready_at: number };
 
 function nextApplication(
   { store, database }: Context,
