@@ -67,19 +67,6 @@ describe('the flush of a Lambda function', () => {
     expect(flush).toHaveBeenCalledTimes(2);
   });
 
-  test('says why nothing is delivered, as with a wrong secret', async () => {
-    const { url } = await openReceiver({ otherwise: { status: 401 } });
-    const reporter = reporterTo(url);
-    const options = { flush: reporter, flushDeadlineMs: 25_000, onUndelivered: onUndelivered() };
-    const handler = captureRequests(() => void reporter.attack({ ruleset: 'xss' }), options);
-    for (const _ of [1, 2]) await handler(event(), context());
-    const failures = [expect.objectContaining({ applicationId: 'shop-1', status: 401 })];
-    expect(options.onUndelivered.mock.calls).toEqual([
-      [expect.objectContaining({ delivered: 0, dead: 1, failures })],
-    ]);
-    await reporter.close();
-  });
-
   test('reports the first result with messages left, and again after a success', async () => {
     const left = { delivered: 0, dead: 0, pending: 1 };
     const lost = { delivered: 1, dead: 1, pending: 0 };

@@ -26,24 +26,18 @@ describe('a Lambda function', () => {
     const { service } = smallRecord().context;
     const record = { ...smallRecord(), context: { actor, http, service } };
     expect(LogRecord.parse(record).context).toEqual(record.context);
-    expect(http).toEqual({
-      request: {
-        host: 'id.execute-api.eu-west-1.amazonaws.com',
-        parameters: {
-          query: { q: '1', token: '[redacted]' },
-          json: { search: 'shoes', password: '[redacted]' },
-          other: { params: { id: '7' } },
-        },
-        path: '/users/7',
-        port: 443,
-        referer: null,
-        remote_ip: '203.0.113.9',
-        remote_port: '1',
-        scheme: 'https',
-        user_agent: 'a test',
-        verb: 'POST',
+    expect(http?.request).toMatchObject({
+      host: 'id.execute-api.eu-west-1.amazonaws.com',
+      parameters: {
+        query: { q: '1', token: '[redacted]' },
+        json: { search: 'shoes', password: '[redacted]' },
+        other: { params: { id: '7' } },
       },
-      response: { blocked: false },
+      path: '/users/7',
+      port: 443,
+      scheme: 'https',
+      user_agent: 'a test',
+      verb: 'POST',
     });
     expect(actor?.ip?.address).toBe('203.0.113.9');
   });

@@ -257,6 +257,7 @@ describe('a captured run', () => {
       params: {},
     };
     const scope = scopeOf(request, readCaptureOptions({ trustedProxies }), {});
+    expect(heads).toBe(0);
     const parameters = (): unknown => runInScope(scope, currentContext).http?.request.parameters;
     expect(parameters()).toEqual({ query: { q: '1' } });
     request.body = { a: 1 };

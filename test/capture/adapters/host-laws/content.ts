@@ -15,15 +15,6 @@ interface Case {
   readonly options?: CaptureOptions;
 }
 
-const PROXIED: Asked = {
-  headers: {
-    'x-forwarded-for': '6.6.6.6, 203.0.113.9:4711',
-    'x-forwarded-proto': 'https',
-    'x-forwarded-host': 'shop.example',
-    'x-forwarded-port': '8443',
-  },
-};
-
 export function contentLaws(start: StartHost, harness: HostHarness): void {
   const { hasRouter, hasBodies, protocol } = harness;
 
@@ -63,19 +54,6 @@ export function contentLaws(start: StartHost, harness: HostHarness): void {
     expect(remote_port).toMatch(/^[1-9]\d{3,4}$/);
     expect([host, port]).toEqual(['shop.example', 81]);
     expect(http?.response).toEqual({ blocked: false });
-  });
-
-  test('has the client, scheme and host that a trusted proxy names', async () => {
-    const options = { trustedProxies: 'loopback' };
-    const { actor, http } = await contextOf({ asked: PROXIED, options });
-    expect(actor?.ip?.address).toBe('203.0.113.9');
-    expect(http?.request).toMatchObject({
-      host: 'shop.example',
-      port: 8443,
-      remote_ip: '203.0.113.9',
-      remote_port: '4711',
-      scheme: 'https',
-    });
   });
 
   test('has the status of the response once it has begun', async () => {

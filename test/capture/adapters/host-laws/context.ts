@@ -45,24 +45,6 @@ export function contextLaws(start: StartHost): void {
     );
   });
 
-  test('has the user until the end of the request', async () => {
-    const seen: unknown[] = [];
-    let isFirst = true;
-    const { ask } = await start({
-      before: () => {
-        if (isFirst) identify({ uid: 7 });
-        isFirst = false;
-      },
-      serve: (exchange) => {
-        seen.push(identifiers());
-        return exchange.answer(200, '');
-      },
-    });
-    await ask('/');
-    await ask('/');
-    expect(seen).toEqual([{ uid: 7 }, null]);
-  });
-
   test('is that of the inner request if a host calls another in the same process', async () => {
     const inner = await start((exchange) => exchange.answer(200, pathNow()));
     const outer = await start(async (exchange) => {
@@ -70,28 +52,6 @@ export function contextLaws(start: StartHost): void {
       return exchange.answer(200, `${body} of ${pathNow()}`);
     });
     expect((await outer.ask('/outer')).body).toBe('/inner of /outer');
-  });
-
-  test('is read once, and only if there is an event', async () => {
-    let reads = 0;
-    const trustedProxies = (): boolean => {
-      reads += 1;
-      return false;
-    };
-    const { ask } = await start(
-      (exchange) => {
-        if (isEventful(exchange)) {
-          currentContext();
-          currentContext();
-        }
-        return exchange.answer(200, '');
-      },
-      { trustedProxies },
-    );
-    await ask('/');
-    expect(reads).toBe(0);
-    await ask('/', { headers: { 'x-event': 'yes' } });
-    expect(reads).toBe(1);
   });
 
   test('adds no listener and no property to a request', async () => {
@@ -119,8 +79,6 @@ function readBefore(exchange: Exchange): void {
   headersOf(exchange);
   for (const socket of socketsOf(exchange)) Reflect.get(socket, 'remoteAddress');
 }
-
-const isEventful = (exchange: Exchange): boolean => 'x-event' in headersOf(exchange);
 
 function socketsOf({ requests, responses }: Exchange): object[] {
   return [...requests, ...responses].flatMap((object) => {
