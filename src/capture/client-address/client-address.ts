@@ -33,7 +33,6 @@ export const CLIENT_ADDRESS_OPTIONS = {
 
 export interface ClientAddressOptions extends OptionsOf<typeof CLIENT_ADDRESS_OPTIONS> {}
 
-/** Validated options. */
 export interface ClientAddressPolicy {
   readonly isTrusted: Trust;
   readonly addressHeader: string;

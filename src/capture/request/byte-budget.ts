@@ -25,7 +25,6 @@ export class ByteBudget {
     return true;
   }
 
-  /** Takes everything that is left. */
   exhaust(): void {
     this.#left = 0;
   }

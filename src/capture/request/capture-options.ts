@@ -41,7 +41,6 @@ export const CAPTURE_OPTIONS = {
 
 export interface CaptureOptions extends OptionsOf<typeof CAPTURE_OPTIONS> {}
 
-/** Validated options. */
 export interface CaptureSettings {
   readonly addressPolicy: ClientAddressPolicy;
   readonly enrichment: Enrichment | undefined;

@@ -52,7 +52,6 @@ interface HostFacts {
   readonly original?: object;
 }
 
-/** Creates the scope of a request. */
 export function scopeOf(
   request: HttpRequest,
   settings: CaptureSettings,

@@ -114,13 +114,11 @@ export class RequestScope {
     return isComplete && (isText || svcIdentifier === undefined);
   }
 
-  /** Adds facts about the response. */
   addResponse(response: NonNullable<RequestState['response']>): void {
     this[STATE].response = { ...this[STATE].response, ...response };
     this[STATE].changes += 1;
   }
 
-  /** Marks the request as blocked by the agent. */
   markBlocked(by: Block): void {
     this[STATE].blockedBy = by;
     this.addResponse({ blocked: true, status: by.status });

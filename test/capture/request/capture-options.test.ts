@@ -36,7 +36,13 @@ test.each<[unknown, readonly string[]]>([
   [{ redaction: { sensitiveKeys: 7 } }, ['redaction', 'sensitiveKeys']],
   [{ parameters: true }, ['parameters']],
   [{ parameters: null }, ['parameters']],
+  [{ parameters: 7 }, ['parameters']],
+  [{ parameters: { maxDepth: 0 } }, ['parameters', 'maxDepth']],
+  [{ parameters: { maxDepth: 65 } }, ['parameters', 'maxDepth']],
   [{ parameters: { maxKeys: 0 } }, ['parameters', 'maxKeys']],
+  [{ parameters: { maxStringLength: '1' } }, ['parameters', 'maxStringLength']],
+  [{ parameters: { maxBytes: 1023 } }, ['parameters', 'maxBytes']],
+  [{ parameters: { maxBytes: 1_048_577 } }, ['parameters', 'maxBytes']],
   [{ blockedStatus: 399 }, ['blockedStatus']],
   [{ blockedStatus: 600 }, ['blockedStatus']],
   [{ blockedStatus: '403' }, ['blockedStatus']],
@@ -44,6 +50,11 @@ test.each<[unknown, readonly string[]]>([
   expect(() => readCaptureOptions(options as CaptureOptions)).toThrow(
     expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }),
   );
+});
+
+test('an unknown limit of parameters is named', () => {
+  const options = { parameters: { depth: 1 } } as CaptureOptions;
+  expect(() => readCaptureOptions(options)).toThrow('unknown key "depth" in parameters');
 });
 
 test.each([400, 599])('blockedStatus may be %d', (blockedStatus) => {
