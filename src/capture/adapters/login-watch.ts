@@ -160,7 +160,7 @@ export class LoginWatch {
     const { identifiersOf, reporter } = this.#options;
     const identifiers =
       user === undefined ? null : tryHost('identifiersOf', () => identifiersOf(user));
-    if (identifiers) tryCall(() => identify(identifiers));
+    if (identifiers) identify(identifiers);
     if (isLogin) ignoreRejection(reporter.userLogin({ success: true }, currentContext()));
   }
 

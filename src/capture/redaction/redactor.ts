@@ -73,31 +73,19 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   const { sensitiveKeys, maskValues } = readOptions(options, OPTIONS, subject);
   const verdictOf = matcherOf(sensitiveKeys);
   const isSensitiveKey = (key: string): boolean => verdictOf(key) === 'sensitive';
-  if (!maskValues) {
-    return {
-      isSensitiveKey,
-      isSecret: isSensitiveKey,
-      isSecretSegment: () => false,
-      maskText: (text) => text,
-      isSecretNumber: () => false,
-    };
-  }
-  const isSecret = (name: string, value: string): boolean => {
-    const verdict = verdictOf(name);
-    return verdict === 'sensitive' || (verdict === 'ambiguous' && looksRandom(value));
-  };
+  const isRandom = (value: string): boolean => maskValues && looksRandom(value);
   // In this order: each searches the text as the earlier ones have masked it.
-  const finders = [
-    SHAPE_FINDER,
-    ...namedValueFinders(verdictOf),
-    AWS_KEY_FINDER,
-    ...ACCOUNT_FINDERS,
-  ];
+  const finders = maskValues
+    ? [SHAPE_FINDER, ...namedValueFinders(verdictOf), AWS_KEY_FINDER, ...ACCOUNT_FINDERS]
+    : [];
   return {
     isSensitiveKey,
-    isSecret,
+    isSecret: (name, value) => {
+      const verdict = verdictOf(name);
+      return verdict === 'sensitive' || (verdict === 'ambiguous' && isRandom(value));
+    },
     isSecretSegment: (before, segment) =>
-      before !== '' && verdictOf(before) !== 'harmless' && looksRandom(segment),
+      before !== '' && verdictOf(before) !== 'harmless' && isRandom(segment),
     maskText: (text, isCut = false) => {
       if (isHarmless(text)) return text;
       let masked = text;
@@ -107,7 +95,8 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
       }
       return masked;
     },
-    isSecretNumber: (value) => Number.isSafeInteger(value) && isCardNumber(String(value)),
+    isSecretNumber: (value) =>
+      maskValues && Number.isSafeInteger(value) && isCardNumber(String(value)),
   };
 }
 
