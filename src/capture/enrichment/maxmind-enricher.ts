@@ -106,7 +106,6 @@ const COUNTRIES =
   'TTTTO TVTUV TWTWN TZTZA UAUKR UGUGA UMUMI USUSA UYURY UZUZB VAVAT VCVCT VEVEN VGVGB VIVIR ' +
   'VNVNM VUVUT WFWLF WSWSM XKXKX YEYEM YTMYT ZAZAF ZMZMB ZWZWE';
 
-/** The alpha-3 code of each alpha-2 code. */
 export const ALPHA_3_CODES: ReadonlyMap<string, string> = new Map(
   COUNTRIES.split(' ').map((country) => [country.slice(0, 2), country.slice(2)]),
 );

@@ -65,7 +65,6 @@ export interface NamePatterns {
   readonly kept: readonly string[];
 }
 
-/** Returns a function that classifies names. */
 export function nameMatcher({
   sensitive,
   ambiguous,
