@@ -266,15 +266,15 @@ test('an enricher and the listener of its failures are called outside of request
     enriched.push(place());
     throw new Error('later');
   };
-  const { factsOf } = createEnrichment({
+  const enrichment = createEnrichment({
     enrichers: [throwing, rejecting, silent],
     onFailure: ({ index, fault }) => reported.push([index, fault, place()]),
   });
   host.run('of the request', () => {
     runInScope(scope, () => {
-      factsOf('203.0.113.9');
+      enrichment.factsOf('203.0.113.9');
       // More than may be open at a time: the last ones are skipped.
-      for (let last = 0; last <= 100; last += 1) factsOf(`198.51.100.${last}`);
+      for (let last = 0; last <= 100; last += 1) enrichment.factsOf(`198.51.100.${last}`);
       expect(place()).toEqual([false, 'of the request', scope]);
     });
   });

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-
 import { createEnrichment } from '../../../src/capture/enrichment/enrichers.ts';
 import {
   ALPHA_3_CODES,
@@ -18,44 +17,42 @@ const DELFT = {
 const GEO = { city: 'Delft', country_code: 'NLD', latitude: 52.01, longitude: 4.36 };
 const CLEAN = { proxy: false, tor: false, vpn: false };
 
+type Entry = Parameters<typeof mmdb>[0][string];
+
+/** Entries of the database, and their facts. */
+const CASES: readonly (readonly [address: string, entry: Entry, facts: unknown])[] = [
+  ['8.8.8.1', DELFT, { geo: GEO, ...CLEAN }],
+  ['8.8.8.2', { ...DELFT, city: {} }, CLEAN],
+  ['8.8.8.3', { ...DELFT, country: { iso_code: 'ZZ' } }, CLEAN],
+  ['8.8.8.4', { ...DELFT, location: { latitude: 52.01 } }, CLEAN],
+  ['8.8.8.5', { ...DELFT, location: { longitude: 4.36 } }, CLEAN],
+  ['8.8.8.6', { country: { iso_code: 'NL' } }, CLEAN],
+  ['8.8.8.7', { is_tor_exit_node: true, is_anonymous: true }, { ...CLEAN, tor: true }],
+  ['8.8.8.8', { is_anonymous_vpn: true }, { ...CLEAN, vpn: true }],
+  ['8.8.8.9', { is_public_proxy: true }, { ...CLEAN, proxy: true }],
+  [
+    '8.8.8.10',
+    { ...DELFT, traits: { is_residential_proxy: true } },
+    { ...CLEAN, geo: GEO, proxy: true },
+  ],
+  ['8.8.8.11', 'text', undefined],
+];
+
 describe('an enricher of a MaxMind database', () => {
   const folder = temporaryFolder(afterAll);
   const databasePath = join(folder, 'city.mmdb');
   beforeAll(() => {
-    const entries = {
-      '8.8.8.1': DELFT,
-      '8.8.8.2': { ...DELFT, city: {} },
-      '8.8.8.3': { ...DELFT, country: { iso_code: 'ZZ' } },
-      '8.8.8.4': { ...DELFT, location: { latitude: 52.01 } },
-      '8.8.8.5': { ...DELFT, location: { longitude: 4.36 } },
-      '8.8.8.6': { country: { iso_code: 'NL' } },
-      '8.8.8.7': { is_tor_exit_node: true, is_anonymous: true },
-      '8.8.8.8': { is_anonymous_vpn: true },
-      '8.8.8.9': { is_public_proxy: true },
-      '8.8.8.10': { ...DELFT, traits: { is_residential_proxy: true } },
-      '8.8.8.11': 'text',
-      '10.0.0.1': DELFT,
-    };
-    writeFileSync(databasePath, mmdb(entries));
+    const entries = CASES.map(([address, entry]) => [address, entry] as const);
+    writeFileSync(databasePath, mmdb(Object.fromEntries(entries)));
   });
 
-  test.each([
-    ['8.8.8.1', { geo: GEO, ...CLEAN }],
-    ['8.8.8.2', CLEAN],
-    ['8.8.8.3', CLEAN],
-    ['8.8.8.4', CLEAN],
-    ['8.8.8.5', CLEAN],
-    ['8.8.8.6', CLEAN],
-    ['8.8.8.7', { ...CLEAN, tor: true }],
-    ['8.8.8.8', { ...CLEAN, vpn: true }],
-    ['8.8.8.9', { ...CLEAN, proxy: true }],
-    ['8.8.8.10', { ...CLEAN, geo: GEO, proxy: true }],
-    ['8.8.8.11', undefined],
-    ['8.8.8.12', undefined],
-  ])('returns the complete facts of %s', async (address, facts) => {
-    const enricher = await maxmindEnricher({ databasePath });
-    expect(enricher(address)).toEqual(facts);
-  });
+  test.each([...CASES, ['8.8.8.12', 'no entry', undefined] as const])(
+    'returns the complete facts of %s: %j',
+    async (address, _entry, facts) => {
+      const enricher = await maxmindEnricher({ databasePath });
+      expect(enricher(address)).toEqual(facts);
+    },
+  );
 
   it('names cities in the given language, or else in English', async () => {
     const facts = ['fr', 'de'].map(async (language) =>
