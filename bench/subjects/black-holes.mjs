@@ -2,23 +2,15 @@
  * Sends a message to each of many applications, some of which never answer (black holes). Each has its own address
  * below 127.0.0.0/8, so this runs on Linux only. The sender has its default options.
  */
-import { startReceiver, untilArrived } from './deliver.mjs';
-import { SECRET, securityEvent } from './inputs.mjs';
+import { messageNow, startReceiver, untilArrived } from './deliver.mjs';
+import { applicationAt } from './inputs.mjs';
 import { STORES } from './queue.mjs';
 
 const LAST_PARTS = 250;
 
-const hostOf = (index) => `127.1.${Math.floor(index / LAST_PARTS)}.${1 + (index % LAST_PARTS)}`;
-
-const now = () => performance.timeOrigin + performance.now();
-
-/** Creates a message with the current time, from which the receiver computes the latency. */
-function messageFor(applicationId) {
-  const draft = securityEvent(0);
-  draft.message.application_id = applicationId;
-  draft.message.humanized_description = `sent ${now().toFixed(3)}`;
-  return draft;
-}
+/** Returns an address of 127.0.0.0/8, so that each destination has its own connections. */
+export const hostOf = (index) =>
+  `127.1.${Math.floor(index / LAST_PARTS)}.${1 + (index % LAST_PARTS)}`;
 
 /** Spreads the black holes evenly among the other applications. */
 function applicationsFor({ healthy, holes }, origin) {
@@ -29,7 +21,7 @@ function applicationsFor({ healthy, holes }, origin) {
     Array.from({ length: count }, (_, index) => {
       const path = holesBefore(index + 1) > holesBefore(index) ? 'hang' : 'well';
       const url = `http://${hostOf(index)}:${port}/${path}`;
-      return [`app-${index}`, { name: 'shop', environment: 'production', url, secret: SECRET }];
+      return [`app-${index}`, applicationAt(url)];
     }),
   );
 }
@@ -49,7 +41,7 @@ export async function open(queueName, numbers) {
     /** Resolves to times in milliseconds when each healthy application has received its message. */
     serve: async () => {
       const startedAt = performance.now();
-      await sender.send(Object.keys(applications).map(messageFor));
+      await sender.send(Object.keys(applications).map((id) => messageNow(id)));
       await untilArrived(receiver, numbers.healthy);
       return { totalMs: performance.now() - startedAt, p99Ms: await receiver.ask('p99') };
     },

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { SECRET, securityEvent } from './inputs.mjs';
+import { applicationAt, securityEvent } from './inputs.mjs';
 
 const DESTINATIONS = 200;
 /** By last digit of the index: one in ten never answers, and one in ten answers 500. */
@@ -29,27 +29,25 @@ export async function startReceiver(host = '127.0.0.1') {
   return { origin, ask, stop: () => child.disconnect() };
 }
 
-const now = () => performance.timeOrigin + performance.now();
-
-/** Creates a message that contains the current time. */
-function messageFor(index) {
+/** Creates a message with the current time, from which the receiver computes the latency. */
+export function messageNow(applicationId, index = 0) {
   const draft = securityEvent(index);
-  draft.message.application_id = `app-${index % DESTINATIONS}`;
-  draft.message.humanized_description = `sent ${now().toFixed(3)}`;
+  draft.message.application_id = applicationId;
+  const now = performance.timeOrigin + performance.now();
+  draft.message.humanized_description = `sent ${now.toFixed(3)}`;
   return draft;
 }
+
+const messageFor = (index) => messageNow(`app-${index % DESTINATIONS}`, index);
 
 async function startSender(origin, isFaulty) {
   const { createWebhookSender } = await import('security-event-delivery');
   const applications = Object.fromEntries(
     Array.from({ length: DESTINATIONS }, (_, index) => [
       `app-${index}`,
-      {
-        name: 'shop',
-        environment: 'production',
-        url: `${origin}/${(isFaulty && faultOf(index)) || (faultOf(index) ? 'spare' : 'well')}`,
-        secret: SECRET,
-      },
+      applicationAt(
+        `${origin}/${(isFaulty && faultOf(index)) || (faultOf(index) ? 'spare' : 'well')}`,
+      ),
     ]),
   );
   return createWebhookSender({

@@ -4,7 +4,7 @@
  * below 127.0.0.0/8 is another origin.
  */
 import { createHmac } from 'node:crypto';
-import { envelope, SECRET, securityEvents } from './inputs.mjs';
+import { applicationAt, envelope, SECRET, securityEvents } from './inputs.mjs';
 import { startReceiver } from './receiver-process.mjs';
 
 const CONNECTIONS = 64;
@@ -32,13 +32,7 @@ async function sender(urlFor, ids, ca) {
   const applications = Object.fromEntries(
     ids.map((id, index) => [
       id,
-      {
-        name: 'shop',
-        environment: 'production',
-        url: urlFor(index),
-        secret: SECRET,
-        ...(ca === undefined ? {} : { tls: { ca } }),
-      },
+      { ...applicationAt(urlFor(index)), ...(ca === undefined ? {} : { tls: { ca } }) },
     ]),
   );
   const webhooks = createWebhookSender({

@@ -5,15 +5,14 @@
  * memory of the process.
  */
 import { join } from 'node:path';
-import { open as openBlackHoles } from './black-holes.mjs';
-import { securityEvent } from './inputs.mjs';
+import { hostOf, open as openBlackHoles } from './black-holes.mjs';
+import { applicationAt, securityEvent } from './inputs.mjs';
+import { CLAIM, entries, fill, openFile, STATE } from './queue.mjs';
 import { startReceiver } from './receiver-process.mjs';
 
 const MIN_TIME_MS = 1000;
 const LATENCIES = 30;
 const MAX_ROUNDS = 1000;
-
-const SECRET = '5f0c2a9e7d3b4816'.repeat(4);
 
 /** Creates messages with ASCII texts of `textBytes`. */
 const draftsWith = (count, { textBytes = 100, destinations = 1 }) =>
@@ -24,17 +23,13 @@ const draftsWith = (count, { textBytes = 100, destinations = 1 }) =>
     return draft;
   });
 
-/** Returns an address of 127.0.0.0/8, so that each destination has its own connections. */
-const hostOf = (index) => `127.1.${Math.floor(index / LAST_PARTS)}.${1 + (index % LAST_PARTS)}`;
-const LAST_PARTS = 250;
-
 async function senderTo(receiver, { destinations = 1, maxMessages = 1000 }) {
   const { createWebhookSender } = await import('security-event-delivery');
   const { port, pathname } = new URL(receiver.url);
   const applications = Object.fromEntries(
     Array.from({ length: destinations }, (_, index) => {
       const url = `http://${hostOf(index)}:${port}${pathname}`;
-      return [`app-${index}`, { name: 'shop', environment: 'production', url, secret: SECRET }];
+      return [`app-${index}`, applicationAt(url)];
     }),
   );
   return createWebhookSender({
@@ -72,16 +67,9 @@ async function sending({ round, call = 1, ...form }) {
   };
 }
 
-const STATE = { health: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
-const CLAIM = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
-const BOUNDS = { maxPendingMessages: 2e6, maxPendingBytes: 4e9 };
-
 /** Adds as many messages as it delivers, so that the backlog keeps its size. */
 async function turningOver(folder) {
-  const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
-  const { entries } = await import('./queue.mjs');
-  const queue = createSqliteQueue({ file: join(folder, 'queue.db'), ...BOUNDS });
-  await queue.open(STATE);
+  const queue = await openFile(join(folder, 'queue.db'));
   const leave = async (count) => {
     for (let left = count; left > 0; ) {
       const claim = await queue.claim({ ...CLAIM, maxMessages: left });
@@ -104,11 +92,8 @@ async function turningOver(folder) {
 
 /** Fills the backlog in another process, so that it does not count in the measured memory. */
 async function filling(folder, count) {
-  const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
-  const { entries } = await import('./queue.mjs');
-  const queue = createSqliteQueue({ file: join(folder, 'queue.db'), sync: false, ...BOUNDS });
-  await queue.open(STATE);
-  for (let left = count; left > 0; left -= 1000) await queue.enqueue(entries(Math.min(1000, left)));
+  const queue = await openFile(join(folder, 'queue.db'), { sync: false });
+  await fill(queue, count);
   await queue.close();
 }
 

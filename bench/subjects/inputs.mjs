@@ -3,6 +3,14 @@
 /** A webhook secret in the form of `generateSecret`. */
 export const SECRET = '5f0c2a9e7d3b4816'.repeat(4);
 
+/** Settings of an application. */
+export const applicationAt = (url) => ({
+  name: 'shop',
+  environment: 'production',
+  url,
+  secret: SECRET,
+});
+
 /** A blocked attack with a known user: 994 bytes as one line of JSON without its line feed. */
 export const attackRecord = () => ({
   context: {

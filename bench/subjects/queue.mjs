@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { copying, copyingOut, newSchema } from './copy.mjs';
 import { looping } from './sqlite-loop.mjs';
 
-const STATE = { health: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
-const CLAIM = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
+export const STATE = { health: 'healthy', maxMessages: 1000, maxBytes: 1e9, circuitBreaker: null };
+export const CLAIM = { ofHealth: ['healthy'], maxMessages: 1000, maxBytes: 1e9, leaseMs: 600_000 };
 const BOUNDS = { maxPendingMessages: 2e6, maxPendingBytes: 4e9 };
 const SLOTS = 16;
 const BATCH = 1000;
@@ -61,10 +61,14 @@ async function opened(name) {
   const store = await STORES[name]();
   const queue = store.open();
   await queue.open(STATE);
-  return { ...store, queue };
+  const close = async () => {
+    await queue.close();
+    await store.remove();
+  };
+  return { ...store, queue, close };
 }
 
-async function fill(queue, count, applications) {
+export async function fill(queue, count, applications) {
   for (let left = count; left > 0; left -= BATCH)
     await queue.enqueue(entries(Math.min(BATCH, left), applications));
 }
@@ -101,7 +105,7 @@ export const enqueueAll = (queue, messages, callers) =>
   Promise.all(Array.from({ length: callers }, () => enqueueEach(queue, messages)));
 
 const enqueueing = (name, callers) => async () => {
-  const { queue, remove } = await opened(name);
+  const { queue, close } = await opened(name);
   const messages = [];
   return {
     prepare: (count) => void messages.push(...entries(count)),
@@ -113,15 +117,12 @@ const enqueueing = (name, callers) => async () => {
       await enqueueAll(queue, messages, callers);
     },
     check: async (count) => expectCount((await queue.stats()).pending, count),
-    close: async () => {
-      await queue.close();
-      await remove();
-    },
+    close,
   };
 };
 
 const draining = (name) => async () => {
-  const { queue, remove } = await opened(name);
+  const { queue, close } = await opened(name);
   let taken = 0;
   return {
     prepare: (count) => fill(queue, count),
@@ -129,16 +130,13 @@ const draining = (name) => async () => {
       taken = await drain(queue);
     },
     check: (count) => expectCount(taken, count),
-    close: async () => {
-      await queue.close();
-      await remove();
-    },
+    close,
   };
 };
 
 /** Enqueues and drains messages of this number of applications, two per claim. */
 const passing = (name, applications) => async () => {
-  const { queue, remove } = await opened(name);
+  const { queue, close } = await opened(name);
   let taken = 0;
   const pass = async (count) => {
     await fill(queue, count, applications);
@@ -149,10 +147,7 @@ const passing = (name, applications) => async () => {
     warmUp: () => pass(WARM_UP),
     run: pass,
     check: (count) => expectCount(taken, count + WARM_UP),
-    close: async () => {
-      await queue.close();
-      await remove();
-    },
+    close,
   };
 };
 
@@ -183,9 +178,9 @@ const starting = (name, waiting) => async () => {
   };
 };
 
-export async function openFile(file) {
+export async function openFile(file, options = {}) {
   const { createSqliteQueue } = await import('security-event-delivery/queue/sqlite');
-  const queue = createSqliteQueue({ file, ...BOUNDS });
+  const queue = createSqliteQueue({ file, ...BOUNDS, ...options });
   await queue.open(STATE);
   return queue;
 }
