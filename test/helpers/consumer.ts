@@ -3,11 +3,10 @@
  * anything from this repository, only from the tarball and its dependencies.
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { waitForExit } from './child-programs.ts';
 import { QUICK_COMPILER } from './compile-programs.ts';
 import { manifest, root, textOf } from './package-files.ts';
 import { quickOrNightly } from './quick-or-nightly.ts';
@@ -50,12 +49,8 @@ export class Consumer {
     const { PATH, HOME, TMPDIR } = process.env;
     const env = { PATH, HOME, TMPDIR, NO_COLOR: '1', CI: '1', ...QUICK_COMPILER };
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    const [stdout, stderr, [status]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'close') as Promise<[number | null]>,
-    ]);
-    return { status, stdout, stderr };
+    const { code, stdout, stderr } = await waitForExit(child);
+    return { status: code, stdout, stderr };
   }
 
   /** Runs a command that must succeed without errors. Returns its output. */

@@ -1,16 +1,15 @@
 /** A sender on a fake clock and a scripted network. */
 
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate as turn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { makeSender } from '../../src/delivery/create-sender.ts';
-import { type DeliveryEventName, EVENT_TABLE } from '../../src/delivery/events.ts';
+import type { DeliveryEventName } from '../../src/delivery/events.ts';
 import type { DeliveryOptions } from '../../src/delivery/options.ts';
 import type { WebhookSender } from '../../src/delivery/sender.ts';
-import { CHANNEL_PREFIX } from '../../src/runtime/diagnostics.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import type { Poster, PosterOptions, PostRequest } from '../../src/webhook/http/client.ts';
 import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
+import { type EventFields, onDeliveryEvent } from './delivery-events.ts';
 
 /** The scripted result of one post. A number is a status. */
 export type PostStep = number | Answer | FailureCode;
@@ -100,10 +99,7 @@ function resultOf(step: PostStep, totalMs: number): AttemptResult {
 }
 
 /** A published event and its fields, without `senderId`. */
-export type PublishedEvent = readonly [
-  name: DeliveryEventName,
-  fields: Readonly<Record<string, unknown>>,
-];
+export type PublishedEvent = readonly [name: DeliveryEventName, fields: EventFields];
 
 export interface StartedEngine {
   readonly sender: WebhookSender;
@@ -163,14 +159,8 @@ export function startEngine({
     return `id-${lastId}`;
   };
   const published: PublishedEvent[] = [];
-  const names = Object.keys(EVENT_TABLE) as DeliveryEventName[];
-  const unsubscribers = names.map((name) => {
-    const listener = (event: unknown): void => {
-      const { senderId, ...fields } = event as { readonly senderId: string };
-      if (senderId === 'id-1') published.push([name, fields]);
-    };
-    subscribe(CHANNEL_PREFIX + name, listener);
-    return () => unsubscribe(CHANNEL_PREFIX + name, listener);
+  const stopListening = onDeliveryEvent((name, { senderId, ...fields }) => {
+    if (senderId === 'id-1') published.push([name, fields]);
   });
   const { createPoster } = poster;
   const sender = makeSender(
@@ -179,7 +169,7 @@ export function startEngine({
   );
   onTestFinished(async () => {
     await clock.runUntilSettled(sender.close({ deadlineMs: 0 }));
-    for (const stop of unsubscribers) stop();
+    stopListening();
   });
   return { sender, clock, poster, published };
 }

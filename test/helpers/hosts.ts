@@ -41,9 +41,9 @@ export interface NodeBindings {
   readonly outgoing: ServerResponse;
 }
 
-const load = createRequire(import.meta.url);
+const require = createRequire(import.meta.url);
 
-export const { getRequestListener } = load('@hono/node-server') as NodeServer;
+export const { getRequestListener } = require('@hono/node-server') as NodeServer;
 
 // A client that sends requests over real sockets.
 
@@ -122,8 +122,6 @@ async function askHttp2(origin: string, path: string, asked: Asked): Promise<Ans
 /** Starts a server and returns the receiver's URL. */
 export const listening = async (server: http.Server): Promise<string> =>
   `http://127.0.0.1:${await listenOn(server)}/hooks/security`;
-
-const require = createRequire(import.meta.url);
 
 /** Typed as express 5: the parts that are used here have the same types. */
 export const express4 = require('express4') as typeof express;

@@ -7,8 +7,14 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import pg from 'pg';
-import { type PostgresServer, postgresPrograms, setprivUser } from './postgres-server.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import type pg from 'pg';
+import {
+  canConnect,
+  type PostgresServer,
+  postgresPrograms,
+  setprivUser,
+} from './postgres-server.ts';
 
 const PORT = 6432;
 
@@ -65,15 +71,8 @@ export class PgBouncer {
 
   async #untilReady(): Promise<void> {
     for (let tries = 0; tries < 1500 && this.#process.exitCode === null; tries += 1) {
-      const client = new pg.Client(this.connection);
-      client.on('error', () => {});
-      const isReady = await client.connect().then(
-        () => true,
-        () => false,
-      );
-      await client.end();
-      if (isReady) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (await canConnect(this.connection)) return;
+      await wait(20);
     }
     throw new Error('PgBouncer did not start');
   }

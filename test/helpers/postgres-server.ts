@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 
@@ -70,6 +71,20 @@ const COPY = `mkdir -m 700 "$2" && { tar -C "$1" --exclude './pg_wal/*' --exclud
 /** Settings for tests that do not kill the server. */
 const NOT_CRASH_SAFE: Settings = { fsync: 'off', full_page_writes: 'off' };
 
+/** Returns whether a server or proxy accepts connections. */
+export async function canConnect(connection: pg.ClientConfig): Promise<boolean> {
+  const client = new pg.Client(connection);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end();
+  }
+}
+
 export class PostgresServer {
   readonly connection: pg.ClientConfig;
   readonly #folder: string;
@@ -92,15 +107,8 @@ export class PostgresServer {
   static async start(settings: Settings = NOT_CRASH_SAFE): Promise<PostgresServer> {
     const server = await PostgresServer.create(settings);
     const flags = ['--no-sync', '--auth=trust', '-E', 'UTF8', '--no-locale', '-U', SERVER_USER];
-    const program = join(postgresPrograms ?? '', 'initdb');
-    await promisify(execFile)('setpriv', [
-      ...setprivUser,
-      '--',
-      program,
-      ...flags,
-      '-D',
-      server.#data,
-    ]);
+    const command = [join(postgresPrograms ?? '', 'initdb'), ...flags, '-D', server.#data];
+    await promisify(execFile)('setpriv', [...setprivUser, '--', ...command]);
     await server.start();
     return server;
   }
@@ -124,8 +132,8 @@ export class PostgresServer {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       // After a kill, the old processes may hold the shared memory for a moment.
       if (this.#isStopped()) this.#process = spawn('setpriv', args, { stdio: 'ignore' });
-      if (await this.#isReady()) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (await canConnect(this.connection)) return;
+      await wait(20);
     }
     throw new Error('the server did not start');
   }
@@ -133,19 +141,6 @@ export class PostgresServer {
   #isStopped(): boolean {
     const server = this.#process;
     return server === undefined || server.exitCode !== null || server.signalCode !== null;
-  }
-
-  async #isReady(): Promise<boolean> {
-    const client = new pg.Client(this.connection);
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      return true;
-    } catch {
-      return false;
-    } finally {
-      await client.end();
-    }
   }
 
   /** `SIGQUIT` stops at once and recovers at the next start. `SIGINT` shuts down cleanly. */
@@ -164,23 +159,18 @@ export class PostgresServer {
   async follow(primary: PostgresServer): Promise<void> {
     await this.kill('SIGKILL');
     await rm(this.#data, { recursive: true, force: true });
-    const client = new pg.Client(primary.connection);
-    await client.connect();
-    try {
-      const { rows } = await client.query<{ server_version_num: string }>(
-        'show server_version_num',
-      );
-      const isOld = Number(rows[0]?.server_version_num) < 150_000;
-      await client.query(`select ${isOld ? OLD_BACKUP.start : BACKUP.start}`);
+    await primary.#withClient(async (client) => {
+      const {
+        rows: [version],
+      } = await client.query<{ server_version_num: string }>('show server_version_num');
+      const backup = Number(version?.server_version_num) < 150_000 ? OLD_BACKUP : BACKUP;
+      await client.query(`select ${backup.start}`);
       await promisify(execFile)('sh', ['-c', COPY, 'copy', primary.#data, this.#data]);
-      const { stop } = isOld ? OLD_BACKUP : BACKUP;
-      const { rows: labels } = await client.query<{ labelfile: string }>(
-        `select labelfile from ${stop}`,
+      const { rows } = await client.query<{ labelfile: string }>(
+        `select labelfile from ${backup.stop}`,
       );
-      await this.#write('backup_label', labels[0]?.labelfile ?? '');
-    } finally {
-      await client.end();
-    }
+      await this.#write('backup_label', rows[0]?.labelfile ?? '');
+    });
     await this.#write('standby.signal', '');
     // Overwrites the primary's synchronous_standby_names: after promotion there is no standby to wait for.
     await this.#write(
@@ -200,13 +190,13 @@ export class PostgresServer {
     const streaming = `select from pg_stat_replication where state = 'streaming'`;
     for (let tries = 0; (await this.query(streaming)).length === 0; tries += 1) {
       if (tries === MAX_TRIES) throw new Error('no standby');
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await wait(20);
     }
     await this.query(`alter system set synchronous_standby_names = '*'`);
     await this.query('select pg_reload_conf()');
     const isSet = `select from pg_stat_replication where sync_state = 'sync'`;
     while ((await this.query(isSet)).length === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await wait(20);
     }
   }
 
@@ -215,12 +205,15 @@ export class PostgresServer {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+    return this.#withClient(async (client) => (await client.query(text, values)).rows);
+  }
+
+  async #withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     const client = new pg.Client(this.connection);
     await client.connect();
     try {
-      const { rows } = await client.query<Record<string, unknown>>(text, values);
-      return rows;
+      return await work(client);
     } finally {
       await client.end();
     }

@@ -1,7 +1,5 @@
 /** Opens senders and receivers. Closes them at the end of the test. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { onTestFinished } from 'vitest';
-import { EVENT_TABLE } from '../../src/delivery/events.ts';
 import {
   createWebhookSender,
   type DeliveryEventName,
@@ -11,8 +9,8 @@ import {
   type WebhookSender,
   type WebhookSenderOptions,
 } from '../../src/index.ts';
-import { CHANNEL_PREFIX } from '../../src/runtime/diagnostics.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/testing/index.ts';
+import { type EventFields, onDeliveryEvent } from './delivery-events.ts';
 
 export const SECRET = 'a-signing-secret';
 
@@ -90,7 +88,7 @@ export const batches = ({ requests }: Pick<Receiver, 'requests'>): (readonly str
 
 export interface PublishedEvent {
   readonly name: DeliveryEventName;
-  readonly event: Readonly<Record<string, unknown>>;
+  readonly event: EventFields;
 }
 
 export interface PublishedEvents {
@@ -104,14 +102,11 @@ export interface PublishedEvents {
 export function listen(): PublishedEvents {
   const events: PublishedEvent[] = [];
   const checks = new Set<() => void>();
-  for (const name of Object.keys(EVENT_TABLE) as DeliveryEventName[]) {
-    const take = (event: unknown): void => {
-      events.push({ name, event: event as PublishedEvent['event'] });
-      for (const check of checks) check();
-    };
-    subscribe(CHANNEL_PREFIX + name, take);
-    onTestFinished(() => void unsubscribe(CHANNEL_PREFIX + name, take));
-  }
+  const stopListening = onDeliveryEvent((name, event) => {
+    events.push({ name, event });
+    for (const check of checks) check();
+  });
+  onTestFinished(stopListening);
   const of: PublishedEvents['of'] = (name) =>
     events.filter((event) => event.name === name).map(({ event }) => event as never);
   const until: PublishedEvents['until'] = (name, count = 1) =>

@@ -1,40 +1,29 @@
 /** Counts the events that the engine publishes on its diagnostics channels. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { EVENT_TABLE } from '../../src/delivery/events.ts';
-import { CHANNEL_PREFIX } from '../../src/runtime/diagnostics.ts';
+import type { DeliveryEventName } from '../../src/delivery/events.ts';
+import { onDeliveryEvent } from '../helpers/delivery-events.ts';
 import type { World } from './world.ts';
 
 /** Counts the events of the world's senders by name, and checks that none contains a secret or a URL. */
 export class EventCounter {
-  readonly counts = new Map<string, number>();
-  readonly #world: World;
-  readonly #senderIds = new Set<string>();
-  readonly #channels = Object.keys(EVENT_TABLE).map((name) => CHANNEL_PREFIX + name);
+  readonly #counts = new Map<DeliveryEventName, number>();
+  readonly #senderIds = new Set<unknown>();
+  readonly end: () => void;
 
   constructor(world: World) {
-    this.#world = world;
-    for (const channel of this.#channels) subscribe(channel, this.#listen);
+    this.end = onDeliveryEvent((name, event) => {
+      if (!this.#senderIds.has(event['senderId'])) return;
+      this.#counts.set(name, this.count(name) + 1);
+      const text = JSON.stringify(event);
+      const isRedacted = !text.includes('secret-') && !text.includes('.example');
+      world.check(isRedacted, 'events', () => `${name} contains ${text}`);
+    });
   }
 
   add(senderId: string): void {
     this.#senderIds.add(senderId);
   }
 
-  end(): void {
-    for (const channel of this.#channels) unsubscribe(channel, this.#listen);
+  count(name: DeliveryEventName): number {
+    return this.#counts.get(name) ?? 0;
   }
-
-  count(name: string): number {
-    return this.counts.get(name) ?? 0;
-  }
-
-  readonly #listen = (event: unknown, channel: string | symbol): void => {
-    const { senderId } = event as { readonly senderId: string };
-    if (!this.#senderIds.has(senderId)) return;
-    const name = String(channel).slice(CHANNEL_PREFIX.length);
-    this.counts.set(name, this.count(name) + 1);
-    const text = JSON.stringify(event);
-    const isRedacted = !text.includes('secret-') && !text.includes('.example');
-    this.#world.check(isRedacted, 'events', () => `${name} contains ${text}`);
-  };
 }
