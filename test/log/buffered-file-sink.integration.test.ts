@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from 'node:fs';
-
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter, RecordWriter } from '../../src/log/writer.ts';
-import { readWriterOptions } from '../../src/log/writer-options.ts';
+import { type LogWriterOptions, readWriterOptions } from '../../src/log/writer-options.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { parseLines, smallRecord } from '../helpers/log-records.ts';
 import { listenOn } from '../helpers/servers.ts';
@@ -13,6 +12,7 @@ import {
   descriptorsOf,
   namedPipe,
   stalledPipe,
+  temporaryFile,
   temporaryFolder,
 } from '../helpers/temporary-files.ts';
 
@@ -34,12 +34,23 @@ function readSome(fd: number, maxBytes = 65_536): string {
 
 /** Reads the current content of a pipe. */
 function readNow(fd: number): string {
+  const text = readSome(fd);
+  return text === '' ? text : text + readNow(fd);
+}
+
+/** Reads a pipe until a promise has resolved. */
+async function readUntil(fd: number, settled: Promise<unknown>): Promise<string> {
   let text = '';
-  for (;;) {
-    const more = readSome(fd);
-    if (more === '') return text;
-    text += more;
-  }
+  const isSettled = settled.then(() => true);
+  while (!(await Promise.race([isSettled, tick()]))) text += readNow(fd);
+  return text + readNow(fd);
+}
+
+/** A writer in the background on a new file. */
+function fileWriter(options: LogWriterOptions = {}) {
+  const path = join(temporaryFolder(), 'events.log');
+  const text = () => readFileSync(path, 'utf8');
+  return { path, text, writer: createLogWriter({ destination: path, sync: false, ...options }) };
 }
 
 /** Leaves no room in a pipe. */
@@ -55,45 +66,38 @@ function fill(fd: number): void {
 
 describe('a file with sync: false', () => {
   test('has every line, in order, when flush resolves', async () => {
-    const path = join(temporaryFolder(), 'events.log');
-    const writer = createLogWriter({ destination: path, sync: false });
+    const { path, text, writer } = fileWriter();
     const names = Array.from({ length: 1000 }, (_, index) => `name-${index}`);
     for (const name of names) writer.write(smallRecord(name));
     expect(await writer.stats()).toMatchObject({ written: 0, pending: 1000 });
     await writer.flush();
-    expect(readFileSync(path, 'utf8')).toBe(names.map(line).join(''));
-    expect(await writer.stats()).toMatchObject({
-      written: 1000,
-      pending: 0,
-      failed: 0,
-      dropped: 0,
-    });
+    expect(text()).toBe(names.map(line).join(''));
+    const counted = { written: 1000, pending: 0, failed: 0, dropped: 0 };
+    expect(await writer.stats()).toMatchObject(counted);
     expect(openOn(path)).toBe(1);
     await writer.close();
     expect(openOn(path)).toBe(0);
   });
 
   test('has the lines before the call of flush, while more are written', async () => {
-    const path = join(temporaryFolder(), 'events.log');
-    const writer = createLogWriter({ destination: path, sync: false });
+    const { text, writer } = fileWriter();
     writer.write(smallRecord('one'));
     const first = writer.flush();
     writer.write(smallRecord('x'.repeat(1_000_000)));
     const second = writer.flush();
     await first;
-    expect(readFileSync(path, 'utf8').startsWith(line('one'))).toBe(true);
+    expect(text().startsWith(line('one'))).toBe(true);
     await second;
-    expect(readFileSync(path, 'utf8')).toBe(line('one') + line('x'.repeat(1_000_000)));
+    expect(text()).toBe(line('one') + line('x'.repeat(1_000_000)));
   });
 
   test('starts a new line after a torn one', async () => {
-    const path = join(temporaryFolder(), 'events.log');
-    execFileSync('sh', ['-c', 'printf "{torn" > "$1"', 'sh', path]);
-    const writer = createLogWriter({ destination: path, sync: false });
+    const destination = temporaryFile('{torn');
+    const writer = createLogWriter({ destination, sync: false });
     writer.write(smallRecord('one'));
     writer.write(smallRecord('two'));
     await writer.flush();
-    expect(readFileSync(path, 'utf8')).toBe(`{torn\n${line('one')}${line('two')}`);
+    expect(readFileSync(destination, 'utf8')).toBe(`{torn\n${line('one')}${line('two')}`);
   });
 });
 
@@ -104,64 +108,52 @@ const closingAtOnce = (destination: string): RecordWriter<'strict'> =>
     sleep: () => Promise.resolve(),
   });
 
-describe('a full disk with sync: false', () => {
-  test('counts a record once when it is written after the deadline of close', async () => {
-    const writer = closingAtOnce('/dev/full');
-    writer.write(smallRecord('one'));
-    writer.write(smallRecord('two'));
-    await writer.close();
-    const counted = { dropped: 2, failed: 0, written: 0, pending: 0, lastError: undefined };
-    expect(await writer.stats()).toMatchObject(counted);
-    while (openOn('/dev/full') > 0) await tick();
-    expect(await writer.stats()).toMatchObject(counted);
-  });
+test('a full disk with sync: false counts a record once when it is written after the deadline of close', async () => {
+  const writer = closingAtOnce('/dev/full');
+  writer.write(smallRecord('one'));
+  writer.write(smallRecord('two'));
+  await writer.close();
+  const counted = { dropped: 2, failed: 0, written: 0, pending: 0, lastError: undefined };
+  expect(await writer.stats()).toMatchObject(counted);
+  while (openOn('/dev/full') > 0) await tick();
+  expect(await writer.stats()).toMatchObject(counted);
 });
 
-describe('maxBufferBytes', () => {
-  // Three bytes of UTF-8 in one character: characters would be counted wrongly.
-  const record = smallRecord('€');
-  const bytes = Buffer.byteLength(line('€'));
+// Three bytes of UTF-8 in one character: characters would be counted wrongly.
+const BYTES = Buffer.byteLength(line('€'));
 
-  test.each([
-    { maxBufferBytes: 2 * bytes - 1, pending: 1, dropped: 2 },
-    { maxBufferBytes: 2 * bytes, pending: 2, dropped: 1 },
-  ])(
-    'of $maxBufferBytes bytes keeps $pending lines of three',
-    async ({ maxBufferBytes, pending, dropped }) => {
-      const path = join(temporaryFolder(), 'events.log');
-      const writer = createLogWriter({ destination: path, sync: false, maxBufferBytes });
-      for (let index = 0; index < 3; index += 1) writer.write(record);
-      expect(await writer.stats()).toMatchObject({ pending, dropped, written: 0, failed: 0 });
-      await writer.flush();
-      expect(await writer.stats()).toMatchObject({ pending: 0, dropped, written: pending });
-      for (let index = 0; index < 3; index += 1) writer.write(record);
-      await writer.close();
-      expect(await writer.stats()).toMatchObject({ dropped: 2 * dropped, written: 2 * pending });
-      expect(parseLines(readFileSync(path, 'utf8'))).toHaveLength(2 * pending);
-    },
-  );
+test.each([
+  { maxBufferBytes: 2 * BYTES - 1, pending: 1, dropped: 2 },
+  { maxBufferBytes: 2 * BYTES, pending: 2, dropped: 1 },
+])('maxBufferBytes of $maxBufferBytes keeps $pending lines of three', async (given) => {
+  const { maxBufferBytes, pending, dropped } = given;
+  const { text, writer } = fileWriter({ maxBufferBytes });
+  for (let index = 0; index < 3; index += 1) writer.write(smallRecord('€'));
+  expect(await writer.stats()).toMatchObject({ pending, dropped, written: 0, failed: 0 });
+  await writer.flush();
+  expect(await writer.stats()).toMatchObject({ pending: 0, dropped, written: pending });
+  for (let index = 0; index < 3; index += 1) writer.write(smallRecord('€'));
+  await writer.close();
+  expect(await writer.stats()).toMatchObject({ dropped: 2 * dropped, written: 2 * pending });
+  expect(parseLines(text())).toHaveLength(2 * pending);
 });
 
-describe('a socket with sync: false', () => {
-  test('that the caller passed is not reopened, and stays open', async () => {
-    const server = createServer();
-    const port = await listenOn(server);
-    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
-    const client = connect(port, '127.0.0.1');
-    const received = await accepted;
-    onTestFinished(() => void client.destroy());
-    const { fd } = (client as unknown as { _handle: { fd: number } })['_handle'];
-    const writer = createLogWriter({ destination: fd, sync: false });
-    const arrived = new Promise<string>((resolve) =>
-      received.once('data', (chunk: Buffer) => resolve(chunk.toString())),
-    );
-    writer.write(smallRecord('one'));
-    await writer.close();
-    expect(await arrived).toBe(line('one'));
-    const ended = new Promise((resolve) => received.once('end', resolve));
-    client.end('mine');
-    await ended;
-  });
+test('a socket of the caller is not reopened with sync: false, and stays open', async () => {
+  const server = createServer();
+  const port = await listenOn(server);
+  const accepted = once(server, 'connection') as Promise<Socket[]>;
+  const client = connect(port, '127.0.0.1');
+  const [received] = (await accepted) as [Socket];
+  onTestFinished(() => void client.destroy());
+  const { fd } = (client as unknown as { _handle: { fd: number } })['_handle'];
+  const writer = createLogWriter({ destination: fd, sync: false });
+  const arrived = once(received, 'data');
+  writer.write(smallRecord('one'));
+  await writer.close();
+  expect(String(await arrived)).toBe(line('one'));
+  const ended = once(received, 'end');
+  client.end('mine');
+  await ended;
 });
 
 describe('a pipe without a reader, with sync: false', () => {
@@ -172,12 +164,7 @@ describe('a pipe without a reader, with sync: false', () => {
     const writer = createLogWriter({ destination: path, sync: false, maxBufferBytes: 200_000 });
     for (let index = 0; index < 10; index += 1) writer.write(smallRecord(NAME));
     expect(await writer.stats()).toMatchObject({ pending: 6, dropped: 4 });
-    const flushed = writer.flush();
-    let text = '';
-    const isFlushed = flushed.then(() => true);
-    while (!(await Promise.race([isFlushed, tick()]))) text += readNow(fd);
-    text += readNow(fd);
-    expect(text).toBe(line(NAME).repeat(6));
+    expect(await readUntil(fd, writer.flush())).toBe(line(NAME).repeat(6));
     expect(await writer.stats()).toMatchObject({ pending: 0, written: 6, dropped: 4, failed: 0 });
     await writer.close();
     expect(openOn(path)).toBe(1);
@@ -233,10 +220,7 @@ describe('a pipe without a reader, with sync: false', () => {
     const writer = new RecordWriter(readWriterOptions({ destination: fd, sync: false }), clock);
     for (let index = 0; index < 5; index += 1) writer.write(smallRecord(NAME));
     while (idled.length === 0) await tick();
-    const isFlushed = writer.flush().then(() => true);
-    let text = '';
-    while (!(await Promise.race([isFlushed, tick()]))) text += readNow(fd);
-    expect(text + readNow(fd)).toBe(line(NAME).repeat(5));
+    expect(await readUntil(fd, writer.flush())).toBe(line(NAME).repeat(5));
     expect(await writer.stats()).toMatchObject({ written: 5, pending: 0 });
   });
 
@@ -259,12 +243,10 @@ describe('a pipe without a reader, with sync: false', () => {
     const second = openReader();
     onTestFinished(() => closeSync(second));
     writer.write(smallRecord('two'));
-    const isFlushed = writer.flush().then(() => true);
-    let text = '';
+    const flushed = writer.flush();
     // The torn line may still fill the pipe, so that the next one has to wait.
     for (let index = 0; index < 20; index += 1) await tick();
-    while (!(await Promise.race([isFlushed, tick()]))) text += readNow(second);
-    text += readNow(second);
+    const text = await readUntil(second, flushed);
     expect(text.split('\n').slice(1)).toEqual([line('two').trimEnd(), '']);
     expect(text).toMatch(/^x+\n/);
     await writer.close();

@@ -1,4 +1,4 @@
-/** Each event by format, module, webhook and dialect: the exact record and message, or the counted skip. */
+/** Each event, of a selected module or not: the exact record and message, or the counted skip. */
 import { expect, onTestFinished, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import type { LogActor } from '../../src/contract/index.ts';
@@ -32,14 +32,10 @@ const related = {
   tags: [],
 };
 
-const application = {
+const securityEvent = (kind: string, title: string) => ({
   application_id: 'shop-1',
   application_name: 'shop',
   environment: 'production',
-};
-
-const securityEvent = (kind: string, title: string) => ({
-  ...application,
   date_occurred: AT_B,
   event_category: 'injection',
   event_id: 'id-1',
@@ -48,12 +44,6 @@ const securityEvent = (kind: string, title: string) => ({
   humanized_description: `${title} from 203.0.113.9`,
   ips: [resolved],
 });
-
-const response = {
-  application: { name: 'shop', environment: 'production', id: 'shop-1' },
-  properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [{ uid: 7 }] },
-  playbook: { name: 'Block IPs', id: 'block_ips' },
-};
 
 interface Row {
   readonly report: (reporter: Reporter) => Receipt;
@@ -65,7 +55,6 @@ interface Row {
     readonly message_type: string;
     readonly message: object;
   };
-  readonly v1?: object;
 }
 
 const TABLE: Readonly<Record<string, Row>> = {
@@ -78,7 +67,6 @@ const TABLE: Readonly<Record<string, Row>> = {
       message_type: 'security_event',
       message: securityEvent('sql_injection', 'SQL injection'),
     },
-    v1: { svc_payload_type: 'security_event', ...securityEvent('sql_injection', 'SQL injection') },
   },
   vulnerabilityExploit: {
     report: (reporter) => reporter.vulnerabilityExploit({ protection: 'lfi' }, CONTEXT),
@@ -89,7 +77,6 @@ const TABLE: Readonly<Record<string, Row>> = {
       message_type: 'security_event',
       message: securityEvent('lfi', 'Local file inclusion'),
     },
-    v1: { svc_payload_type: 'security_event', ...securityEvent('lfi', 'Local file inclusion') },
   },
   incident: {
     report: (reporter) =>
@@ -117,35 +104,19 @@ const TABLE: Readonly<Record<string, Row>> = {
         new_related_ips: [related],
       },
     },
-    v1: {
-      svc_payload_type: 'pulse',
-      pulse_genre: 'injection_xss',
-      pulse_category: null,
-      date_started: AT_B,
-      date_ended: null,
-      humanized_title: 'Cross-site scripting from 203.0.113.9',
-      humanized_accounts: null,
-      humanized_geos: null,
-      blocked: false,
-      ...application,
-      id: 'i-1',
-      url: 'urn:uuid:i-1',
-      incidents_count: 1,
-      user_agents_count: 0,
-      ip_addresses_count: 1,
-      accounts_count: 0,
-    },
   },
   playbookTrigger: {
     report: (reporter) => reporter.playbookTrigger({ name: 'Block IPs' }, CONTEXT),
     event_name: 'svc.ev0.playbook_trigger',
     payload: { name: 'Block IPs', playbook_slug: 'block_ips' },
-    v2: { message_id: 'id-1', message_type: 'security_response', message: response },
-    v1: {
-      id: 'id-1',
-      svc_payload_type: 'security_response',
-      date_created: expect.stringMatching(/^\d{4}-.*\+00:00$/),
-      ...response,
+    v2: {
+      message_id: 'id-1',
+      message_type: 'security_response',
+      message: {
+        application: { name: 'shop', environment: 'production', id: 'shop-1' },
+        properties: { ips: [{ ip_cidr: '203.0.113.9/32' }], user_identifiers: [{ uid: 7 }] },
+        playbook: { name: 'Block IPs', id: 'block_ips' },
+      },
     },
   },
   userLogin: {
@@ -173,97 +144,65 @@ const recordOf = ({ event_name, payload }: Row) => ({
   payload,
 });
 
-interface Cell {
-  readonly format: 1 | 2;
-  readonly isSelected: boolean;
-}
-
-const CELLS: readonly Cell[] = [
-  { format: 1, isSelected: true },
-  { format: 2, isSelected: true },
-  { format: 2, isSelected: false },
-];
-
-/** A reporter whose ids are counted and whose time stands still. */
-function reporterOf(options: object) {
-  const sink = createLineSink();
-  const system = { clock: createFakeClock(Date.parse(AT)), newId: countedIds() };
-  const reporter = makeReporter(
-    { service: SERVICE, log: { destination: sink }, platform: false, ...options },
-    system,
-  );
-  return { reporter, sink };
-}
-
-const linesOf = (sink: { readonly lines: readonly string[] }): unknown[] =>
-  sink.lines.map((line) => JSON.parse(line));
-
-/** What of a cell both outcomes have: the record, written before the call returned. */
-async function reported(row: Row, { format, isSelected }: Cell) {
+/** Reports an event. Its record is written before the call returns. */
+async function reported(row: Row, isSelected: boolean, format: 1 | 2 = 2) {
   const receiver = await openReceiver();
-  const settings = {
-    format,
-    applications: {
-      'shop-1': {
-        name: 'shop',
-        environment: 'production',
-        url: receiver.url,
-        secret: SECRET,
-        modules: { waf: isSelected },
-        playbooks: { block_ips: isSelected },
-      },
-    },
+  const application = {
+    name: 'shop',
+    environment: 'production',
+    url: receiver.url,
+    secret: SECRET,
+    modules: { waf: isSelected },
+    playbooks: { block_ips: isSelected },
   };
-  const { reporter, sink } = reporterOf({ webhook: { settings, network: 'allow-private' } });
+  const settings = { format, applications: { 'shop-1': application } };
+  const sink = createLineSink();
+  const reporter = makeReporter(
+    {
+      service: SERVICE,
+      log: { destination: sink },
+      platform: false,
+      webhook: { settings, network: 'allow-private' },
+    },
+    { clock: createFakeClock(Date.parse(AT)), newId: countedIds() },
+  );
   onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
   const receipt = row.report(reporter);
-  expect(linesOf(sink)).toEqual([recordOf(row)]);
+  expect(sink.lines.map((line) => JSON.parse(line))).toEqual([recordOf(row)]);
   expect(receipt.record).toEqual(recordOf(row));
-  expect(receipt.record).toBe(receipt.record);
   expect(receipt.message_id).toBe(row.v2?.message_id);
   return { reporter, receiver, settled: await receipt.settled };
 }
 
-const isTold = ([row, { isSelected }]: readonly [Row, Cell]): boolean =>
-  isSelected && row.v2 !== undefined;
-
-const ALL = Object.entries(TABLE).flatMap(([name, row]) =>
-  CELLS.map((cell) => [name, cell, row] as const),
-);
-
 const WRITTEN = { reported: 1, written: 1, outsideStrict: 0, rejected: { log: 0, webhook: 0 } };
+const ROWS = Object.entries(TABLE);
 
-test.each(ALL.filter(([, cell, row]) => isTold([row, cell])))(
-  '%s is reported on both channels: %j',
-  async (_name, cell, row) => {
-    const { reporter, receiver, settled } = await reported(row, cell);
+test.each(ROWS.filter(([, { v2 }]) => v2))(
+  '%s is reported on both channels',
+  async (_name, row) => {
+    const { reporter, receiver, settled } = await reported(row, true);
     expect(settled).toEqual({ outcome: 'delivered' });
     expect(await reporter.stats()).toMatchObject({ ...WRITTEN, accepted: 1, skipped: {} });
     const v2 = { api_version: '2', date_created: expect.any(String), retry_count: 0, ...row.v2 };
-    const bodies = receiver.requests.map(({ body }) => JSON.parse(String(body)));
-    expect(bodies).toEqual([[cell.format === 1 ? row.v1 : v2]]);
+    expect(receiver.requests.map(({ body }) => JSON.parse(String(body)))).toEqual([[v2]]);
   },
 );
 
-test.each(ALL.filter(([, cell, row]) => !isTold([row, cell])))(
-  '%s is reported on channel A alone, and that is counted: %j',
-  async (_name, cell, row) => {
-    const { reporter, receiver, settled } = await reported(row, cell);
+test.each(ROWS)(
+  '%s of a module that is not selected is reported on channel A alone, and that is counted',
+  async (_name, row) => {
+    const { reporter, receiver, settled } = await reported(row, false);
     const reason = row.v2 === undefined ? 'log-only' : 'module-not-selected';
     expect(settled).toEqual({ outcome: 'skipped', reason });
-    expect(await reporter.stats()).toMatchObject({
-      ...WRITTEN,
-      accepted: 0,
-      skipped: { [reason]: 1 },
-    });
+    const skipped = { [reason]: 1 };
+    expect(await reporter.stats()).toMatchObject({ ...WRITTEN, accepted: 0, skipped });
     expect(receiver.requests).toEqual([]);
   },
 );
 
 test('the second report of an incident is only logged and counted in format 1 (D44)', async () => {
   const incident = TABLE['incident'] as Row;
-  const cell = { format: 1, isSelected: true } as const;
-  const { reporter, receiver } = await reported(incident, cell);
+  const { reporter, receiver } = await reported(incident, true, 1);
   const receipt = incident.report(reporter);
   expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'v1-incident-update' });
   expect(receipt.record).toMatchObject({ payload: { event_type: 'update', incident_id: 'i-1' } });

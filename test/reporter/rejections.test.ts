@@ -12,6 +12,8 @@ function fail(): never {
   throw new Error('secret of the host');
 }
 
+const failing = async (): Promise<never> => fail();
+
 test('a message is delivered when the log fails, and the record is rejected without parsing it again', async () => {
   const full = createLineSink({ failWith: () => new Error('ENOSPC') });
   const { reporter, messages, rejected } = await openSendingReporter({
@@ -45,11 +47,18 @@ test('a record that does not fit into the buffer of the log is rejected', async 
 test('a record that is lost after its call is counted as rejected, not as written', async () => {
   const log = { destination: { write: failing }, sync: false };
   const { reporter, rejected } = openReporter({ log });
-  reporter.attack({ ruleset: 'a_new_word' });
+  const payload = { ruleset: 'a_new_word' };
+  reporter.attack(payload);
   expect(await reporter.stats()).toMatchObject({ written: 1, outsideStrict: 1 });
-  await reporter.flush();
-  expect(rejected).toMatchObject([{ channel: 'log', error: { code: 'ERR_WRITE_FAILED' } }]);
-  expect(await reporter.stats()).toMatchObject({ written: 0, outsideStrict: 0 });
+  const error = { code: 'ERR_WRITE_FAILED' };
+  expect(await reporter.flush()).toMatchObject({ logError: error });
+  expect(rejected).toMatchObject([{ channel: 'log', payload, error }]);
+  expect(await reporter.stats()).toMatchObject({
+    written: 0,
+    outsideStrict: 0,
+    rejected: { log: 1 },
+  });
+  expect(await reporter.close()).not.toHaveProperty('logError');
 });
 
 test('an incident is rejected once on each channel when the store cannot retract it', async () => {
@@ -67,11 +76,7 @@ test('an incident is rejected once on each channel when the store cannot retract
 });
 
 test('an error of onRejected affects nothing else', async () => {
-  const { reporter } = await openSendingReporter({
-    onRejected: () => {
-      throw new Error('of the host');
-    },
-  });
+  const { reporter } = await openSendingReporter({ onRejected: fail });
   expect(() => reporter.attack({ ruleset: 1n } as never)).not.toThrow();
   expect((await reporter.stats()).rejected).toEqual({ log: 1, webhook: 1 });
 });
@@ -96,13 +101,7 @@ describe('an error of the host’s code', () => {
 
   test.each<[string, Partial<ReporterOptions>, readonly string[]]>([
     ['a writer', { log: { ...idle, write: fail } }, ['log ERR_WRITE_FAILED']],
-    [
-      'a sender',
-      {
-        webhook: { ...idle, send: () => Promise.reject(new Error('secret of the host')) } as never,
-      },
-      ['webhook ERR_QUEUE_FAILED'],
-    ],
+    ['a sender', { webhook: { ...idle, send: failing } as never }, ['webhook ERR_QUEUE_FAILED']],
     [
       'a sender of another copy of this library',
       { webhook: { ...idle, send: () => Promise.reject(foreign) } as never },
@@ -140,10 +139,6 @@ describe('an error of the host’s code', () => {
   );
 });
 
-async function failing(): Promise<never> {
-  throw new Error('of the host');
-}
-
 test('host functions that reject cause no unhandled rejection', async () => {
   const unhandled: unknown[] = [];
   const listener = (error: unknown): void => void unhandled.push(error);
@@ -179,13 +174,8 @@ describe('strict', () => {
     const { reporter } = await openSendingReporter({ strict: true });
     const invalid = expect.objectContaining({ code: 'ERR_INVALID_RECORD' });
     expect(() => reporter.attack({ ruleset: '' })).toThrow(invalid);
-    expect(() =>
-      reporter.attack({
-        get ruleset() {
-          return fail();
-        },
-      }),
-    ).toThrow(invalid);
+    const unreadable = Object.defineProperty({}, 'ruleset', { enumerable: true, get: fail });
+    expect(() => reporter.attack(unreadable as never)).toThrow(invalid);
     expect(() => reporter.incident({ ...INCIDENT, severity: '' })).toThrow(invalid);
     expect(() => reporter.attack({ ruleset: 'xss' })).not.toThrow();
     expect(() => reporter.incident({ ...INCIDENT, related_ips: ['nonsense'] })).toThrow(
