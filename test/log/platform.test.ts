@@ -16,11 +16,12 @@ async function attributesOf(platform: (record: never) => unknown) {
   return { attributes, platformFailures, message: lastPlatformError?.message, lastPlatformError };
 }
 
-const failing = async (): Promise<never> => {
-  throw new Error('late, and of another Promise');
-};
+function fail(): never {
+  throw new Error('of the host');
+}
 
 const GOOD = { trace_id: 'abc', 'usr.id': '7', dd: { span_id: '1', list: [1, null, true] } };
+const BAD_NAME = 'an attribute has a name that a log line cannot have';
 
 describe('a platform function', () => {
   test('adds its attributes after the five fields of the record', () => {
@@ -34,19 +35,14 @@ describe('a platform function', () => {
   });
 
   test('gets the validated record', async () => {
-    const { attributes } = await attributesOf((record: { event_name: string }) => ({
-      seen: record.event_name,
-    }));
-    expect(attributes).toEqual({ seen: 'svc.ev0.threat.attack' });
+    expect((await attributesOf((seen) => ({ seen }))).attributes).toEqual({ seen: smallRecord() });
   });
 
   test('may return no attributes, and undefined counts as absent', async () => {
     expect(await attributesOf(() => ({}))).toMatchObject({ attributes: {}, platformFailures: 0 });
     const bare = Object.assign(Object.create(null) as object, { a: undefined, b: 1 });
-    expect(await attributesOf(() => bare)).toMatchObject({
-      attributes: { b: 1 },
-      platformFailures: 0,
-    });
+    const attributes = { b: 1 };
+    expect(await attributesOf(() => bare)).toMatchObject({ attributes, platformFailures: 0 });
   });
 
   test('cannot change the record', async () => {
@@ -61,16 +57,10 @@ describe('a platform function', () => {
   });
 
   test('costs only its attributes when it throws', async () => {
-    const cause = new Error('no tracer');
-    const outcome = await attributesOf(() => {
-      throw cause;
-    });
-    expect(outcome).toMatchObject({
-      attributes: {},
-      platformFailures: 1,
-      message: 'the platform function threw',
-    });
-    expect(outcome.lastPlatformError?.cause).toBe(cause);
+    const message = 'the platform function threw';
+    const outcome = await attributesOf(fail);
+    expect(outcome).toMatchObject({ attributes: {}, platformFailures: 1, message });
+    expect(outcome.lastPlatformError?.cause).toMatchObject({ message: 'of the host' });
   });
 
   test.each([
@@ -79,67 +69,49 @@ describe('a platform function', () => {
     ['a Map', new Map()],
     ['a promise', Promise.resolve({ a: 1 })],
   ])('that gives %s costs the attributes alone', async (_name, answer) => {
-    expect(await attributesOf(() => answer)).toMatchObject({
-      attributes: {},
-      platformFailures: 1,
-      message: 'expected a plain object of attributes',
-    });
+    const message = 'expected a plain object of attributes';
+    const outcome = await attributesOf(() => answer);
+    expect(outcome).toMatchObject({ attributes: {}, platformFailures: 1, message });
   });
 
   test('causes no unhandled rejection when it is asynchronous and rejects', async () => {
     const unhandled: unknown[] = [];
     const listen = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', listen);
-    expect(await attributesOf(() => Promise.reject(new Error('late')))).toMatchObject({
-      platformFailures: 1,
-    });
+    const rejecting = await attributesOf(() => Promise.reject(new Error('late')));
+    expect(rejecting).toMatchObject({ platformFailures: 1 });
     // Of async functions, and none of the global Promise.
-    const { platformFailures } = await withReplacedPromise(async () => attributesOf(failing));
+    const { platformFailures } = await withReplacedPromise(() => attributesOf(async () => fail()));
     expect(platformFailures).toBe(1);
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', listen);
     expect(unhandled).toEqual([]);
   });
 
-  test.each([
-    {
-      bad: { payload: 'mine' },
-      message: 'the attribute "payload" is a field of the record',
-    },
-    { bad: { '': 1 }, message: 'an attribute has a name that a log line cannot have' },
-    { bad: { 'a"b': 1 }, message: 'an attribute has a name that a log line cannot have' },
-    { bad: { 'a\udc00': 1 }, message: 'an attribute has a name that a log line cannot have' },
-    { bad: { 'a\u2028': 1 }, message: 'an attribute has a name that a log line cannot have' },
-    { bad: { '\u202ea': 1 }, message: 'an attribute has a name that a log line cannot have' },
-    {
-      bad: JSON.parse('{"__proto__":{"x":1}}') as object,
-      message: 'an attribute has a name that a log line cannot have',
-    },
-    {
-      bad: { big: 1n },
-      message: 'the attribute "big" is not JSON: expected a JSON value, found a BigInt',
-    },
-    {
-      bad: { dd: { at: new Date(0) } },
-      message: 'the attribute "dd" is not JSON: expected a plain object, found a class instance',
-    },
-    {
-      bad: {
-        get trap() {
-          throw new Error('from the getter');
-        },
-      },
-      message: 'the attribute "trap" threw when it was read',
-    },
-  ])('loses a bad attribute and keeps the others: $message', async ({ bad, message }) => {
+  test.each<[object, string]>([
+    [{ payload: 'mine' }, 'the attribute "payload" is a field of the record'],
+    [{ '': 1 }, BAD_NAME],
+    [{ 'a"b': 1 }, BAD_NAME],
+    [{ 'a\udc00': 1 }, BAD_NAME],
+    [{ 'a\u2028': 1 }, BAD_NAME],
+    [{ '\u202ea': 1 }, BAD_NAME],
+    [JSON.parse('{"__proto__":{"x":1}}') as object, BAD_NAME],
+    [{ big: 1n }, 'the attribute "big" is not JSON: expected a JSON value, found a BigInt'],
+    [
+      { dd: { at: new Date(0) } },
+      'the attribute "dd" is not JSON: expected a plain object, found a class instance',
+    ],
+    [
+      Object.defineProperty({}, 'trap', { enumerable: true, get: fail }),
+      'the attribute "trap" threw when it was read',
+    ],
+  ])('loses a bad attribute and keeps the others (%#)', async (bad, message) => {
     const answer = Object.create(null) as Record<string, unknown>;
     Object.defineProperties(answer, Object.getOwnPropertyDescriptors(bad));
     answer['zulu'] = 'kept';
-    expect(await attributesOf(() => answer)).toMatchObject({
-      attributes: { zulu: 'kept' },
-      platformFailures: 1,
-      message,
-    });
+    const attributes = { zulu: 'kept' };
+    const outcome = await attributesOf(() => answer);
+    expect(outcome).toMatchObject({ attributes, platformFailures: 1, message });
   });
 
   test('is counted once for each record, with its first fault', async () => {

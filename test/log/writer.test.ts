@@ -22,10 +22,8 @@ describe('a line', () => {
 
   test('holds the canonical form of tolerated variants', () => {
     const { lines, writer } = keptLines();
-    writer.write({
-      ...customRecord({ plan: 'gold' }),
-      payload: { sdk_event_name: 'checkout', options: {} },
-    });
+    const payload = { sdk_event_name: 'checkout', options: {} };
+    writer.write({ ...customRecord({ plan: 'gold' }), payload });
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       payload: { event_name: 'checkout', options: {}, sdk_event_name: 'checkout' },
     });
@@ -77,10 +75,8 @@ describe('keys that pino treats specially', () => {
 describe('a record that breaks the contract', () => {
   test('is rejected with its path and input, and not written', async () => {
     const { lines, writer } = keptLines();
-    const record = unchecked({
-      ...smallRecord('hunter2'),
-      payload: { ruleset: 'hunter2 hunter2' },
-    });
+    const payload = { ruleset: 'hunter2 hunter2' };
+    const record = unchecked({ ...smallRecord('hunter2'), payload });
     const error = thrownBy(() => writer.write(record));
     expect(error).toMatchObject({ code: 'ERR_INVALID_RECORD', path: ['payload', 'ruleset'] });
     expect(Object.hasOwn(error, 'cause')).toBe(false);
@@ -151,13 +147,6 @@ describe('options', () => {
   test('name a file that cannot be opened, and the cause', () => {
     const { message } = thrownBy(() => createLogWriter({ destination: '/nowhere/at/all.log' }));
     expect(message).toContain('cannot open the file "/nowhere/at/all.log" for appending (ENOENT)');
-  });
-
-  test.each([null, 'events.log', []])('are rejected when they are %s', (options) => {
-    expect(thrownBy(() => createLogWriter(options as never))).toMatchObject({
-      code: 'ERR_INVALID_OPTION',
-      path: [],
-    });
   });
 
   test('are rejected by name when they cannot be read', () => {
@@ -257,13 +246,7 @@ describe('a writer', () => {
 
   test('waits at most 5 s when it closes', async () => {
     const slept: number[] = [];
-    const clock = {
-      ...systemClock,
-      sleep: (ms: number): Promise<void> => {
-        slept.push(ms);
-        return Promise.resolve();
-      },
-    };
+    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
     const destination = { write: () => new Promise(() => {}) };
     const writer = new RecordWriter(readWriterOptions({ destination, sync: false }), clock);
     writer.write(smallRecord());

@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { openReceiver, SECRET } from '../helpers/sender.ts';
-import { ATTACK, INCIDENT, NOTHING_FLUSHED, openReporter } from './open-reporter.ts';
+import {
+  ATTACK,
+  INCIDENT,
+  NOTHING_FLUSHED,
+  openReporter,
+  openSelectingReporter,
+} from './open-reporter.ts';
 
-/** Whose application is sent what `waf` has detected, and nothing else. */
-async function selecting() {
-  const receiver = await openReceiver();
-  const application = { name: 'shop', environment: 'production', secret: SECRET };
-  const settings = {
-    applications: { 'shop-1': { ...application, url: receiver.url, modules: { waf: true } } },
-  };
-  return openReporter({ webhook: { settings, network: 'allow-private' } });
-}
+/** Its application gets what `waf` has detected. */
+const selecting = () => openSelectingReporter({ modules: { waf: true } });
 
 describe('a derived reporter', () => {
   test('reports its module, unless a call names another', async () => {
@@ -37,10 +35,8 @@ describe('a derived reporter', () => {
     expect((await waf.stats()).reported).toBe(2);
     expect(await waf.flush()).toEqual({ ...NOTHING_FLUSHED, delivered: 1 });
     await reporter.close();
-    expect(await waf.attack(ATTACK).settled).toEqual({
-      outcome: 'rejected',
-      reason: 'ERR_REPORTER_CLOSED',
-    });
+    const closed = { outcome: 'rejected', reason: 'ERR_REPORTER_CLOSED' };
+    expect(await waf.attack(ATTACK).settled).toEqual(closed);
   });
 
   test('passes the caller’s context to onRejected', () => {

@@ -52,6 +52,14 @@ export async function openSendingReporter(
   return { ...opened, receiver, messages };
 }
 
+/** A reporter whose application selects modules or playbooks. */
+export async function openSelectingReporter(selection: object) {
+  const { url } = await openReceiver();
+  const application = { name: 'shop', environment: 'production', url, secret: SECRET };
+  const settings = { applications: { 'shop-1': { ...application, ...selection } } };
+  return openReporter({ webhook: { settings, network: 'allow-private' } });
+}
+
 export const webhookTo = ({ url }: Receiver) =>
   ({ url, secret: SECRET, network: 'allow-private' }) as const;
 

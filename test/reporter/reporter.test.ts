@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import { createReporter } from '../../src/reporter/create-reporter.ts';
 import { createLineSink } from '../../src/testing/index.ts';
-import { openReceiver, SECRET } from '../helpers/sender.ts';
 import {
   ATTACK,
   INCIDENT,
   NOTHING_FLUSHED,
   openReporter,
+  openSelectingReporter,
   openSendingReporter,
   SERVICE,
 } from './open-reporter.ts';
@@ -17,8 +17,7 @@ describe('beforeSend', () => {
     const { reporter, records, messages } = await openSendingReporter({
       beforeSend: (record) => ({ ...record, payload: { ruleset: 'xss' } }),
     });
-    const receipt = reporter.attack(ATTACK);
-    await receipt.settled;
+    await reporter.attack(ATTACK).settled;
     expect(records()[0].payload).toEqual({ ruleset: 'xss' });
     expect(messages()[0]?.message).toMatchObject({ event_kind: 'xss' });
   });
@@ -35,41 +34,25 @@ describe('beforeSend', () => {
 
   test('drops and counts an event when it returns null', async () => {
     const { reporter, records } = openReporter({ beforeSend: () => null });
-    expect(await reporter.attack(ATTACK).settled).toEqual({
-      outcome: 'skipped',
-      reason: 'dropped',
-    });
+    const skipped = { outcome: 'skipped', reason: 'dropped' };
+    expect(await reporter.attack(ATTACK).settled).toEqual(skipped);
     expect(records()).toEqual([]);
     expect(await reporter.stats()).toMatchObject({ reported: 1, dropped: 1, written: 0 });
   });
 
-  test('rejects the event when it returns a promise', () => {
-    const { reporter, rejected } = openReporter({
-      beforeSend: (() => Promise.reject(new Error('of the host'))) as never,
-    });
+  test.each<[unknown, string]>([
+    [Promise.resolve(), '`beforeSend` returned a promise'],
+    ...[false, 5, 'x', []].map((value): [unknown, string] => [value, 'expected an object, found']),
+  ])('rejects the event on both channels when it returns %j', async (value, detail) => {
+    const beforeSend = () => value as never;
+    const { reporter, rejected } = await openSendingReporter({ beforeSend });
     reporter.attack(ATTACK);
-    expect(rejected[0]?.error).toMatchObject({
-      code: 'ERR_INVALID_RECORD',
-      message: expect.stringContaining('`beforeSend` returned a promise'),
-    });
+    const error = { code: 'ERR_INVALID_RECORD', message: expect.stringContaining(detail) };
+    expect(rejected).toMatchObject([
+      { channel: 'log', error },
+      { channel: 'webhook', error },
+    ]);
   });
-
-  test.each([[false], [5], ['x'], [[]]])(
-    'rejects the event on both channels when it returns %j',
-    async (value) => {
-      const { reporter, rejected } = await openSendingReporter({
-        beforeSend: () => value as never,
-      });
-      reporter.attack(ATTACK);
-      expect(rejected.map(({ channel }) => channel)).toEqual(['log', 'webhook']);
-      for (const { error } of rejected) {
-        expect(error).toMatchObject({
-          code: 'ERR_INVALID_RECORD',
-          message: expect.stringContaining('expected an object, found'),
-        });
-      }
-    },
-  );
 
   test('rejects the event when it throws or returns an invalid record', () => {
     const { reporter, rejections } = openReporter({
@@ -147,19 +130,7 @@ test('a message has the rating of the call (D81)', async () => {
 });
 
 test('a playbook is selected by the slug that is reported', async () => {
-  const receiver = await openReceiver();
-  const application = {
-    name: 'shop',
-    environment: 'production',
-    url: receiver.url,
-    secret: SECRET,
-  };
-  const { reporter } = openReporter({
-    webhook: {
-      settings: { applications: { 'shop-1': { ...application, playbooks: { other: true } } } },
-      network: 'allow-private',
-    },
-  });
+  const { reporter } = await openSelectingReporter({ playbooks: { other: true } });
   const receipt = reporter.playbookTrigger({ name: 'Block IPs', playbook_slug: 'other' });
   expect(await receipt.settled).toEqual({ outcome: 'delivered' });
   const skipped = reporter.playbookTrigger({ name: 'Block IPs' });
@@ -182,11 +153,8 @@ describe('an event that only the open dialect allows', () => {
     const { reporter, records } = openReporter({ dialect: 'strict' });
     reporter.attack(ATTACK, IPV6);
     expect(records()).toEqual([]);
-    expect(await reporter.stats()).toMatchObject({
-      written: 0,
-      outsideStrict: 0,
-      rejected: { log: 1 },
-    });
+    const counted = { written: 0, outsideStrict: 0, rejected: { log: 1 } };
+    expect(await reporter.stats()).toMatchObject(counted);
   });
 });
 
@@ -219,10 +187,8 @@ describe('the suffix of an exploit (D1)', () => {
     [{ suffix: false }, NAME],
     [{}, NAME],
   ])('is the protection on channel A with the options %j', async (options, name) => {
-    const { reporter, records, messages } = await openSendingReporter({
-      ...options,
-      dialect: 'strict',
-    });
+    const given = { ...options, dialect: 'strict' } as const;
+    const { reporter, records, messages } = await openSendingReporter(given);
     await reporter.vulnerabilityExploit({ protection: 'lfi' }).settled;
     expect(records().map((record) => record.event_name)).toEqual([name]);
     expect(messages()[0]).toMatchObject({ message: { event_kind: 'lfi' } });
@@ -251,19 +217,17 @@ describe('the suffix of an exploit (D1)', () => {
   });
 });
 
-describe('a disabled reporter', () => {
-  test('skips every event without reading it', async () => {
-    const reporter = createReporter({ service: SERVICE, enabled: false });
-    const unread = new Proxy({}, { get: () => expect.unreachable() });
-    const receipt = reporter.attack(unread as never, unread);
-    expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'disabled' });
-    expect(reporter.incident(unread as never)).toBe(receipt);
-    expect(reporter.with(unread as never).attack(unread as never)).toBe(receipt);
-    expect((await reporter.stats()).reported).toBe(0);
-    expect(await reporter.flush()).toEqual(NOTHING_FLUSHED);
-    expect(await reporter.close()).toMatchObject({ returned: [], remaining: 0 });
-    await reporter[Symbol.asyncDispose]();
-  });
+test('a disabled reporter skips every event without reading it', async () => {
+  const reporter = createReporter({ service: SERVICE, enabled: false });
+  const unread = new Proxy({}, { get: () => expect.unreachable() });
+  const receipt = reporter.attack(unread as never, unread);
+  expect('record' in receipt).toBe(false);
+  expect(await receipt.settled).toEqual({ outcome: 'skipped', reason: 'disabled' });
+  expect(reporter.incident(unread as never)).toBe(receipt);
+  expect(reporter.with(unread as never).attack(unread as never)).toBe(receipt);
+  expect((await reporter.stats()).reported).toBe(0);
+  expect(await reporter.flush()).toEqual(NOTHING_FLUSHED);
+  expect(await reporter.close()).toMatchObject({ returned: [], remaining: 0 });
 });
 
 test('a log writer whose `write` the host has replaced gets each record by that', async () => {

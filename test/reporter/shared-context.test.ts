@@ -72,10 +72,7 @@ interface Scene {
 
 async function play({ reports, context, now }: Scene, options: Partial<ReporterOptions>) {
   const { reporter, outcome } = opened(options, now);
-  const work = () => {
-    const receipts = reports.map((report) => report(reporter));
-    return JSON.stringify(receipts);
-  };
+  const work = () => JSON.stringify(reports.map((report) => report(reporter)));
   const scope = context && new RequestScope(() => structuredClone(context) as never);
   const receipts = scope === undefined ? work() : runInScope(scope, work);
   return { receipts, ...(await outcome()) };
