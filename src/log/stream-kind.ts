@@ -5,20 +5,14 @@
 import { hasMethods, readProperty } from '../own-properties.ts';
 import { systemCode } from './line-sink.ts';
 
-/** Anything with a `write`; the other properties show its {@link StreamKind} and its state. */
+/** Anything with a `write`; other properties show its {@link StreamKind} and its state. */
 export interface HostStream {
   write(line: string, written?: (error?: unknown) => void): unknown;
   readonly on?: (event: string, listener: (argument: unknown) => void) => unknown;
   readonly off?: (event: string, listener: (argument: unknown) => void) => unknown;
   readonly flush?: (done: (error?: unknown) => void) => void;
-  readonly flushSync?: unknown;
-  readonly destroyed?: unknown;
-  readonly errored?: unknown;
   readonly sync?: unknown;
   readonly minLength?: unknown;
-  readonly streams?: unknown;
-  readonly writableEnded?: unknown;
-  readonly writableLength?: unknown;
 }
 
 export type StreamKind =

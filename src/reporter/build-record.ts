@@ -4,7 +4,7 @@ import { isObject } from '../contract/dispatch.ts';
 import { kindOf } from '../contract/error-messages.ts';
 import { EVENT_VERSION, type JsonObject, type JsonValue, slugify } from '../contract/index.ts';
 import { copyJson } from '../contract/json-value.ts';
-import { SecurityEventError } from '../errors.ts';
+import { type InputIssue, SecurityEventError } from '../errors.ts';
 import { definedProperties, ownProperties } from '../own-properties.ts';
 import type { Service } from '../projection/event-messages.ts';
 import type { UnvalidatedContext } from './event-context.ts';
@@ -82,36 +82,34 @@ export function buildRecord(parts: RecordParts): RecordDraft {
     context:
       context instanceof SharedContext
         ? context.value
-        : copyField('context', { ...context, service }, call),
+        : copied({ ...context, service }, ['context'], call),
     detected_at:
-      detectedAt === undefined ? now() : copyField('detected_at', textOf(detectedAt, call), call),
+      detectedAt === undefined ? now() : copied(textOf(detectedAt, call), ['detected_at'], call),
     event_name: EVENT_NAME[call.kind],
     event_version: EVENT_VERSION,
     // Validation reports a missing payload.
-    payload: payload === undefined ? undefined : copyField('payload', payload, call),
+    payload: payload === undefined ? undefined : copied(payload, ['payload'], call),
   };
   return fields as RecordDraft;
 }
 
-function copyField(field: keyof RecordDraft, value: unknown, input: EventCall): JsonValue {
+/** Returns a copy as plain JSON. */
+function copied(value: unknown, path: readonly string[], input: unknown): JsonValue {
   const copy = copyJson(value);
   if (copy.ok) return copy.value;
-  const { path, message } = copy;
-  throw new SecurityEventError('ERR_INVALID_RECORD', {
-    issues: [{ path: [field, ...path], message }],
-    input,
-  });
+  throw invalidRecord({ path: [...path, ...copy.path], message: copy.message }, input);
 }
+
+const invalidRecord = (issue: InputIssue, input: unknown): SecurityEventError =>
+  new SecurityEventError('ERR_INVALID_RECORD', { issues: [issue], input });
 
 /** Converts a Date. Validation reports text that is not a time. */
 function textOf(detectedAt: string | Date, input: EventCall): unknown {
   // Also of another realm, such as a sandbox of Jest.
   if (!types.isDate(detectedAt)) return detectedAt;
   if (!Number.isNaN(detectedAt.getTime())) return detectedAt.toISOString();
-  const issues = [
-    { path: ['detected_at'], message: 'expected a valid Date, found an invalid one' },
-  ];
-  throw new SecurityEventError('ERR_INVALID_RECORD', { issues, input });
+  const message = 'expected a valid Date, found an invalid one';
+  throw invalidRecord({ path: ['detected_at'], message }, input);
 }
 
 /** Returns the payload of the record. Runs getters, which may throw. */
@@ -138,10 +136,7 @@ export function withSuffix(draft: RecordDraft): RecordDraft {
 
 /** Returns a copy as plain JSON. @throws SecurityEventError `ERR_INVALID_RECORD` */
 export function copyRecord(record: unknown): JsonObject {
-  const copy = copyJson(record);
-  if (copy.ok && isObject(copy.value)) return copy.value;
-  const issue = copy.ok
-    ? { path: [], message: `expected an object, found ${kindOf(record)}` }
-    : copy;
-  throw new SecurityEventError('ERR_INVALID_RECORD', { issues: [issue], input: record });
+  const copy = copied(record, [], record);
+  if (isObject(copy)) return copy;
+  throw invalidRecord({ path: [], message: `expected an object, found ${kindOf(record)}` }, record);
 }

@@ -94,27 +94,20 @@ class EventMethods implements EventReporter {
     this.#module = module;
   }
 
-  // Arrow functions, which work without `this`: otherwise a method that is passed on alone would throw.
-  readonly attack: EventReporter['attack'] = (payload, context) =>
-    this.#report('attack', payload, context);
-
-  readonly vulnerabilityExploit: EventReporter['vulnerabilityExploit'] = (payload, context) =>
-    this.#report('vulnerabilityExploit', payload, context);
-
-  readonly incident: EventReporter['incident'] = (payload, context) =>
-    this.#report('incident', payload, context);
-
-  readonly playbookTrigger: EventReporter['playbookTrigger'] = (payload, context) =>
-    this.#report('playbookTrigger', payload, context);
-
-  readonly userLogin: EventReporter['userLogin'] = (payload, context) =>
-    this.#report('userLogin', payload, context);
-
-  readonly userSignup: EventReporter['userSignup'] = (payload, context) =>
-    this.#report('userSignup', payload, context);
-
+  // Functions of their own, which work without `this`: otherwise a method that is passed on alone would throw.
+  readonly attack = this.#method('attack');
+  readonly vulnerabilityExploit = this.#method('vulnerabilityExploit');
+  readonly incident = this.#method('incident');
+  readonly playbookTrigger = this.#method('playbookTrigger');
+  readonly userLogin = this.#method('userLogin');
+  readonly userSignup = this.#method('userSignup');
   readonly customEvent: EventReporter['customEvent'] = (name, options, context) =>
     this.#report('customEvent', { event_name: name, options }, context);
+
+  #method(kind: EventKind) {
+    return (payload: unknown, context?: EventContext): Receipt =>
+      this.#report(kind, payload, context);
+  }
 
   #report(kind: EventKind, payload: unknown, context: EventContext = NO_CONTEXT): Receipt {
     const call = { kind, payload, context, module: this.#module };
