@@ -37,13 +37,13 @@ export const plain = (title: string, run: Case['run']): Case => ({ title, run, g
 export const throughout = (title: string, act: () => unknown): Case =>
   plain(title, (during) => during(act));
 
-/** JSON.stringify calls a `toJSON` that it finds, also on Object.prototype. */
-export const withJson = (one: Case): Case => ({ ...one, gaps: `${one.gaps} toJSON` });
-
-export const withGaps = (one: Case, gaps: string): Case => ({
+export const withGaps = (one: Case, more: string): Case => ({
   ...one,
-  gaps: `${one.gaps} ${gaps}`,
+  gaps: `${one.gaps} ${more}`,
 });
+
+/** JSON.stringify calls a `toJSON` that it finds, also on Object.prototype. */
+export const withJson = (one: Case): Case => withGaps(one, 'toJSON');
 
 /** Where zod builds or runs a schema. */
 export const withZod = (one: Case): Case => withGaps(one, OF_ZOD);

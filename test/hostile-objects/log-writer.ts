@@ -24,7 +24,9 @@ const written = (writers: readonly LogWriter[], records: readonly unknown[]) => 
   for (const writer of writers) for (const record of records) writer.write(record as never);
   return lines.splice(0);
 };
-const ofAnyPlatform = PLATFORMS.map(make);
+const makeAll = () => PLATFORMS.map(make);
+const ofAnyPlatform = makeAll();
+const RECORDS_OF_ALL = [RECORDS.attack, CUSTOM];
 const checking = make({});
 const toClose = make({ sync: false });
 
@@ -32,20 +34,10 @@ const toClose = make({ sync: false });
 const OF_PINO = 'level msgPrefix';
 
 export const LOG_WRITER_CASES = [
-  withGaps(
-    withZod(
-      plain('', (during) =>
-        written(
-          during(() => PLATFORMS.map(make)),
-          [RECORDS.attack, CUSTOM],
-        ),
-      ),
-    ),
-    OF_PINO,
-  ),
+  withGaps(withZod(plain('', (during) => written(during(makeAll), RECORDS_OF_ALL))), OF_PINO),
   throughout('with an unknown option', () => make({ evil: 1 } as never)),
   throughout('with an invalid option', () => make({ maxBufferBytes: -1 })),
-  withZod(throughout('writing', () => written(ofAnyPlatform, [RECORDS.attack, CUSTOM]))),
+  withZod(throughout('writing', () => written(ofAnyPlatform, RECORDS_OF_ALL))),
   withZod(throughout('writing no record', () => checking.write({} as never))),
   throughout('counting and flushing', async () => [await toClose.stats(), await toClose.flush()]),
 ];

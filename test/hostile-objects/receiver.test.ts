@@ -84,6 +84,7 @@ const overExpress = adapted('[]', ({ request, response }) =>
     throw error;
   }),
 );
+const overNode = adapted('[]', ({ request, response }) => nodeHandler(receiver)(request, response));
 const overFastify = adapted('[]', ({ request, response }) => {
   type App = Parameters<ReturnType<typeof fastifyPlugin>>[0];
   const app: App = {
@@ -131,12 +132,7 @@ unchangedByPollution(entry, {
       [0, 300_000].map((more) => isFresh({ date_created }, { now: now + more })),
     ),
   ],
-  nodeHandler: [
-    throughout(
-      '',
-      adapted('[]', ({ request, response }) => nodeHandler(receiver)(request, response)),
-    ),
-  ],
+  nodeHandler: [throughout('', overNode)],
   parseBody: [
     withZod(throughout('', () => parseBody(BODY))),
     withZod(throughout('of no message', () => parseBody(FAULTY))),

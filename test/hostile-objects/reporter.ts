@@ -11,6 +11,7 @@ import { createFakeClock } from '../../src/testing/index.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { SECRET } from '../helpers/sender.ts';
 import { type During, plain, withGaps, withJson, withZod } from './law.ts';
+import { contentOf } from './webhook.ts';
 
 const SERVICE = { svc_id: 'shop-1', name: 'shop', env: 'production' };
 const INCIDENT = { incident_id: 'i', incident_type: 'xss', name: 'n', severity: 'major' } as const;
@@ -60,13 +61,6 @@ const queue = wrapQueue(createMemoryQueue(), {
 // Made before: a sender makes schemas, which zod cannot do while Object.prototype is polluted.
 const destination = { url: 'https://receiver.example/', secret: SECRET, dialect: 'open' };
 const webhook = createWebhookSender({ ...destination, role: 'enqueue', queue } as never) as never;
-
-const contentOf = ({ stored, sizeBytes, applicationId }: QueueEntry) => [
-  stored.bytes.toString(),
-  stored.messageId,
-  String(sizeBytes),
-  applicationId,
-];
 
 const byText = ([one = '']: string[], [other = '']: string[]) => one.localeCompare(other);
 

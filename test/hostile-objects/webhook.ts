@@ -46,11 +46,18 @@ async function sent(messages: readonly unknown[], format: 1 | 2, ...statuses: nu
   return { report: await sendNow(call, system), posts };
 }
 
+export const contentOf = ({ stored, sizeBytes, applicationId }: QueueEntry) => [
+  stored.bytes.toString(),
+  stored.messageId,
+  String(sizeBytes),
+  applicationId,
+];
+
 const SELECTING = { ...SHOP, modules: { waf: true }, playbooks: { Notify: true } };
 
-type UseSender = (act: (sender: WebhookSender) => Promise<unknown>) => Case['run'];
+type UseSender = (title: string, act: (sender: WebhookSender) => Promise<unknown>) => Case;
 
-/** Returns the answer and what was put into the queue. */
+/** A case of the answer, and of what was put into the queue. */
 function senderOf(format: 1 | 2): UseSender {
   const entries: QueueEntry[] = [];
   const queue = wrapQueue(createMemoryQueue(), {
@@ -61,18 +68,11 @@ function senderOf(format: 1 | 2): UseSender {
   });
   const settings = { format, applications: { 'app-1': SELECTING } };
   const sender = createWebhookSender({ role: 'enqueue', queue, settings } as never);
-  return (act) => async (during) => {
-    const answer = await during(() => act(sender));
-    const queued = entries
-      .splice(0)
-      .map(({ stored, applicationId, sizeBytes }) => [
-        stored.bytes.toString(),
-        stored.messageId,
-        applicationId,
-        sizeBytes,
-      ]);
-    return { answer, queued };
-  };
+  return (title, act) =>
+    plain(title, async (during) => {
+      const answer = await during(() => act(sender));
+      return { answer, queued: entries.splice(0).map(contentOf) };
+    });
 }
 const ofV2 = senderOf(2);
 const ofV1 = senderOf(1);
@@ -86,36 +86,16 @@ export const SENDER_CASES = [
       return [settings, readBy(settings.policy.schedule)];
     }),
   ),
-  withZod(
-    plain(
-      'sending to v2',
-      ofV2((sender) => sender.send(named)),
-    ),
-  ),
-  withJson(
-    withZod(
-      plain(
-        'sending to v1',
-        ofV1((sender) => sender.send(named)),
-      ),
-    ),
-  ),
-  withZod(
-    plain(
-      'sending no message',
-      ofV2((sender) => sender.send([named[0], {}] as never)),
-    ),
-  ),
-  plain(
-    'asked for dead letters and counts',
-    ofV2(async (sender) => [
-      await sender.deadLetters({}),
-      await sender.replay({}),
-      await sender.purge({}),
-      await sender.flush({}),
-      await sender.stats(),
-    ]),
-  ),
+  withZod(ofV2('sending to v2', (sender) => sender.send(named))),
+  withJson(withZod(ofV1('sending to v1', (sender) => sender.send(named)))),
+  withZod(ofV2('sending no message', (sender) => sender.send([named[0], {}] as never))),
+  ofV2('asked for dead letters and counts', async (sender) => [
+    await sender.deadLetters({}),
+    await sender.replay({}),
+    await sender.purge({}),
+    await sender.flush({}),
+    await sender.stats(),
+  ]),
 ];
 
 export const SEND_CASES = [

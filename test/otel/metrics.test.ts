@@ -1,10 +1,10 @@
 import { channel } from 'node:diagnostics_channel';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { describe, expect, test } from 'vitest';
-import { createLogWriter, createReporter } from '../../src/index.ts';
+import { createLogWriter, createReporter, type WebhookSender } from '../../src/index.ts';
 import { registerMetrics } from '../../src/otel/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { createFakeClock } from '../../src/testing/index.ts';
+import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import {
@@ -22,19 +22,19 @@ const silent = { write: (): void => {} };
 const service = { svc_id: 's', name: 'shop', env: 'test' };
 const GIVE_UP = { schedule: { delaysMs: [] } } as const;
 
+/** Sends messages, and waits until they are settled. */
+async function deliver(sender: WebhookSender, given = [message('m-1')]) {
+  await sender.send(given);
+  await sender.flush();
+}
+
 describe('metrics of messages', () => {
   test('count accepted and settled messages by application class', async () => {
     const { series } = registered({ applicationClass: ['shop-1'] });
-    const [well, rejecting] = [
-      await openReceiver(),
-      await openReceiver({ script: [{ status: 400 }] }),
-    ];
-    const sender = openSender({
-      ...GIVE_UP,
-      settings: applicationsOf({ 'shop-1': well, 'shop-2': rejecting }),
-    });
-    await sender.send([...messages(3), message('m-9', 'shop-2')]);
-    await sender.flush();
+    const rejecting = await openReceiver({ script: [{ status: 400 }] });
+    const settings = applicationsOf({ 'shop-1': await openReceiver(), 'shop-2': rejecting });
+    const sender = openSender({ ...GIVE_UP, settings });
+    await deliver(sender, [...messages(3), message('m-9', 'shop-2')]);
     await sender.purge();
     expect(await series('security_events.messages.accepted')).toEqual([
       [{ 'application.class': 'shop-1' }, 3],
@@ -74,8 +74,7 @@ describe('metrics of messages', () => {
       },
     });
     const sender = senderTo(await openReceiver(), { queue });
-    await sender.send([message('m-1')]);
-    await sender.flush();
+    await deliver(sender);
     expect(await series('security_events.messages.settled')).toEqual([
       [{ outcome: 'delivered' }, 1],
     ]);
@@ -88,14 +87,9 @@ describe('metrics of messages', () => {
     const receivers = await Promise.all(
       statuses.map((status) => openReceiver({ script: [{ status }] })),
     );
-    for (const receiver of receivers) {
-      const sender = senderTo(receiver, GIVE_UP);
-      await sender.send([message('m-1')]);
-      await sender.flush();
+    for (const receiver of [...receivers, { url: 'http://127.0.0.1:1' }]) {
+      await deliver(senderTo(receiver, GIVE_UP));
     }
-    const sender = senderTo({ url: 'http://127.0.0.1:1' }, GIVE_UP);
-    await sender.send([message('m-1')]);
-    await sender.flush();
     const name = 'security_events.attempt.duration';
     const found = await series(name);
     expect(found.map(([labels]) => labels)).toEqual([
@@ -105,12 +99,8 @@ describe('metrics of messages', () => {
       { outcome: 'later', 'error.type': 'connection-refused' },
     ]);
     const [[, value] = []] = found;
-    expect(value).toMatchObject({
-      count: 1,
-      buckets: {
-        boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
-      },
-    });
+    const boundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+    expect(value).toMatchObject({ count: 1, buckets: { boundaries } });
     expect((value as { sum: number }).sum).toBeLessThan(25);
     const metric = (await metrics()).find(({ descriptor }) => descriptor.name === name);
     expect(metric?.descriptor.unit).toBe('s');
@@ -123,8 +113,7 @@ describe('metrics of destinations', () => {
     const receiver = await openReceiver({ script: [{ status: 500 }, { status: 200 }] });
     const schedule = { delaysMs: [1, 1] };
     const sender = senderTo(receiver, { openAfterFailures: 1, minProbeWaitMs: 1, schedule });
-    await sender.send([message('m-1')]);
-    await sender.flush();
+    await deliver(sender);
     expect(await series('security_events.breaker.changes')).toEqual([
       [{ change: 'opened' }, 1],
       [{ change: 'probing' }, 1],
@@ -138,9 +127,8 @@ describe('metrics of destinations', () => {
     const receiver = await openReceiver();
     const { applications } = applicationsOf({ 'shop-1': receiver, 'shop-2': receiver });
     const disabled = { ...applications['shop-1'], enabled: false };
-    const settings = {
-      applications: { 'shop-1': disabled, 'shop-2': { name: '2', environment: '' } },
-    };
+    const other = { name: '2', environment: '' };
+    const settings = { applications: { 'shop-1': disabled, 'shop-2': other } };
     await openSender({ settings, role: 'both' }).send([message('m-1')]);
     await published.until('destination-missing');
     expect(await series('security_events.breaker.changes')).toEqual([
@@ -150,15 +138,10 @@ describe('metrics of destinations', () => {
 
   test('count faults of queues and settings', async () => {
     const { series } = registered();
-    for (const fault of ['stalled', 'queue-failed', 'queue-damaged', 'settings-failed']) {
-      channel(`security-event-delivery:${fault}`).publish({});
-    }
-    expect((await series('security_events.faults')).map(([{ fault }]) => fault)).toEqual([
-      'stalled',
-      'queue-failed',
-      'queue-damaged',
-      'settings-failed',
-    ]);
+    const faults = ['stalled', 'queue-failed', 'queue-damaged', 'settings-failed'];
+    for (const fault of faults) channel(`security-event-delivery:${fault}`).publish({});
+    const found = await series('security_events.faults');
+    expect(found).toEqual(faults.map((fault) => [{ fault }, 1]));
   });
 });
 
@@ -167,10 +150,8 @@ describe('metrics of queues', () => {
     const published = listen();
     const receiver = await openReceiver({ script: [{ status: 500 }] });
     const sender = senderTo(receiver, { schedule: { delaysMs: [600_000] } });
-    const { series } = registered({
-      senders: { main: sender },
-      applicationClass: (id) => id.slice(0, 4),
-    });
+    const applicationClass = (id: string) => id.slice(0, 4);
+    const { series } = registered({ senders: { main: sender }, applicationClass });
     await sender.send(messages(2));
     await published.until('attempt-settled');
     expect(await series('security_events.queue.messages')).toEqual([
@@ -230,12 +211,8 @@ describe('metrics of records', () => {
 
   test('count lost records, and events that a reporter rejects', async () => {
     const { series } = registered();
-    const full = {
-      write: () => {
-        throw new Error('full');
-      },
-    };
-    const reporter = createReporter({ service, log: { destination: full } });
+    const destination = createLineSink({ failWith: () => new Error('full') });
+    const reporter = createReporter({ service, log: { destination } });
     reporter.attack({ ruleset: 'xss' });
     reporter.attack({ ruleset: 1 as never });
     const writer = createLogWriter({ destination: silent });
@@ -297,8 +274,7 @@ describe('registerMetrics', () => {
     const { provider, series } = registered({ senders: { before: sender } });
     const stop = registerMetrics(provider, { senders: { main: sender } });
     createLogWriter({ destination: silent }).write(smallRecord());
-    await sender.send(messages(2));
-    await sender.flush();
+    await deliver(sender, messages(2));
     expect(await series('security_events.messages.accepted')).toEqual([[{}, 2]]);
     expect(await series('security_events.records.written')).toEqual([[expect.anything(), 1]]);
     expect(await series('security_events.queue.size')).toEqual([[{ sender: 'main' }, 0]]);
@@ -310,8 +286,7 @@ describe('registerMetrics', () => {
     const { stop, metrics } = registered({ senders: { main: sender } });
     stop();
     createLogWriter({ destination: silent }).write(smallRecord());
-    await sender.send([message('m-1')]);
-    await sender.flush();
+    await deliver(sender);
     expect((await metrics()).filter(({ dataPoints }) => dataPoints.length > 0)).toEqual([]);
   });
 });
