@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
-import { createReporter } from '../../src/reporter/create-reporter.ts';
 import { createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, openSender } from '../helpers/sender.ts';
 import {
@@ -10,7 +9,6 @@ import {
   NOTHING_FLUSHED,
   openReporter,
   openSendingReporter,
-  SERVICE,
   webhookTo,
 } from './open-reporter.ts';
 
@@ -61,12 +59,8 @@ describe('closing a reporter', () => {
   });
 
   test('returns the error of the log beside the other results', async () => {
-    const log = {
-      write: () => {},
-      flush: () => Promise.reject(new Error('EIO')),
-      close: () => Promise.reject(new Error('EIO')),
-    };
-    const { reporter } = openReporter({ log });
+    const fail = () => Promise.reject(new Error('EIO'));
+    const { reporter } = openReporter({ log: { write: () => {}, flush: fail, close: fail } });
     const logError = expect.objectContaining({ code: 'ERR_WRITE_FAILED' });
     expect(await reporter.flush()).toEqual({ ...NOTHING_FLUSHED, logError });
     expect(await reporter.close()).toMatchObject({ logError });
@@ -75,12 +69,12 @@ describe('closing a reporter', () => {
   test.each(['flush', 'close'] as const)(
     '%s does not wait for a stalled log after its deadline',
     async (method) => {
-      const writer = { write: () => {}, flush: pending, close: pending };
-      const reporter = createReporter({ service: SERVICE, log: writer });
-      reporter.attack(ATTACK);
-      expect(await reporter[method]({ deadlineMs: 20 })).toMatchObject({
-        logError: { code: 'ERR_WRITE_FAILED' },
+      const { reporter } = openReporter({
+        log: { write: () => {}, flush: pending, close: pending },
       });
+      reporter.attack(ATTACK);
+      const logError = { code: 'ERR_WRITE_FAILED' };
+      expect(await reporter[method]({ deadlineMs: 20 })).toMatchObject({ logError });
     },
   );
 
@@ -124,9 +118,8 @@ test.each(['signal', 'deadlineMs'])(
     reporter.attack(ATTACK);
     await receiver.waitForRequests(1);
     const stop = new AbortController();
-    const flushed = reporter.flush(
-      limit === 'signal' ? { signal: stop.signal } : { deadlineMs: 20 },
-    );
+    const limits = limit === 'signal' ? { signal: stop.signal } : { deadlineMs: 20 };
+    const flushed = reporter.flush(limits);
     if (limit === 'signal') stop.abort();
     // The first attempt may have failed by then, or not.
     const failed = [{ applicationId: 'shop-1', status: 500 }];

@@ -8,6 +8,7 @@ import type { LogActor } from '../../src/contract/index.ts';
 import { ATTACK, openReporter, openSendingReporter, SERVICE } from './open-reporter.ts';
 
 const FACTS = describeAddress('203.0.113.9') as LogActor['ip'];
+const MAPPED = { ...FACTS, address: '::ffff:203.0.113.9' };
 
 describe('the context of an event', () => {
   const REQUEST = {
@@ -35,12 +36,7 @@ describe('the context of an event', () => {
   test.each([
     ['identifiers alone', { identifiers: { uid: 8 } }, { uid: 8 }, '203.0.113.9'],
     ['the same address', { ip: '::ffff:203.0.113.9' }, { uid: 7 }, '203.0.113.9'],
-    [
-      'the facts of the same address',
-      { ip: { ...FACTS, address: '::ffff:203.0.113.9' } },
-      { uid: 7 },
-      '203.0.113.9',
-    ],
+    ['the facts of the same address', { ip: MAPPED }, { uid: 7 }, '203.0.113.9'],
     ['another address, which is another actor', { ip: '203.0.113.10' }, null, '203.0.113.10'],
     ['an empty actor', {}, { uid: 7 }, '203.0.113.9'],
   ])('is completed from the request: %s', (_name, actor, identifiers, address) => {
@@ -64,11 +60,7 @@ describe('the context of an event', () => {
     });
     reporter.attack(ATTACK);
     expect(records()[0].context.actor.ip.address).toBe('203.0.113.9');
-    const failing = openReporter({
-      context: () => {
-        throw new Error('of the host');
-      },
-    });
+    const failing = openReporter({ context: () => JSON.parse('{') });
     failing.reporter.attack(ATTACK);
     expect(failing.records()[0].context).toEqual({ service: SERVICE });
   });

@@ -20,17 +20,13 @@ test('events beyond the limit are rejected while a sender does not answer, and t
     expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_QUEUE_FULL' });
   }
   expect(sink.lines).toHaveLength(MAX_IN_FLIGHT + 2);
+  const error = { code: 'ERR_QUEUE_FULL' };
   expect(rejected).toMatchObject([
-    { channel: 'webhook', method: 'attack', payload: { ruleset: 'lfi' } },
-    { channel: 'webhook', method: 'incident', payload: INCIDENT },
+    { channel: 'webhook', method: 'attack', payload: { ruleset: 'lfi' }, error },
+    { channel: 'webhook', method: 'incident', payload: INCIDENT, error },
   ]);
-  expect(rejected.map(({ error }) => error.code)).toEqual(['ERR_QUEUE_FULL', 'ERR_QUEUE_FULL']);
-  expect(await reporter.stats()).toMatchObject({
-    reported: MAX_IN_FLIGHT + 2,
-    written: MAX_IN_FLIGHT + 2,
-    accepted: 0,
-    rejected: { log: 0, webhook: 2 },
-  });
+  const rejectedByChannel = { log: 0, webhook: 2 };
+  expect(await reporter.stats()).toMatchObject({ accepted: 0, rejected: rejectedByChannel });
 });
 
 test.each([

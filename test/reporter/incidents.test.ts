@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import type { LogActor } from '../../src/contract/index.ts';
-import type { IncidentReport } from '../../src/incident/incident-store.ts';
+import type { IncidentReport, IncidentStore } from '../../src/incident/incident-store.ts';
 import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
 import type { IncidentPayload } from '../../src/reporter/event-input.ts';
 import {
@@ -17,11 +17,7 @@ import {
 const eventTypes = (records: readonly { payload: { event_type: string } }[]) =>
   records.map(({ payload }) => payload.event_type);
 
-const account = (uid: number) => ({
-  svc_id: 'a',
-  user_identifiers: { uid },
-  ip_address: '203.0.113.1',
-});
+const account = (uid: number) => ({ svc_id: 'a', user_identifiers: { uid }, ip_address: '' });
 
 const TAKEOVER = { ...INCIDENT, incident_type: 'failed_auth_peak' } as const;
 
@@ -33,18 +29,14 @@ const takeover = (related_ips: string[], accounts: number[]) => ({
 
 /** The status, addresses and accounts of a message. */
 function listed({ message }: Element) {
-  const {
-    incident_status,
-    new_related_ips,
-    new_compromised_accounts = [],
-  } = message as {
+  const found = message as {
     incident_status: string;
     new_related_ips: { address: string }[];
     new_compromised_accounts?: { user_identifiers: { uid: number } }[];
   };
-  const addresses = new_related_ips.map(({ address }) => address.replace('203.0.113.', '.'));
-  const ids = new_compromised_accounts.map(({ user_identifiers }) => user_identifiers.uid);
-  return [incident_status, addresses, ids];
+  const addresses = found.new_related_ips.map(({ address }) => address.replace('203.0.113.', '.'));
+  const ids = found.new_compromised_accounts?.map((one) => one.user_identifiers.uid) ?? [];
+  return [found.incident_status, addresses, ids];
 }
 
 /** Reports each, and returns what the messages list. */
@@ -144,8 +136,7 @@ test('an incident has the genre of its type and the reporter’s URL in format 1
     { eventUrl: 'https://events.example/{id}' },
     { webhook: { format: 1 } },
   );
-  const payload = { ...INCIDENT, incident_type: 'failed_auth_peak' as const };
-  await reporter.incident(payload, { webhook: { v1: { blocked: true } } }).settled;
+  await reporter.incident(TAKEOVER, { webhook: { v1: { blocked: true } } }).settled;
   expect(messages()[0]).toMatchObject({
     pulse_genre: 'failed_auth_peak',
     url: 'https://events.example/i-1',
@@ -182,13 +173,11 @@ test.each([
 
 test('an incident throws with strict when its record is invalid, though the store retracts later', () => {
   const memory = createMemoryIncidents();
-  const { reporter } = openReporter({
-    strict: true,
-    incidents: {
-      record: (report) => memory.record(report),
-      retract: async (report, news) => memory.retract(report, news),
-    },
-  });
+  const incidents: IncidentStore = {
+    record: (report) => memory.record(report),
+    retract: async (report, news) => memory.retract(report, news),
+  };
+  const { reporter } = openReporter({ strict: true, incidents });
   expect(() => reporter.incident({ ...INCIDENT, severity: '' })).toThrow(
     expect.objectContaining({ code: 'ERR_INVALID_RECORD', path: ['payload', 'severity'] }),
   );
@@ -197,15 +186,14 @@ test('an incident throws with strict when its record is invalid, though the stor
 
 test('an incident waits for a store of promises, in its order, and other events do not', async () => {
   const memory = createMemoryIncidents();
-  const { reporter, records } = openReporter({
-    incidents: {
-      record: async (report) => {
-        await wait(1);
-        return memory.record(report);
-      },
-      retract: async (report, news) => memory.retract(report, news),
+  const incidents: IncidentStore = {
+    record: async (report) => {
+      await wait(1);
+      return memory.record(report);
     },
-  });
+    retract: async (report, news) => memory.retract(report, news),
+  };
+  const { reporter, records } = openReporter({ incidents });
   const receipts = [reporter.incident(INCIDENT), reporter.incident(INCIDENT)];
   reporter.attack(ATTACK);
   expect(receipts.map(({ record }) => record)).toEqual([undefined, undefined]);

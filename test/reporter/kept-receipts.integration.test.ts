@@ -18,19 +18,14 @@ const sender = (answer: () => Promise<unknown>) => ({
   close: async () => ({}),
 });
 
+const OURS = {
+  url: 'https://receiver.example/hook',
+  secret: SECRET,
+  role: 'enqueue',
+} as const;
+
 const ENDS: readonly (readonly [string, () => object, string])[] = [
-  [
-    'queued by our sender',
-    () =>
-      openSender({
-        url: 'https://receiver.example/hook',
-        secret: SECRET,
-        dialect: 'open',
-        role: 'enqueue',
-        queue: createMemoryQueue(),
-      } as never),
-    'accepted',
-  ],
+  ['queued by our sender', () => openSender({ ...OURS, queue: createMemoryQueue() }), 'accepted'],
   ['accepted', () => sender(async () => ({ accepted: ['any'], skipped: [] })), 'accepted'],
   [
     'not to be reported',
@@ -48,16 +43,11 @@ async function reported(webhook: object) {
     log: { destination: { write: () => true } },
     webhook: webhook as never,
   });
+  const request = { method: 'GET', url: '/', headers: {}, socket: { remoteAddress: '192.0.2.9' } };
   // Some things a process begins with its first request, and keeps.
-  const first = { method: 'GET', url: '/', headers: {}, socket: { remoteAddress: '203.0.113.8' } };
+  const first = structuredClone(request);
   await createRequestCapture().run(first, () => reporter.attack({ ruleset: 'lfi' })).settled;
   const payload = { ruleset: 'xss' } as const;
-  const request = {
-    method: 'GET',
-    url: '/',
-    headers: { host: 'shop.example' },
-    socket: { remoteAddress: '203.0.113.9', remotePort: 4711 },
-  };
   const receipts = createRequestCapture().run(request, () => [
     reporter.attack(payload),
     reporter.attack(payload, { module: 'waf' }),

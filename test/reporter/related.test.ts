@@ -45,28 +45,27 @@ describe('the addresses of an incident', () => {
   });
 
   const whole = facts('8.8.8.8');
+  const odd = { ...whole, metadata: { ...whole.metadata, tor: 'no' } };
   test.each([
     ['no list', 7, []],
     ['no JSON', [1n], [0]],
     ['a text that is no address', ['nonsense'], [0]],
     ['null', [null], [0]],
     ['no facts', [{ address: '8.8.8.8' }], [0, 'geo']],
-    [
-      'a fact of another kind',
-      [{ ...whole, metadata: { ...whole.metadata, tor: 'no' } }],
-      [0, 'metadata', 'tor'],
-    ],
+    ['a fact of another kind', [odd], [0, 'metadata', 'tor']],
   ])('are rejected with their path: %s', (_name, related_ips, path) => {
     expect(() => read({ related_ips }, ACTOR)).toThrow(invalid('related_ips', ...path));
   });
 });
 
+const ACCOUNT = { svc_id: 'a', user_identifiers: { uid: 7 }, ip_address: '' };
+
 describe('the accounts of an incident', () => {
   test('are copied unchanged', () => {
-    const account = { svc_id: 'a', user_identifiers: { uid: 7 }, ip_address: '' };
+    const account = structuredClone(ACCOUNT);
     const { accounts } = read({ compromised_accounts: [account] });
     account.user_identifiers.uid = 8;
-    expect(accounts).toEqual([{ ...account, user_identifiers: { uid: 7 } }]);
+    expect(accounts).toEqual([ACCOUNT]);
   });
 
   test('are rejected if they are not a list', () => {
@@ -77,22 +76,18 @@ describe('the accounts of an incident', () => {
 });
 
 describe('the keys of addresses and accounts', () => {
-  const account = { svc_id: 'a', user_identifiers: { uid: 7 }, ip_address: '' };
-
   test('are the same in lists and in a message', () => {
-    const related = { ips: [facts('::ffff:203.0.113.9')], accounts: [account] };
-    const names = { addresses: ['203.0.113.9'], accounts: [accountKey(account)] };
+    const related = { ips: [facts('::ffff:203.0.113.9')], accounts: [ACCOUNT] };
+    const names = { addresses: ['203.0.113.9'], accounts: [accountKey(ACCOUNT)] };
     expect(keysOf(related)).toEqual(names);
-    const message = {
-      new_related_ips: [{ address: '::ffff:203.0.113.9' }],
-      new_compromised_accounts: [account],
-    };
+    const new_related_ips = [{ address: '::ffff:203.0.113.9' }];
+    const message = { new_related_ips, new_compromised_accounts: [ACCOUNT] };
     expect(keysInMessage(message)).toEqual(names);
   });
 
   test('are the same for accounts whose keys are in another order', () => {
     const reordered = { ip_address: '', user_identifiers: { uid: 7 }, svc_id: 'a' };
-    const { accounts } = keysOf({ ips: [], accounts: [account, reordered] });
+    const { accounts } = keysOf({ ips: [], accounts: [ACCOUNT, reordered] });
     expect(accounts[1]).toBe(accounts[0]);
   });
 

@@ -6,11 +6,7 @@ import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
-import {
-  MAX_BATCH_MESSAGES,
-  type SendBatch,
-  SendBatcher,
-} from '../../src/reporter/send-batcher.ts';
+import { MAX_BATCH_MESSAGES, SendBatcher } from '../../src/reporter/send-batcher.ts';
 import { withSlowPromise } from '../helpers/promises.ts';
 import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
 import { openReceiver, openSender, SECRET } from '../helpers/sender.ts';
@@ -75,28 +71,14 @@ describe('messages reported in one synchronous run', () => {
   test('are sent in separate calls if their modules differ', async () => {
     const { reporter, calls } = opened({ modules: { waf: true } });
     const reported = ['waf', 'rasp', 'waf'].map((module) => reporter.attack(ATTACK, { module }));
-    expect(await reported[1]?.settled).toEqual({
-      outcome: 'skipped',
-      reason: 'module-not-selected',
-    });
+    const skipped = { outcome: 'skipped', reason: 'module-not-selected' };
+    expect(await reported[1]?.settled).toEqual(skipped);
     await expect.poll(async () => (await reporter.stats()).accepted).toBe(2);
     expect(calls).toEqual([1, 1]);
   });
 });
 
 describe('a call of the sender', () => {
-  const message = { message_id: 'a', message_type: 'test', message: {} };
-
-  /** The result of each of so many messages, in their order. */
-  function toldBy(sendBatch: SendBatch, count: number) {
-    const batcher = new SendBatcher(sendBatch);
-    const reported: unknown[] = [];
-    for (let index = 0; index < count; index += 1) {
-      batcher.send(message, {}, (result) => void reported.push(result));
-    }
-    return { batcher, reported };
-  }
-
   test('accepts no message after its end, also with a replaced Promise', async () => {
     const { reporter, sender } = opened({});
     await sender.close();
@@ -113,13 +95,18 @@ describe('a call of the sender', () => {
   });
 
   test('fails all messages of the run when it throws synchronously', async () => {
-    const thrown = new Error('at once');
-    const { batcher, reported } = toldBy(() => {
-      throw thrown;
-    }, 2);
+    const reason = new Error('at once');
+    const batcher = new SendBatcher(() => {
+      throw reason;
+    });
+    const results: unknown[] = [];
+    const message = { message_id: 'a', message_type: 'test', message: {} };
+    for (const selection of [{}, {}]) {
+      batcher.send(message, selection, (result) => results.push(result));
+    }
     await batcher.waitForAnswers();
-    const failed = { status: 'rejected', reason: thrown };
-    expect(reported).toEqual([failed, failed]);
+    const failed = { status: 'rejected', reason };
+    expect(results).toEqual([failed, failed]);
   });
 });
 
@@ -145,18 +132,15 @@ test('the host’s own sender gets one plain message in each call, and may chang
 });
 
 describe('valid messages beside an invalid one', () => {
-  test('are accepted before a close of the host’s sender in the same run', async () => {
-    const { reporter, sender } = opened(await openReceiver());
-    const receipts = reportedWithOneInvalid(reporter);
-    expect(await sender.close()).toMatchObject({ delivered: 2 });
-    expect((await endsOf(receipts)).map(({ outcome }) => outcome)).toEqual(ENDS);
-  });
-
-  test('are waited for by a flush in the same run', async () => {
-    const { reporter, sender } = opened(await openReceiver());
-    reportedWithOneInvalid(reporter);
-    expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
-  });
+  test.each(['close', 'flush'] as const)(
+    'are accepted before a %s of the host’s sender in the same run',
+    async (method) => {
+      const { reporter, sender } = opened(await openReceiver());
+      const receipts = reportedWithOneInvalid(reporter);
+      expect(await sender[method]()).toMatchObject({ delivered: 2 });
+      expect((await endsOf(receipts)).map(({ outcome }) => outcome)).toEqual(ENDS);
+    },
+  );
 
   test('are accepted up to the quota before a close in the same run', async () => {
     const receiver = await openReceiver();
