@@ -257,7 +257,9 @@ describe('a pipe without a reader, with sync: false', () => {
     fill(fd);
     const writer = closingAtOnce(path);
     writer.write(smallRecord('one'));
+    const flushed = writer.flush();
     await writer.close();
+    await flushed;
     expect(await writer.stats()).toMatchObject({ dropped: 1, pending: 0, failed: 0 });
     while (openOn(path) > 1) await tick();
     readNow(fd);
