@@ -125,14 +125,14 @@ describe('pino.multistream', () => {
   });
 });
 
-describe('with sync: true', () => {
-  const stream = () => createWriteStream('/dev/null');
-  const notSynchronous = (reason: string) => ({
-    code: 'ERR_DESTINATION_NOT_SYNCHRONOUS',
-    path: ['destination'],
-    message: expect.stringContaining(reason) as string,
-  });
+const nullStream = () => createWriteStream('/dev/null');
+const notSynchronous = (reason: string) => ({
+  code: 'ERR_DESTINATION_NOT_SYNCHRONOUS',
+  path: ['destination'],
+  message: expect.stringContaining(reason) as string,
+});
 
+describe('with sync: true', () => {
   test.each<[string, () => LogDestination, string]>([
     ['a pino destination', () => pino.destination('/dev/null'), 'not made with `sync: true`'],
     [
@@ -142,10 +142,10 @@ describe('with sync: true', () => {
     ],
     ['a pino transport', () => transport().logger, 'in a worker thread'],
     ['a stream that can be flushed', () => ({ ...memory().stream, flushSync() {} }), 'a worker'],
-    ['a file stream', stream, 'queues lines'],
+    ['a file stream', nullStream, 'queues lines'],
     [
       'a multistream that holds an asynchronous stream',
-      () => pino({}, pino.multistream([memory().stream, stream()])),
+      () => pino({}, pino.multistream([memory().stream, nullStream()])),
       'queues lines',
     ],
   ])('%s is rejected when the writer is created', (_name, make, reason) => {

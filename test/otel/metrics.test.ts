@@ -150,8 +150,10 @@ describe('metrics of queues', () => {
     const published = listen();
     const receiver = await openReceiver({ script: [{ status: 500 }] });
     const sender = senderTo(receiver, { schedule: { delaysMs: [600_000] } });
-    const applicationClass = (id: string) => id.slice(0, 4);
-    const { series } = registered({ senders: { main: sender }, applicationClass });
+    const { series } = registered({
+      senders: { main: sender },
+      applicationClass: (id) => id.slice(0, 4),
+    });
     await sender.send(messages(2));
     await published.until('attempt-settled');
     expect(await series('security_events.queue.messages')).toEqual([

@@ -13,6 +13,7 @@ import {
 } from './open-reporter.ts';
 
 const pending = (): Promise<never> => new Promise(() => {});
+const fail = (): Promise<never> => Promise.reject(new Error('EIO'));
 
 const NOTHING_CLOSED = {
   ...NO_RESULTS,
@@ -59,7 +60,6 @@ describe('closing a reporter', () => {
   });
 
   test('returns the error of the log beside the other results', async () => {
-    const fail = () => Promise.reject(new Error('EIO'));
     const { reporter } = openReporter({ log: { write: () => {}, flush: fail, close: fail } });
     const logError = expect.objectContaining({ code: 'ERR_WRITE_FAILED' });
     expect(await reporter.flush()).toEqual({ ...NOTHING_FLUSHED, logError });
