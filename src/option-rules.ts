@@ -165,18 +165,18 @@ interface Fault extends InputIssue {
  * `ERR_INVALID_OPTION` for any other value, and if a getter throws.
  */
 export function copyOptions(given: unknown, { name, path }: Subject): Record<string, unknown> {
-  let place = path;
+  let unread: string | undefined;
   try {
     if (isObjectLike(given) && !Array.isArray(given)) {
       const copy = Object.create(null) as Record<string, unknown>;
       for (const key of Object.keys(given)) {
-        place = [...path, key];
+        unread = key;
         copy[key] = Reflect.get(given, key);
       }
       return copy;
     }
   } catch (cause) {
-    throw unreadableOption(place, cause);
+    throw unreadableOption(unread === undefined ? path : [...path, unread], cause);
   }
   throw invalidOption(`expected ${name} to be an object`, path);
 }

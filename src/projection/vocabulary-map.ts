@@ -23,17 +23,12 @@ export type EventVocabulary = Readonly<Record<string, Partial<EventTerms>>>;
 /** `null`: no message. */
 export type IncidentVocabulary = Readonly<Record<string, IncidentTerms | null>>;
 
-const injectionTerms = (kind: string, title: string): EventTerms => ({
-  category: 'injection',
-  kind,
-  title,
-});
+const termsOf =
+  (category: string) =>
+  (kind: string, title: string): EventTerms => ({ category, kind, title });
 
-const httpErrorTerms = (kind: string, title: string): EventTerms => ({
-  category: 'http_error',
-  kind,
-  title,
-});
+const injectionTerms = termsOf('injection');
+const httpErrorTerms = termsOf('http_error');
 
 /** Category, kind and title of attacks by ruleset, and of exploits by protection (D47). */
 export const EVENT_VOCABULARY = {

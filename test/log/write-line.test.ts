@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/contract/index.ts';
 import { RecordWriter } from '../../src/log/writer.ts';
 import { readWriterOptions } from '../../src/log/writer-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { keptLines, smallRecord } from '../helpers/log-records.ts';
+import { customRecord, keptLines, smallRecord } from '../helpers/log-records.ts';
 
 const SPAN = {
   traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -44,3 +44,38 @@ test.each([false, 'otel', 'ecs'] as const)(
     expect(await writer.stats()).toMatchObject({ written: 2, refused: 0 });
   },
 );
+
+const RECORD = customRecord({ list: [1, { nested: [] }], text: 'a', none: null });
+const ATTRIBUTES = { extra: ['\ud800'], odd: 'a\ud800' };
+const WRITTEN = `${JSON.stringify({ ...RECORD, ...ATTRIBUTES })}\n`;
+const POLLUTED: object = Array.prototype;
+const TO_JSON = { value: () => 'changed', configurable: true, writable: true };
+
+/** Adds an `Array.prototype.toJSON`, as old libraries did. test/hostile-objects pollutes `Object.prototype`. */
+function polluted<T>(act: () => T): T {
+  Object.defineProperty(POLLUTED, 'toJSON', TO_JSON);
+  try {
+    return act();
+  } finally {
+    Reflect.deleteProperty(POLLUTED, 'toJSON');
+  }
+}
+
+function makeWriter() {
+  const kept = keptLines({ platform: () => ATTRIBUTES });
+  // A schema is built at its first use.
+  kept.writer.write(RECORD);
+  return kept;
+}
+
+test('a writer writes the validated record while the prototype of arrays is polluted', () => {
+  const { writer, lines } = makeWriter();
+  polluted(() => writer.write(RECORD));
+  expect(lines).toEqual([WRITTEN, WRITTEN]);
+});
+
+test('a writer that is created meanwhile does so too', () => {
+  const { writer, lines } = polluted(makeWriter);
+  writer.write(RECORD);
+  expect(lines).toEqual([WRITTEN, WRITTEN]);
+});
