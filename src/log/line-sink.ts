@@ -2,6 +2,7 @@
  * The interface between the writer and its destinations. `write` throws the original error, of the
  * system or a stream; the writer wraps it.
  */
+import { types } from 'node:util';
 import type { Clock } from '../runtime/clock.ts';
 
 /** The state of a line when `write` returns. */
@@ -50,6 +51,7 @@ export interface LineSink {
 
 /** Returns the code of a system error, such as EAGAIN. */
 export const systemCode = (cause: unknown): string | undefined => {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  // Not `instanceof`, which runs the traps of a proxy.
+  const code = types.isNativeError(cause) && 'code' in cause ? cause.code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z\d_]*$/.test(code) ? code : undefined;
 };

@@ -73,8 +73,8 @@ export class WebhookChannel {
 
   /** Rejects an event whose message cannot be sent. */
   reject(call: EventCall, thrown: unknown): Settlement {
-    const error = wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
-    const { code: reason } = this.#parts.rejections.add('webhook', call, withCallPaths(error));
+    const error = withCallPaths(senderFailed(thrown));
+    const { code: reason } = this.#parts.rejections.add('webhook', call, error);
     return { outcome: 'rejected', reason };
   }
 
@@ -83,8 +83,12 @@ export class WebhookChannel {
     return this.#batcher.waitForAnswers();
   }
 
-  flush(signal: AbortSignal): Promise<FlushResult> {
-    return this.#parts.output.sender.flush({ signal });
+  async flush(signal: AbortSignal): Promise<FlushResult> {
+    try {
+      return await this.#parts.output.sender.flush({ signal });
+    } catch (thrown) {
+      throw senderFailed(thrown);
+    }
   }
 
   async close(deadlineMs: number): Promise<CloseResult> {
@@ -92,6 +96,9 @@ export class WebhookChannel {
     return isOwned ? sender.close({ deadlineMs }) : nothingClosed();
   }
 }
+
+const senderFailed = (thrown: unknown): SecurityEventError =>
+  wrapHostError(thrown, 'ERR_QUEUE_FAILED', { detail: 'the sender threw' });
 
 const NO_RESULTS = { delivered: 0, dead: 0, discarded: 0 } as const;
 

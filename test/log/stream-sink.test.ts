@@ -196,6 +196,16 @@ describe('with sync: true', () => {
     expect(await writer.stats()).toMatchObject({ failed: 1, written: 1, lastError: error });
   });
 
+  test('a thrown proxy is reported, too', async () => {
+    const cause = new Proxy({}, { getPrototypeOf: () => JSON.parse('{') as null });
+    const write = () => {
+      throw cause;
+    };
+    const writer = createLogWriter({ destination: { write } });
+    expect(thrownBy(() => writer.write(smallRecord())).code).toBe('ERR_WRITE_FAILED');
+    expect(await writer.stats()).toMatchObject({ failed: 1, written: 0 });
+  });
+
   test('a line above the maxLength of a pino destination is a failure', async () => {
     const { path, stream } = await sonicBoom({ sync: true, maxLength: 50 });
     const writer = createLogWriter({ destination: stream });

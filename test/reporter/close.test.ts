@@ -98,6 +98,12 @@ test('flush and close reject invalid options, and close can be called again', as
   expect(await reporter.close()).toMatchObject({ returned: [] });
 });
 
+test('flush wraps an error of the host’s sender', async () => {
+  const { reporter } = openReporter({ webhook: { send: fail, flush: fail, close: fail } });
+  const cause = expect.objectContaining({ message: 'EIO' });
+  await expect(reporter.flush()).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED', cause });
+});
+
 test('flush does not wait for later events', async () => {
   const { reporter } = await openSendingReporter();
   reporter.attack(ATTACK);
