@@ -5,14 +5,11 @@ import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
 import type { LogWriterOptions } from '../../src/log/writer-options.ts';
-import { makeReporter } from '../../src/reporter/create-reporter.ts';
-import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
-import { newId } from '../../src/runtime/id.ts';
 import { createFakeClock } from '../../src/testing/fake-clock.ts';
 import { smallRecord } from '../helpers/log-records.ts';
 import { namedPipe, stalledPipe } from '../helpers/temporary-files.ts';
-import { openReporter, SERVICE } from '../reporter/open-reporter.ts';
+import { openReporter } from '../reporter/open-reporter.ts';
 
 type Destination = NonNullable<LogWriterOptions['destination']>;
 
@@ -74,10 +71,8 @@ test.each<readonly [string, () => Destination]>([
   ['a write that never settles', () => ({ write: () => new Promise(() => {}) })],
 ])('close rejects each event whose line %s did not take', async (_name, destinationOf) => {
   const clock = createFakeClock();
-  const rejected: RejectedEvent[] = [];
   const log = { destination: destinationOf(), sync: false };
-  const onRejected = (event: RejectedEvent) => rejected.push(event);
-  const reporter = makeReporter({ service: SERVICE, log, onRejected }, { clock, newId });
+  const { reporter, rejected } = openReporter({ log }, { clock });
   const ruleset = 'x'.repeat(100_000);
   for (let count = 0; count < 5; count += 1) reporter.attack({ ruleset });
   const closed = await clock.runUntilSettled(reporter.close());

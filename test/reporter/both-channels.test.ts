@@ -1,13 +1,12 @@
 /** Each event, of a selected module or not: the exact record and message, or the counted skip. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { describeAddress } from '../../src/capture/enrichment/describe-address.ts';
 import type { LogActor } from '../../src/contract/index.ts';
-import { makeReporter } from '../../src/reporter/create-reporter.ts';
 import type { Receipt } from '../../src/reporter/receipt.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
-import { createFakeClock, createLineSink } from '../../src/testing/index.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
 import { openReceiver, SECRET } from '../helpers/sender.ts';
-import { countedIds, SERVICE } from './open-reporter.ts';
+import { countedIds, openReporter, SERVICE } from './open-reporter.ts';
 
 const AT = '2026-08-01T12:00:00.000Z';
 const AT_B = '2026-08-01T12:00:00.000+00:00';
@@ -156,19 +155,12 @@ async function reported(row: Row, isSelected: boolean, format: 1 | 2 = 2) {
     playbooks: { block_ips: isSelected },
   };
   const settings = { format, applications: { 'shop-1': application } };
-  const sink = createLineSink();
-  const reporter = makeReporter(
-    {
-      service: SERVICE,
-      log: { destination: sink },
-      platform: false,
-      webhook: { settings, network: 'allow-private' },
-    },
+  const { reporter, records } = openReporter(
+    { webhook: { settings, network: 'allow-private' } },
     { clock: createFakeClock(Date.parse(AT)), newId: countedIds() },
   );
-  onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
   const receipt = row.report(reporter);
-  expect(sink.lines.map((line) => JSON.parse(line))).toEqual([recordOf(row)]);
+  expect(records()).toEqual([recordOf(row)]);
   expect(receipt.record).toEqual(recordOf(row));
   expect(receipt.message_id).toBe(row.v2?.message_id);
   return { reporter, receiver, settled: await receipt.settled };

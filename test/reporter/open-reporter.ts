@@ -1,8 +1,10 @@
 /** Opens reporters whose lines, messages and rejections tests can read. */
 import { onTestFinished } from 'vitest';
-import { createReporter } from '../../src/reporter/create-reporter.ts';
+import { makeReporter, type ReporterSystem } from '../../src/reporter/create-reporter.ts';
 import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { newId } from '../../src/runtime/id.ts';
 import { createLineSink, type Receiver, type ReceiverOptions } from '../../src/testing/index.ts';
 import { openReceiver, SECRET } from '../helpers/sender.ts';
 
@@ -18,16 +20,20 @@ export const INCIDENT = {
 } as const;
 
 /** A reporter without a webhook, unless the options have one. */
-export function openReporter(options: Partial<ReporterOptions> = {}) {
+export function openReporter(
+  options: Partial<ReporterOptions> = {},
+  system: Partial<ReporterSystem> = {},
+) {
   const sink = createLineSink();
   const rejected: RejectedEvent[] = [];
-  const reporter = createReporter({
+  const given: ReporterOptions = {
     service: SERVICE,
     log: { destination: sink },
     platform: false,
     onRejected: (event) => rejected.push(event),
     ...options,
-  });
+  };
+  const reporter = makeReporter(given, { clock: systemClock, newId, ...system });
   onTestFinished(async () => void (await reporter.close({ deadlineMs: 0 })));
   const records = () => sink.lines.map((line) => JSON.parse(line));
   /** In the order of the rejections: `log ERR_…`, `webhook ERR_…`. */

@@ -9,18 +9,15 @@ import {
   runInScope,
 } from '../../src/capture/request/request-scope.ts';
 import type { LogActor, LogHttp } from '../../src/contract/index.ts';
-import { makeReporter } from '../../src/reporter/create-reporter.ts';
-import type { RejectedEvent } from '../../src/reporter/rejections.ts';
 import type { Reporter } from '../../src/reporter/reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { SharedContextCache } from '../../src/reporter/shared-context.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
-import { createLineSink } from '../../src/testing/index.ts';
 import { RECORDS } from '../contract/samples.ts';
 import { quickOrNightly } from '../helpers/quick-or-nightly.ts';
 import { whilePolluted } from '../hostile-objects/pollution.ts';
-import { countedIds, SERVICE } from './open-reporter.ts';
+import { countedIds, openReporter, SERVICE } from './open-reporter.ts';
 
 const AT = Date.parse('2026-08-01T12:00:00.000Z');
 /** With it no context is shared, and no record is changed. */
@@ -30,22 +27,13 @@ const idle = () => Promise.reject(new Error('never asked'));
 
 /** A reporter whose lines, messages, rejections and counters are recorded. */
 function opened(options: Partial<ReporterOptions>, now = AT) {
-  const sink = createLineSink();
   const messages: unknown[] = [];
-  const rejected: RejectedEvent[] = [];
   const send = async (given: readonly object[], selection?: object) => {
     messages.push(structuredClone([given, selection]));
     return { accepted: ['any'], skipped: [] };
   };
-  const reporter = makeReporter(
-    {
-      service: SERVICE,
-      log: { destination: sink },
-      platform: false,
-      webhook: { send, flush: idle, close: idle },
-      onRejected: (event) => rejected.push(event),
-      ...options,
-    },
+  const { reporter, sink, rejected } = openReporter(
+    { webhook: { send, flush: idle, close: idle }, ...options },
     { clock: { ...systemClock, now: () => now }, newId: countedIds() },
   );
   const outcome = async () => {
