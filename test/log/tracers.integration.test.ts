@@ -31,17 +31,11 @@ describe.concurrent('a record', { timeout: 60_000 }, () => {
     expect(stats).toMatchObject({ written: 2, platformFailures: 0 });
   });
 
+  // dd-trace's warning on Node 26: module.register() is deprecated.
+  const loaded = ['--disable-warning=DEP0205', '--import', 'dd-trace/initialize.mjs'];
   test.each<[string, readonly string[]]>([
     ['that is made by the program', []],
-    [
-      'that is loaded before it, and instruments pino',
-      [
-        // dd-trace's, on Node 26: module.register() is deprecated.
-        '--disable-warning=DEP0205',
-        '--import',
-        'dd-trace/initialize.mjs',
-      ],
-    ],
+    ['that is loaded before it, and instruments pino', loaded],
   ])('of dd-trace %s has the ids that it writes itself, once', async (_title, flags) => {
     const { ids, lines } = await traced('datadog', flags);
     const { trace_id, span_id } = ids;
