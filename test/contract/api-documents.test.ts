@@ -1,41 +1,20 @@
 /** The OpenAPI and AsyncAPI documents of the package, judged by the schemas of both formats. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
-import { jsonSchemas } from '../helpers/json-schemas.ts';
-import { manifest, root } from '../helpers/package-files.ts';
+import { type ApiDocument, asyncApi, openApi } from '../helpers/api-documents.ts';
+import { manifest } from '../helpers/package-files.ts';
 import { ELEMENTS, MESSAGES } from './samples.ts';
 
-interface Schema {
-  readonly properties?: object;
-  readonly items?: object;
-}
-
-interface Document {
-  readonly file: string;
-  readonly schema: Readonly<Record<string, unknown>> & {
-    readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-  };
-}
-
-type Make = (files: readonly object[], version: string) => readonly [Document, Document];
-
-const { apiDocuments } = (await import(
-  /* @vite-ignore */ join(root, 'scripts/api-documents.mjs')
-)) as { readonly apiDocuments: Make };
-const documents = apiDocuments([...jsonSchemas()], manifest.version);
-const [openApi, asyncApi] = documents;
-
 /** Every `$ref` of a document. */
-const referencesIn = (document: Document): string[] =>
+const referencesIn = (document: ApiDocument): string[] =>
   [...JSON.stringify(document.schema).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => ref);
 
-const resolve = (document: Document, reference: string): unknown =>
+const resolve = (document: ApiDocument, reference: string): unknown =>
   reference
     .split('/')
     .slice(1)
@@ -73,7 +52,7 @@ describe('the AsyncAPI document', () => {
   });
 });
 
-describe.each(documents)('$file', (document) => {
+describe.each([openApi, asyncApi])('$file', (document) => {
   const { schemas } = document.schema.components;
   const BaseAjv = document === openApi ? Ajv2020 : Ajv;
   const ajv = formats.default(new BaseAjv({ strict: false }));
