@@ -64,6 +64,20 @@ export function dispatch<const T extends Options>(
   return new ZodDispatch({ type: 'union', options, choose }) as ZodDispatch<T>;
 }
 
+/** Chooses by the word in `key`: its index, or for another text what `branchOf` returns. */
+export function byWord(
+  key: string,
+  words: readonly string[],
+  branchOf: (text: string) => number | undefined = () => undefined,
+): (input: unknown) => Choice {
+  const indexes: ReadonlyMap<unknown, number> = new Map(words.map((word, index) => [word, index]));
+  return (input) => {
+    const found = isObject(input) ? input[key] : undefined;
+    const other = typeof found === 'string' ? branchOf(found) : undefined;
+    return indexes.get(found) ?? other ?? { key, words };
+  };
+}
+
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -10,7 +10,7 @@ import {
   type Reading,
   word,
 } from './dialect.ts';
-import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { byWord, dispatch } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { jsonObject } from './free-form.ts';
 import { nullable } from './nullable.ts';
@@ -85,20 +85,8 @@ const suffixIsProtection = (parsed: z.core.ParsePayload): void => {
   });
 };
 
-const INDEX_BY_NAME: ReadonlyMap<unknown, number> = new Map(
-  EVENT_NAMES.map((name, index) => [name, index]),
-);
-
-function chooseByEventName(input: unknown): Choice {
-  const name = isObject(input) ? input['event_name'] : undefined;
-  const suffixed = typeof name === 'string' && name.startsWith(`${VULNERABILITY_EXPLOIT}.`);
-  return (
-    (suffixed ? EVENT_NAMES.length : INDEX_BY_NAME.get(name)) ?? {
-      key: 'event_name',
-      words: EVENT_NAMES,
-    }
-  );
-}
+const branchOfSuffixed = (name: string): number | undefined =>
+  name.startsWith(`${VULNERABILITY_EXPLOIT}.`) ? EVENT_NAMES.length : undefined;
 
 /** Builds the schema of a record. `attributes` are additional top-level keys, for the log line. */
 export const logRecord = <D extends Dialect, R extends Reading, A extends z.core.$ZodLooseShape>(
@@ -108,28 +96,25 @@ export const logRecord = <D extends Dialect, R extends Reading, A extends z.core
   // Built once for all branches; the keys stay in the order in which they are written.
   const versionField = { event_version: semver() };
   const contextField = { context: context(mode) };
-  const record = <N extends z.ZodType, P extends z.ZodType>(event_name: N, payload: P) =>
+  const record = <N extends z.ZodType, P extends z.ZodType, T extends z.ZodType = z.ZodString>(
+    event_name: N,
+    payload: P,
+    detected_at: T = timestamp() as never,
+  ) =>
     fields(mode, {
       ...contextField,
-      detected_at: timestamp(),
+      detected_at,
       event_name,
       ...versionField,
       payload,
       ...attributes,
     });
   const [attackName, exploitName, incidentName, playbookName, login, signup, custom] = EVENT_NAMES;
-  return dispatch(chooseByEventName, [
+  return dispatch(byWord('event_name', EVENT_NAMES, branchOfSuffixed), [
     record(z.literal(attackName), attack(mode)),
     record(z.literal(exploitName), fields(mode, { protection: z.string() })),
-    fields(mode, {
-      ...contextField,
-      // Only an incident may lack a time of detection (D2).
-      detected_at: nullable(timestamp()),
-      event_name: z.literal(incidentName),
-      ...versionField,
-      payload: incident(mode),
-      ...attributes,
-    }),
+    // Only an incident may lack a time of detection (D2).
+    record(z.literal(incidentName), incident(mode), nullable(timestamp())),
     record(z.literal(playbookName), playbookTrigger(mode)),
     record(z.literal(login), userEvent(mode)),
     record(z.literal(signup), userEvent(mode)),

@@ -47,12 +47,12 @@ const ipv4 = (): z.ZodType<string, string> => z.ipv4({ error: expecting('an IPv4
 const ipv6 = (): z.ZodType<string, string> =>
   z.ipv6({ error: expecting('an IP address') }).meta({ pattern: IPV6_PATTERN });
 
+const indexOfFamily = (input: unknown): number =>
+  typeof input === 'string' && input.includes(':') ? 1 : 0;
+
 /** Any IP address, v4 or v6 (D28). */
 export const ipAddress = (): z.ZodType<string, string> =>
-  dispatch(
-    (input) => (typeof input === 'string' && input.includes(':') ? 1 : 0),
-    [z.ipv4({ error: expecting('an IP address') }), ipv6()],
-  );
+  dispatch(indexOfFamily, [z.ipv4({ error: expecting('an IP address') }), ipv6()]);
 
 /** IPv4 in the strict dialect, any IP address in the open one (D14). */
 export const channelAAddress = (mode: Mode): z.ZodType<string, string> =>
@@ -63,7 +63,7 @@ const cidrV6 = lazyValue(() => new RegExp(CIDRV6_PATTERN));
 const cidr = (): z.ZodType<string, string> => {
   const error = expecting('a CIDR such as 203.0.113.9/32');
   return dispatch(
-    (input) => (typeof input === 'string' && input.includes(':') ? 1 : 0),
+    indexOfFamily,
     // zod's cidrv6 accepts any number as mask, such as 1.5.
     [z.cidrv4({ error }), z.string().regex(cidrV6(), { error })],
   );

@@ -1,7 +1,7 @@
 /** The webhook element of the deprecated format 1: `svc_payload_type`, then content without envelope (D41 to D45). */
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, type Reading, tolerated, word } from './dialect.ts';
-import { type Choice, dispatch, hasAny, isObject } from './dispatch.ts';
+import { byWord, dispatch, hasAny } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { list } from './list.ts';
 import { nullable } from './nullable.ts';
@@ -105,18 +105,8 @@ const securityResponseV1 = <R extends Reading>(mode: Mode<Dialect, R>) =>
     ...responseFields(mode),
   });
 
-const INDEX_BY_TYPE: ReadonlyMap<unknown, number> = new Map(
-  SVC_PAYLOAD_TYPES.map((type, index) => [type, index]),
-);
-
-const chooseByPayloadType = (input: unknown): Choice =>
-  INDEX_BY_TYPE.get(isObject(input) ? input['svc_payload_type'] : undefined) ?? {
-    key: 'svc_payload_type',
-    words: SVC_PAYLOAD_TYPES,
-  };
-
 export const webhookMessageV1 = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
-  dispatch(chooseByPayloadType, [
+  dispatch(byWord('svc_payload_type', SVC_PAYLOAD_TYPES), [
     securityEventV1(mode),
     pulse(mode),
     securityResponseV1(mode),

@@ -1,7 +1,7 @@
 /** The webhook message of format 2, an envelope around content (D20), and a request's body, an array of them (D31). */
 import * as z from 'zod';
 import { type Dialect, fields, type Mode, nonEmpty, type Reading, tolerated } from './dialect.ts';
-import { type Choice, dispatch, isObject } from './dispatch.ts';
+import { byWord, type Choice, dispatch } from './dispatch.ts';
 import { jsonObject } from './free-form.ts';
 import { list } from './list.ts';
 import { renamed, timestamp, without } from './primitives.ts';
@@ -65,27 +65,15 @@ export const messageKinds = <R extends Reading>(mode: Mode<Dialect, R>) => {
   };
 };
 
-/** Index of each type's branch; the branches have the order of {@link messageKinds}. */
-const INDEX_BY_TYPE: ReadonlyMap<unknown, number> = new Map(
-  KNOWN_TYPES.map((type, index) => [type, index]),
-);
-const INJECTION_INDEX = KNOWN_TYPES.length;
-
 const acceptsUnknownTypes = (mode: Mode): boolean =>
   mode.reading === 'received' || mode.dialect === 'open';
 
-export const chooseByMessageType =
-  (mode: Mode) =>
-  (input: unknown): Choice => {
-    const type = isObject(input) ? input['message_type'] : undefined;
-    const known = INDEX_BY_TYPE.get(type);
-    if (known !== undefined) return known;
-    if (typeof type === 'string' && type !== '') {
-      if (IS_INJECTION.test(type)) return INJECTION_INDEX;
-      if (acceptsUnknownTypes(mode)) return INJECTION_INDEX + 1;
-    }
-    return { key: 'message_type', words: [...KNOWN_TYPES, `${INJECTION}…`] };
-  };
+/** The branches have the order of {@link messageKinds}. */
+export const chooseByMessageType = (mode: Mode): ((input: unknown) => Choice) =>
+  byWord('message_type', [...KNOWN_TYPES, `${INJECTION}…`], (type) => {
+    if (IS_INJECTION.test(type)) return KNOWN_TYPES.length;
+    return type !== '' && acceptsUnknownTypes(mode) ? KNOWN_TYPES.length + 1 : undefined;
+  });
 
 type Branches<D extends Dialect, R extends Reading, K extends readonly unknown[], U> = [
   D,
