@@ -15,7 +15,6 @@ const sizeOf = (bytes: number, messageCount: number) => ({
 });
 
 const BATCH = sizeOf(5000, 7);
-const ALONE = sizeOf(5000, 1);
 const LARGE = sizeOf(100_001, 7);
 const NOT_QUITE_LARGE = sizeOf(100_000, 7);
 const LARGE_PAIR = sizeOf(100_001, 2);
@@ -79,29 +78,14 @@ describe('judgeAttempt', () => {
     }
   });
 
-  test('blames the size if a body above 100,000 bytes was refused with 400, 401, 403 or 500', () => {
-    const blaming = STATUSES.filter(
-      ({ status }) => judgeAttempt(answered(status), LARGE).outcome === 'smaller',
-    );
-    expect(blaming.map(({ status }) => status)).toEqual([400, 401, 403, 413, 500]);
-  });
-
-  test.each([
-    [400, REFUSED],
-    [401, REFUSED],
-    [403, REFUSED],
-    [500, LATER],
-  ])('judges %i by its status at 100,000 bytes and for a single message', (status, plain) => {
-    expect(judgeAttempt(answered(status), NOT_QUITE_LARGE)).toEqual(plain);
-    expect(judgeAttempt(answered(status), LARGE_ALONE)).toEqual(plain);
-    expect(judgeAttempt(answered(status), LARGE_PAIR)).toEqual(SMALLER);
-    expect(judgeAttempt(answered(status), LARGE)).toEqual(SMALLER);
-  });
-
-  test('dead-letters a single message that is refused for its size', () => {
-    expect(judgeAttempt(answered(413), ALONE)).toEqual(DEAD);
-    expect(judgeAttempt(answered(413), LARGE_ALONE)).toEqual(DEAD);
-    expect(judgeAttempt(answered(413), sizeOf(10, 2))).toEqual(SMALLER);
+  test('blames the size of a large body of several messages for 400, 401, 403, 413 and 500', () => {
+    for (const { status, judgement } of STATUSES) {
+      const large = [400, 401, 403, 413, 500].includes(status) ? SMALLER : judgement;
+      const alone = status === 413 ? DEAD : judgement;
+      const sizes = [LARGE, LARGE_PAIR, NOT_QUITE_LARGE, LARGE_ALONE];
+      const judged = sizes.map((size) => judgeAttempt(answered(status), size));
+      expect([status, ...judged]).toEqual([status, large, large, judgement, alone]);
+    }
   });
 
   test('uses the size limit of the caller', () => {
