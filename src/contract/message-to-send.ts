@@ -6,51 +6,42 @@ import { lazySchema } from './lazy-schema.ts';
 import { pulseDetails } from './webhook-v1.ts';
 import { branches, chooseByMessageType, type Kind, messageKinds } from './webhook-v2.ts';
 
-const emitted = <D extends Dialect>(dialect: D): Mode<D, 'emitted'> => ({
-  dialect,
-  reading: 'emitted',
-});
+type EmittedMode<D extends Dialect = Dialect> = Mode<D, 'emitted'>;
 
-/** The dialect does not matter here: it is in `type` and `message`. */
-const withoutEnvelope = <T extends z.ZodType<string, string>, M extends z.ZodType>({
-  type,
-  message,
-}: Kind<T, M>) =>
-  fields(emitted('strict'), {
-    message_id: nonEmpty().optional(),
-    message_type: type,
-    message,
-  });
+const withoutEnvelope = <T extends z.ZodType<string, string>, M extends z.ZodType>(
+  mode: EmittedMode,
+  { type, message }: Kind<T, M>,
+) => fields(mode, { message_id: nonEmpty().optional(), message_type: type, message });
 
 /** The caller's fields for the v1 form of an incident; the others are derived (D43). */
-const pulseHints = <D extends Dialect>(dialect: D) =>
-  fields(emitted(dialect), pulseDetails(emitted(dialect))).partial();
+const pulseHints = <D extends Dialect>(mode: EmittedMode<D>) =>
+  fields(mode, pulseDetails(mode)).partial();
 
 const incidentToSend = <
   D extends Dialect,
   T extends z.ZodType<string, string>,
   M extends z.ZodType,
 >(
-  dialect: D,
+  mode: EmittedMode<D>,
   kind: Kind<T, M>,
-) => withoutEnvelope(kind).extend({ v1: pulseHints(dialect).optional() });
+) => withoutEnvelope(mode, kind).extend({ v1: pulseHints(mode).optional() });
 
 const build = <D extends Dialect>(dialect: D) => {
-  const mode = emitted(dialect);
+  const mode: EmittedMode<D> = { dialect, reading: 'emitted' };
   const kinds = messageKinds(mode);
   const known = [
-    withoutEnvelope(kinds.event),
-    withoutEnvelope(kinds.response),
-    withoutEnvelope(kinds.test),
-    incidentToSend(dialect, kinds.packages),
-    incidentToSend(dialect, kinds.scan),
-    incidentToSend(dialect, kinds.risk),
-    incidentToSend(dialect, kinds.takeover),
-    incidentToSend(dialect, kinds.injection),
+    withoutEnvelope(mode, kinds.event),
+    withoutEnvelope(mode, kinds.response),
+    withoutEnvelope(mode, kinds.test),
+    incidentToSend(mode, kinds.packages),
+    incidentToSend(mode, kinds.scan),
+    incidentToSend(mode, kinds.risk),
+    incidentToSend(mode, kinds.takeover),
+    incidentToSend(mode, kinds.injection),
   ] as const;
   return dispatch(
     chooseByMessageType(mode),
-    branches(mode, known, incidentToSend(dialect, kinds.unknown)),
+    branches(mode, known, incidentToSend(mode, kinds.unknown)),
   );
 };
 

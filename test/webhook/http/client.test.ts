@@ -306,11 +306,14 @@ describe('close', () => {
   });
 });
 
+const posterOf = (dispatcher: Dispatcher, options: Partial<PosterOptions> = {}): Poster =>
+  openPoster({ network: 'delegated', dispatcher, ...options });
+
 describe('a dispatcher of the host', () => {
   test('is used, and stays open after close', async () => {
     const receiver = await openReceiver();
     const dispatcher = hostDispatcher();
-    const poster = openPoster({ network: 'delegated', dispatcher });
+    const poster = posterOf(dispatcher);
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ status: 200 });
     await poster.close();
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ code: 'aborted' });
@@ -332,7 +335,7 @@ describe('a dispatcher of the host', () => {
   ])('discards a body %s and keeps the status', async (_what, step, options) => {
     const receiver = await openReceiver({ script: [step] });
     const dispatcher = hostDispatcher();
-    const poster = openPoster({ network: 'delegated', dispatcher, ...options });
+    const poster = posterOf(dispatcher, options);
     const result = await poster.post(requestTo(receiver.url));
     expect(result).toMatchObject({ kind: 'response', status: 200 });
     expect(result.timings.totalMs).toBeLessThan(SOON_MS);
@@ -341,8 +344,8 @@ describe('a dispatcher of the host', () => {
   test('fails the attempt with the code network if it was destroyed', async () => {
     const dispatcher = hostDispatcher();
     await dispatcher.destroy();
-    const poster = openPoster({ network: 'delegated', dispatcher });
-    expect(await poster.post(requestTo('http://127.0.0.1:9/'))).toMatchObject({
+    const request = requestTo('http://127.0.0.1:9/');
+    expect(await posterOf(dispatcher).post(request)).toMatchObject({
       kind: 'failure',
       code: 'network',
       detail: expect.stringContaining('(UND_ERR_DESTROYED)'),
@@ -356,8 +359,8 @@ describe('a dispatcher of the host', () => {
     ['a body that only emits events', { statusCode: 200, headers: {}, body: new EventEmitter() }],
   ])('that resolves with %s fails the attempt with the code network', async (_what, response) => {
     const dispatcher = { request: async () => response } as unknown as Dispatcher;
-    const poster = openPoster({ network: 'delegated', dispatcher });
-    expect(await poster.post(requestTo('http://127.0.0.1:9/'))).toMatchObject({
+    const request = requestTo('http://127.0.0.1:9/');
+    expect(await posterOf(dispatcher).post(request)).toMatchObject({
       kind: 'failure',
       code: 'network',
       detail: expect.stringContaining('(ERR_INVALID_RETURN_VALUE)'),
@@ -376,11 +379,7 @@ describe('a dispatcher of the host', () => {
         },
       },
     }) as Dispatcher;
-    const poster = openPoster({
-      network: 'delegated',
-      dispatcher: ignoringSignal,
-      deadlines: { totalMs: 30 },
-    });
+    const poster = posterOf(ignoringSignal, { deadlines: { totalMs: 30 } });
     expect(await poster.post(requestTo(receiver.url))).toMatchObject({ code: 'deadline' });
     await receiver.connected(1);
     await receiver.idle();
