@@ -36,6 +36,12 @@ const ADVICE: Readonly<Record<string, string>> = {
   '53300': 'the server has no free connection, lower maxConnections or raise its max_connections',
 };
 
+/** By message: the client's errors have no code. */
+const CLIENT_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/client password must be/, 'the server asks for a password, give it in the connection'],
+  [/does not support SSL/, 'the server has no TLS, enable it there or connect without ssl'],
+];
+
 const LOCK_NOT_AVAILABLE = '55P03';
 
 const codeOf = (error: unknown): string | undefined => {
@@ -67,11 +73,19 @@ export function failure(error: unknown): SecurityEventError {
       path: ['connection'],
     });
   }
-  return new SecurityEventError('ERR_QUEUE_FAILED', { detail: detailOf(code), cause: bare(error) });
+  return new SecurityEventError('ERR_QUEUE_FAILED', {
+    detail: detailOf(error),
+    cause: bare(error),
+  });
 }
 
-function detailOf(code: string | undefined): string {
-  if (code === undefined) return 'PostgreSQL did not answer';
+function detailOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code === undefined) {
+    const { message } = bare(error);
+    const [, advice] = CLIENT_ADVICE.find(([about]) => about.test(message)) ?? [];
+    return advice ?? 'PostgreSQL did not answer';
+  }
   if (!IS_SQLSTATE.test(code)) return `no connection (${code})`;
   const advice = Object.hasOwn(ADVICE, code) ? `: ${ADVICE[code]}` : '';
   return `PostgreSQL answered ${code}${advice}`;

@@ -30,6 +30,16 @@ describe('an error of PostgreSQL', () => {
     expect((error.cause as { code?: string }).code).toBe(code);
   });
 
+  test.each([
+    [
+      'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
+      'asks for a password, give it in the connection',
+    ],
+    ['The server does not support SSL connections', 'has no TLS, enable it there'],
+  ])('without a code says what to do: %s', (message, text) => {
+    expect(thrown(undefined, message).message).toContain(text);
+  });
+
   test.each(['22P02', '23505'])(
     'with the code %s loses the value that its message quotes',
     (code) => {
