@@ -110,20 +110,15 @@ export class SqliteQueue implements DurableQueue {
   readonly extend: MessageQueue['extend'] = async ({ id }, leaseMs) =>
     (await this.#call('extend', [id, leaseMs])) ? 'extended' : 'lost';
 
-  readonly deadLetterOlderThan: MessageQueue['deadLetterOlderThan'] = (...args) =>
-    this.#call('deadLetterOlderThan', args);
+  readonly deadLetterOlderThan = this.#methodOf('deadLetterOlderThan');
+  readonly deadLetterClosed = this.#methodOf('deadLetterClosed');
+  readonly applicationState = this.#methodOf('applicationState');
+  readonly reopenApplication = this.#methodOf('reopenApplication');
+  readonly exportItems = this.#methodOf('exportItems');
+  readonly stats = this.#methodOf('stats');
 
   readonly countPending: MessageQueue['countPending'] = async (ranges) =>
     await this.#call('countPending', [ranges.map(({ from, to }) => ({ from, to }))]);
-
-  readonly applicationState: MessageQueue['applicationState'] = (...args) =>
-    this.#call('applicationState', args);
-
-  readonly deadLetterClosed: MessageQueue['deadLetterClosed'] = (...args) =>
-    this.#call('deadLetterClosed', args);
-
-  readonly reopenApplication: MessageQueue['reopenApplication'] = (...args) =>
-    this.#call('reopenApplication', args);
 
   readonly listDeadLetters: MessageQueue['listDeadLetters'] = async (page) => {
     const { limit, after } = page;
@@ -149,12 +144,8 @@ export class SqliteQueue implements DurableQueue {
     return sum;
   }
 
-  readonly exportItems: DurableQueue['exportItems'] = (...args) => this.#call('exportItems', args);
-
   readonly importItems: DurableQueue['importItems'] = (items) =>
     this.#call('importItems', [items as unknown as Operations['importItems'][0][0]]);
-
-  readonly stats: MessageQueue['stats'] = () => this.#call('stats', []);
 
   onDue(listener: () => void): () => void {
     const call = (): void => listener();
@@ -178,6 +169,11 @@ export class SqliteQueue implements DurableQueue {
     } finally {
       await this.#file.remove(this.#handle);
     }
+  }
+
+  #methodOf<Name extends Operation>(operation: Name) {
+    return (...args: Operations[Name][0]): Promise<Operations[Name][1]> =>
+      this.#call(operation, args);
   }
 
   async #call<Name extends Operation>(
