@@ -68,13 +68,10 @@ async function readBody({ body }: Request, reading: BodyReading): Promise<Uint8A
   });
   for (;;) {
     // Each platform has its own error for a sender that disconnects.
-    const { done = true, value } = (await reader?.read().catch(rejectIncomplete)) ?? {};
+    const next = reader?.read().catch(() => Promise.reject(senderWentAway()));
+    const { done = true, value } = (await next) ?? {};
     if (chunks === undefined) return undefined;
     if (done || value === undefined) return Buffer.concat(chunks);
     if (reading.take(value.length)) chunks.push(value);
   }
 }
-
-const rejectIncomplete = (): never => {
-  throw senderWentAway();
-};

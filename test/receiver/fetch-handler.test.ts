@@ -57,7 +57,7 @@ test('answers after handling if waitUntil throws', async () => {
   expect(reported).toEqual(['handled', 'answered 204']);
 });
 
-test('ignores a rejection of waitUntil', async () => {
+test('ignores a rejection of waitUntil; idle waits for the messages', async () => {
   const { receiver, handled } = receiverOf({ answer: 'received' });
   const waitUntil = (async () => {
     throw new Error('later');

@@ -1,16 +1,7 @@
-/** Accepted messages that are not handled yet: `idle` waits for them, and their bytes are limited. */
+/** The bytes of accepted messages that are not handled yet are limited. */
 import { expect, test } from 'vitest';
-import { fetchHandler } from '../../src/receiver/index.ts';
 import { deferred } from '../helpers/promises.ts';
-import { BODY, receiverOf, requestOf, signedInit } from './receivers.ts';
-
-test('idle waits for messages that are answered, but not handled yet', async () => {
-  const { receiver, handled } = receiverOf({ answer: 'received' });
-  const request = new Request('http://a/', signedInit());
-  expect((await fetchHandler(receiver)(request)).status).toBe(204);
-  await receiver.idle();
-  expect(handled).toEqual(['a']);
-});
+import { BODY, receiverOf, requestOf } from './receivers.ts';
 
 test('concurrent requests are accepted up to maxHandlingBytes', async () => {
   const [read, held] = [deferred(), deferred()];
