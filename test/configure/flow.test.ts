@@ -77,9 +77,9 @@ test('a webhook delivers only after it was set, tested, saved and selected', asy
   expect(isSignedBy(there.requests[1], secret)).toBe(true);
 });
 
-test('a draft is tested while the saved destination delivers', async () => {
+test('a draft is tested beside the saved destination', async () => {
   const [before, draft] = [await receiver(), await receiver({ script: [{ status: 500 }] })];
-  const { file, configuration } = configurationOf();
+  const { configuration } = configurationOf();
   const saved = await configuration.setWebhook('shop', before.url);
   await configuration.save('shop');
   await configuration.setWebhook('shop', draft.url);
@@ -88,18 +88,10 @@ test('a draft is tested while the saved destination delivers', async () => {
     tested: 'draft',
     undelivered: [{ status: 500 }],
   });
-  const settings = settingsFile(file, {}, createFakeClock());
-  onTestFinished(() => settings.close());
-  const sender = createWebhookSender({ settings, network: 'allow-private' });
-  await sender.send([response('Block IPs')]);
-  await sender.flush();
-  await sender.close();
-  expect(isSignedBy(before.requests[0], saved.secret)).toBe(true);
-  expect([before.requests.length, draft.requests.length]).toEqual([1, 1]);
-
   await configuration.discard('shop');
   expect(await configuration.test('shop')).toMatchObject({ ok: true, tested: 'saved' });
-  expect(isSignedBy(before.requests[1], saved.secret)).toBe(true);
+  expect(isSignedBy(before.requests[0], saved.secret)).toBe(true);
+  expect([before.requests.length, draft.requests.length]).toEqual([1, 1]);
 });
 
 test('each attempt is signed with one secret: the new one from its time on', async () => {
@@ -133,12 +125,6 @@ test('each attempt is signed with one secret: the new one from its time on', asy
     [false, true],
     [false, true],
   ]);
-  expect(
-    verify(there.requests[0]?.body ?? '', there.requests[0]?.headers['x-svc-integrity'], [
-      old,
-      next,
-    ]),
-  ).toBe(true);
 });
 
 test('a test has the format of the organisation', async () => {
