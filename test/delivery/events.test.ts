@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { type DeliveryEventName, EVENT_TABLE, errorCodeOf } from '../../src/delivery/events.ts';
-import { createMemoryQueue } from '../../src/queue/memory.ts';
-import type { ClaimRequest, MessageQueue } from '../../src/queue/queue.ts';
+import type { MessageQueue } from '../../src/queue/queue.ts';
 import { type FakeClock, sampleMessageToSend } from '../../src/testing/index.ts';
 import type { MessageToSend } from '../../src/webhook/read-messages.ts';
 import {
   ENGINE_SECRET,
-  ENGINE_URL,
+  ENGINE_SHOP,
   type PublishedEvent,
   type StartedEngine,
   startEngine,
+  startEngineOn,
 } from '../helpers/fake-engine.ts';
 
 const PAYLOAD = 'a secret word of the payload';
@@ -44,75 +44,60 @@ const settled = (attempt: number, end: object, more: object = {}): object => ({
   ...end,
 });
 
+type Published = readonly [DeliveryEventName, object];
+
+/** The events of an attempt: its beginning, and its end. */
+const attempt = (count: number, end: object, more: object = {}): readonly Published[] => [
+  ['attempt-started', started(count, more)],
+  ['attempt-settled', settled(count, end, more)],
+];
+
+const ACCEPTED: Published = ['accepted', { ...shop, format: 2, count: 1 }];
+const DELIVERED = { outcome: 'delivered', status: 200 };
+
 interface Story {
   readonly start: () => StartedEngine;
   /** Default: sends one message and waits for it. */
   readonly act?: (engine: StartedEngine) => Promise<unknown>;
-  readonly published: readonly (readonly [DeliveryEventName, object])[];
+  readonly published: readonly Published[];
 }
 
 const flushed = async ({ sender, clock }: StartedEngine): Promise<unknown> =>
   await clock.runUntilSettled(sender.flush(), 100 * 3_600_000);
 
-type Method = 'release' | 'deadLetterClosed';
-
-/** A queue in memory whose method fails the first time. */
-function failingOnce(method: Method, clock: FakeClock): MessageQueue {
-  const queue = createMemoryQueue({}, clock);
-  const works = queue[method].bind(queue) as (...args: readonly unknown[]) => Promise<unknown>;
-  let calls = 0;
-  const fails = async (...args: readonly unknown[]): Promise<unknown> => {
-    calls += 1;
-    if (calls === 1) throw Object.assign(new Error(ENGINE_SECRET), { code: 'ENOSPC' });
-    return await works(...args);
-  };
-  return Object.assign(queue, { [method]: fails });
-}
-
-/** A queue in memory that says that nothing is due, and of nothing when it is, for a while. */
-function deaf(clock: FakeClock): MessageQueue {
-  const queue = createMemoryQueue({}, clock);
+/** Says that nothing is due, even if it is, for a while. */
+const deaf = (queue: MessageQueue, clock: FakeClock): Partial<MessageQueue> => {
   const hears = clock.now() + 15_000;
-  const claim = queue.claim.bind(queue);
-  return Object.assign(queue, {
-    claim: async (request: ClaimRequest) => (clock.now() < hears ? {} : await claim(request)),
+  return {
+    claim: async (request) => (clock.now() < hears ? {} : await queue.claim(request)),
     onDue: () => () => {},
-  });
-}
+  };
+};
 
 const STORIES: Readonly<Record<string, Story>> = {
   'a message that is delivered': {
     start: () => startEngine({}),
-    published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
-    ],
+    published: [ACCEPTED, ...attempt(1, DELIVERED)],
   },
   'a receiver that asks for a pause': {
     start: () => startEngine({ steps: [{ status: 429, retryAfter: '7' }, 200] }),
     published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'pause', status: 429, retryAfterMs: 7000 })],
+      ACCEPTED,
+      ...attempt(1, { outcome: 'pause', status: 429, retryAfterMs: 7000 }),
       ['destination-paused', { ...shop, waitMs: 7000 }],
-      ['attempt-started', started(2)],
-      ['attempt-settled', settled(2, { outcome: 'delivered', status: 200 })],
+      ...attempt(2, DELIVERED),
     ],
   },
   'a destination that opens, is probed in vain, and recovers': {
     start: () => startEngine({ steps: ['dns', 'tls', 200], options: { openAfterFailures: 1 } }),
     published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'later', failure: 'dns' })],
+      ACCEPTED,
+      ...attempt(1, { outcome: 'later', failure: 'dns' }),
       ['destination-opened', { ...shop, waitMs: 5000, failures: 1, ...first, failure: 'dns' }],
       ['destination-probing', shop],
-      ['attempt-started', started(2, { isProbe: true })],
-      ['attempt-settled', settled(2, { outcome: 'later', failure: 'tls' }, { isProbe: true })],
+      ...attempt(2, { outcome: 'later', failure: 'tls' }, { isProbe: true }),
       ['destination-probing', shop],
-      ['attempt-started', started(3, { isProbe: true })],
-      ['attempt-settled', settled(3, { outcome: 'delivered', status: 200 }, { isProbe: true })],
+      ...attempt(3, DELIVERED, { isProbe: true }),
       ['destination-recovered', shop],
     ],
   },
@@ -124,11 +109,9 @@ const STORIES: Readonly<Record<string, Story>> = {
       await engine.sender.send([message('m-2'), message('m-3')]);
     },
     published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
-      ['attempt-started', started(2)],
-      ['attempt-settled', settled(2, { outcome: 'close', status: 410 })],
+      ACCEPTED,
+      ...attempt(1, { outcome: 'close', status: 410 }),
+      ...attempt(2, { outcome: 'close', status: 410 }),
       [
         'destination-closed',
         { ...shop, failures: 2, ...first, attempts: 2, ageMs: 5000, status: 410 },
@@ -140,28 +123,16 @@ const STORIES: Readonly<Record<string, Story>> = {
   'a message of format 1 whose destination fails until its attempts are over': {
     start: () =>
       startEngine({
-        destination: {
-          settings: {
-            format: 1,
-            applications: {
-              'shop-1': { name: '', environment: '', url: ENGINE_URL, secret: ENGINE_SECRET },
-            },
-          },
-        },
+        destination: { settings: () => ({ ...ENGINE_SHOP, format: 1 }) },
         steps: [500, 'dns'],
         options: { openAfterFailures: 1, schedule: { delaysMs: [7000] } },
       }),
     published: [
       ['accepted', { ...shop, format: 1, count: 1 }],
-      ['attempt-started', started(1, { format: 1 })],
-      ['attempt-settled', settled(1, { outcome: 'later', status: 500 }, { format: 1 })],
+      ...attempt(1, { outcome: 'later', status: 500 }, { format: 1 }),
       ['destination-opened', { ...shop, waitMs: 7000, failures: 1, ...first, status: 500 }],
       ['destination-probing', shop],
-      ['attempt-started', started(2, { format: 1, isProbe: true })],
-      [
-        'attempt-settled',
-        settled(2, { outcome: 'later', failure: 'dns' }, { format: 1, isProbe: true }),
-      ],
+      ...attempt(2, { outcome: 'later', failure: 'dns' }, { format: 1, isProbe: true }),
       [
         'dead',
         {
@@ -179,19 +150,7 @@ const STORIES: Readonly<Record<string, Story>> = {
   'messages that are skipped, dead, purged and handed back': {
     start: () =>
       startEngine({
-        destination: {
-          settings: {
-            applications: {
-              'shop-1': {
-                name: 'Shop',
-                environment: 'test',
-                url: ENGINE_URL,
-                secret: ENGINE_SECRET,
-                modules: { waf: true },
-              },
-            },
-          },
-        },
+        destination: { settings: () => ({ ...ENGINE_SHOP, modules: { waf: true } }) },
         steps: [404, 404, { status: 503, retryAfter: '60' }],
         options: { refusedMaxAttempts: 2 },
       }),
@@ -208,11 +167,9 @@ const STORIES: Readonly<Record<string, Story>> = {
     },
     published: [
       ['skipped', { ...shop, reason: 'module-not-selected', count: 1 }],
-      ['accepted', { ...shop, format: 2, count: 1 }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'later', status: 404 })],
-      ['attempt-started', started(2)],
-      ['attempt-settled', settled(2, { outcome: 'later', status: 404 })],
+      ACCEPTED,
+      ...attempt(1, { outcome: 'later', status: 404 }),
+      ...attempt(2, { outcome: 'later', status: 404 }),
       [
         'dead',
         {
@@ -227,39 +184,30 @@ const STORIES: Readonly<Record<string, Story>> = {
       ],
       ['discarded', { reason: 'purged', count: 1 }],
       ['accepted', { ...shop, format: 2, count: 2 }],
-      ['attempt-started', started(3, { messageCount: 2, maxRetryCount: 0 })],
-      [
-        'attempt-settled',
-        settled(
-          3,
-          { outcome: 'pause', status: 503, retryAfterMs: 60_000 },
-          { messageCount: 2, maxRetryCount: 0 },
-        ),
-      ],
+      ...attempt(
+        3,
+        { outcome: 'pause', status: 503, retryAfterMs: 60_000 },
+        { messageCount: 2, maxRetryCount: 0 },
+      ),
       ['destination-paused', { ...shop, waitMs: 60_000 }],
       ['discarded', { reason: 'returned', count: 2 }],
     ],
   },
   'a request whose lease has expired': {
     start: () =>
-      startEngine({
-        options: (clock) => {
-          const queue = createMemoryQueue({}, clock);
-          const settle = queue.settle.bind(queue);
-          let calls = 0;
-          const losingOnce: MessageQueue['settle'] = async (...call) => {
+      startEngineOn((queue) => {
+        let calls = 0;
+        return {
+          settle: async (...call) => {
             calls += 1;
-            return calls === 1 ? 'lost' : await settle(...call);
-          };
-          return { queue: Object.assign(queue, { settle: losingOnce }) };
-        },
+            return calls === 1 ? 'lost' : await queue.settle(...call);
+          },
+        };
       }),
     published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200, isLost: true })],
-      ['attempt-started', started(2)],
-      ['attempt-settled', settled(2, { outcome: 'delivered', status: 200 })],
+      ACCEPTED,
+      ...attempt(1, { outcome: 'delivered', status: 200, isLost: true }),
+      ...attempt(2, DELIVERED),
     ],
   },
   'a message whose destination is missing until its horizon': {
@@ -277,7 +225,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       return startEngine({ destination: { settings }, options: { schedule } });
     },
     published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
+      ACCEPTED,
       ['destination-missing', { ...shop, waitMs: 40_000, because: 'unusable' }],
       ['destination-missing', { ...shop, waitMs: 40_000, because: 'failed' }],
       ['destination-missing', { ...shop, waitMs: 40_000, because: 'unknown' }],
@@ -286,35 +234,32 @@ const STORIES: Readonly<Record<string, Story>> = {
   },
   'a message that is due and nobody picks up': {
     start: () =>
-      startEngine({
-        options: (clock) => ({
-          queue: deaf(clock),
-          maintenanceIntervalMs: 10_000,
-          stalledAfterMs: 9000,
-        }),
-      }),
+      startEngineOn(deaf, { options: { maintenanceIntervalMs: 10_000, stalledAfterMs: 9000 } }),
     published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
+      ACCEPTED,
       ['stalled', { oldestDueMs: 10_000 }],
       ['stalled', { oldestDueMs: 20_000 }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'delivered', status: 200 })],
+      ...attempt(1, DELIVERED),
     ],
   },
   'a queue that fails when a destination is closed, and is asked again': {
     start: () =>
-      startEngine({
-        steps: [410],
-        options: (clock) => ({
-          queue: failingOnce('deadLetterClosed', clock),
-          goneConfirmMs: 0,
-          maintenanceIntervalMs: 8000,
-        }),
-      }),
+      startEngineOn(
+        (queue) => {
+          let calls = 0;
+          return {
+            deadLetterClosed: async (...call) => {
+              calls += 1;
+              if (calls > 1) return await queue.deadLetterClosed(...call);
+              throw Object.assign(new Error(ENGINE_SECRET), { code: 'ENOSPC' });
+            },
+          };
+        },
+        { steps: [410], options: { goneConfirmMs: 0, maintenanceIntervalMs: 8000 } },
+      ),
     published: [
-      ['accepted', { ...shop, format: 2, count: 1 }],
-      ['attempt-started', started(1)],
-      ['attempt-settled', settled(1, { outcome: 'close', status: 410 })],
+      ACCEPTED,
+      ...attempt(1, { outcome: 'close', status: 410 }),
       ['destination-closed', { ...shop, failures: 1, ...first, status: 410 }],
       ['queue-failed', { operation: 'close', retryInMs: 8000, errorCode: 'ENOSPC' }],
       ['dead', { ...shop, message_id: 'm-1', reason: 'destination-closed' }],
@@ -361,6 +306,7 @@ test('an error of a queue has the innermost code, also if it is its own cause', 
   inner.cause = outer;
   expect(errorCodeOf(outer)).toEqual({ errorCode: 'ECONNREFUSED' });
   expect(errorCodeOf('no server')).toEqual({});
+  expect(errorCodeOf(Object.assign(new Error('no word'), { code: 7 }))).toEqual({});
 });
 
 describe('the table of events', () => {

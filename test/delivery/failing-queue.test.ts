@@ -270,25 +270,4 @@ describe('a queue that fails', () => {
       expect(await sender.send([message('m-1', 'moved')])).toMatchObject({ accepted: ['m-1'] });
     },
   );
-
-  test.each([
-    ['its own code', new SecurityEventError('ERR_QUEUE_CLOSED'), 'ERR_QUEUE_CLOSED'],
-    [
-      'the code of what it failed with',
-      new SecurityEventError('ERR_QUEUE_FAILED', {
-        cause: Object.assign(new Error('no server'), { code: 'ECONNREFUSED' }),
-      }),
-      'ECONNREFUSED',
-    ],
-    ['no code', new Error('a driver of the host'), undefined],
-    ['no code that is a word', Object.assign(new Error('x'), { code: 7 }), undefined],
-  ])('is reported with %s', async (_, error, errorCode) => {
-    const queue = wrapQueue(createMemoryQueue(), {
-      deadLetterOlderThan: () => Promise.reject(error),
-    });
-    const published = listen();
-    openSender({ url: 'https://one.example', secret: SECRET, queue, maintenanceIntervalMs: 5 });
-    await published.until('queue-failed');
-    expect(published.of('queue-failed')[0]?.['errorCode']).toBe(errorCode);
-  });
 });

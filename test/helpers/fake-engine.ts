@@ -6,10 +6,13 @@ import { makeSender } from '../../src/delivery/create-sender.ts';
 import type { DeliveryEventName } from '../../src/delivery/events.ts';
 import type { DeliveryOptions } from '../../src/delivery/options.ts';
 import type { WebhookSender } from '../../src/delivery/sender.ts';
+import { createMemoryQueue } from '../../src/queue/memory.ts';
+import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
 import type { Poster, PosterOptions, PostRequest } from '../../src/webhook/http/client.ts';
 import type { AttemptResult, FailureCode } from '../../src/webhook/outcome.ts';
 import { type EventFields, onDeliveryEvent } from './delivery-events.ts';
+import { wrapQueue } from './queues.ts';
 
 /** The scripted result of one post. A number is a status. */
 export type PostStep = number | Answer | FailureCode;
@@ -119,6 +122,14 @@ export interface EngineScript extends Partial<PostScript> {
 export const ENGINE_URL = 'https://receiver.example/hook?token=hunter2';
 export const ENGINE_SECRET = 'correct horse battery staple';
 
+/** Settings of an application. */
+export const ENGINE_SHOP = {
+  name: 'shop',
+  environment: 'test',
+  url: ENGINE_URL,
+  secret: ENGINE_SECRET,
+} as const;
+
 interface Network {
   readonly clock: FakeClock;
   readonly post: Poster['post'];
@@ -172,4 +183,18 @@ export function startEngine({
     stopListening();
   });
   return { sender, clock, poster, published };
+}
+
+/** Starts a sender on a queue in memory, some of whose methods are replaced. */
+export function startEngineOn(
+  replacedIn: (memory: MessageQueue, clock: FakeClock) => Partial<MessageQueue>,
+  {
+    options,
+    clock = createFakeClock(),
+    ...script
+  }: EngineScript & { readonly options?: object } = {},
+): StartedEngine {
+  const memory = createMemoryQueue({}, clock);
+  const queue = wrapQueue(memory, replacedIn(memory, clock));
+  return startEngine({ ...script, clock, options: { ...options, queue } });
 }
