@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
+import { ENGINE_SHOP, startEngine } from '../helpers/fake-engine.ts';
 import { message, messages } from '../helpers/sender.ts';
 
 test('a call publishes the numbers of accepted and of skipped messages of each application', async () => {
-  const application = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
   const { sender, published } = startEngine({
     destination: {
       settings: (id: string) =>
-        id === 'silent' ? { ...application, modules: { waf: false } } : application,
+        id === 'silent' ? { ...ENGINE_SHOP, modules: { waf: false } } : ENGINE_SHOP,
     },
     options: () => ({ role: 'enqueue', queue: createMemoryQueue() }),
   });

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { QueuedMessage } from '../../src/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { deferred } from '../../src/runtime/deferred.ts';
-import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
+import { ENGINE_SHOP, startEngine, startEngineOn } from '../helpers/fake-engine.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import {
   batches,
@@ -138,12 +138,11 @@ describe('close', () => {
 
   test('counts what is settled while it waits for a call, and what that call brings', async () => {
     const { promise: asked, resolve: answer } = deferred();
-    const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
     const { sender, clock, published } = startEngine({
       destination: {
         settings: async (id: string) => {
           if (id === 'slow') await asked;
-          return shop;
+          return ENGINE_SHOP;
         },
       },
     });
@@ -186,12 +185,9 @@ describe('close', () => {
   // The queue says whether a failing destination was reopened during the request.
   test('counts a request as sent while the queue does not answer', async () => {
     const never = new Promise<never>(() => {});
-    const { sender, clock, poster } = startEngine({
+    const { sender, clock, poster } = startEngineOn(() => ({ applicationState: () => never }), {
       steps: [500],
-      options: (time) => {
-        const queue = wrapQueue(createMemoryQueue({}, time), { applicationState: () => never });
-        return { queue, schedule: { delaysMs: [10, 600_000] } };
-      },
+      options: { schedule: { delaysMs: [10, 600_000] } },
     });
     await sender.send(messages(1));
     await clock.advance(100);

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { startEngine } from '../helpers/fake-engine.ts';
-import { message, SECRET } from '../helpers/sender.ts';
+import { ENGINE_SHOP, startEngine } from '../helpers/fake-engine.ts';
+import { message } from '../helpers/sender.ts';
 
 test('a disabled destination keeps messages until their horizon, and gets the others once it is enabled', async () => {
   let enabled = false;
-  const shop = { name: 'shop', environment: 'test', url: 'https://one.example/', secret: SECRET };
   const { sender, clock, poster, published } = startEngine({
-    destination: { settings: () => ({ ...shop, enabled }) },
+    destination: { settings: () => ({ ...ENGINE_SHOP, enabled }) },
     options: { schedule: { delaysMs: [1000], repeatLast: true, horizonMs: 600_000 } },
   });
   await sender.send([message('m-1')]);

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { SkipReason } from '../../src/delivery/sender.ts';
 import { SecurityEventError, type SecurityEventErrorCode } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import type { ClaimedMessage, MessageQueue } from '../../src/queue/queue.ts';
-import { startEngine } from '../helpers/fake-engine.ts';
-import { createFailingQueue, type FailingQueue, wrapQueue } from '../helpers/queues.ts';
+import type { ClaimedMessage } from '../../src/queue/queue.ts';
+import { startEngine, startEngineOn } from '../helpers/fake-engine.ts';
+import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
 import {
   applicationsOf,
   batches,
@@ -126,20 +126,16 @@ describe('a queue that fails', () => {
   });
 
   test('whose failover lost a settled claim sends the messages again before it reports them', async () => {
-    const { sender, clock, poster, published } = startEngine({
-      options: (time) => {
-        const queue = createMemoryQueue({}, time);
-        let isLost = false;
-        // The server fails while it settles, and the standby that takes over does not know the claim.
-        const settle: MessageQueue['settle'] = async (claim, results, state) => {
-          if (isLost) return await queue.settle(claim, results, state);
-          isLost = true;
-          await queue.release(claim);
-          throw new Error('the server went away');
-        };
-        return { queue: wrapQueue(queue, { settle }) };
+    let hasFailed = false;
+    const { sender, clock, poster, published } = startEngineOn((queue) => ({
+      // The server fails while it settles, and the standby that takes over does not know the claim.
+      settle: async (claim, results, state) => {
+        if (hasFailed) return await queue.settle(claim, results, state);
+        hasFailed = true;
+        await queue.release(claim);
+        throw new Error('the server went away');
       },
-    });
+    }));
     await sender.send(messages(2));
     const flushed = await clock.runUntilSettled(sender.flush());
     expect(flushed).toEqual({ ...NONE, delivered: 2 });
@@ -151,15 +147,17 @@ describe('a queue that fails', () => {
   });
 
   test('at settling until the lease has expired has the messages sent again, with a higher count', async () => {
-    const queues: FailingQueue[] = [];
-    const { sender, clock, poster } = startEngine({
-      options: (time) => {
-        const failing = createFailingQueue(createMemoryQueue({}, time));
-        queues.push(failing);
-        return { queue: failing.queue, leaseMs: 150, deadlineMs: 100 };
-      },
-    });
-    for (const { fail } of queues) fail('settle', 2);
+    let failures = 0;
+    const { sender, clock, poster } = startEngineOn(
+      (queue) => ({
+        settle: async (...call) => {
+          failures += 1;
+          if (failures > 2) return await queue.settle(...call);
+          throw new Error('no server');
+        },
+      }),
+      { options: { leaseMs: 150, deadlineMs: 100 } },
+    );
     await sender.send(messages(2));
     const flushed = await clock.runUntilSettled(sender.flush());
     expect(flushed).toEqual({ ...NONE, delivered: 2 });
@@ -171,28 +169,24 @@ describe('a queue that fails', () => {
   });
 
   test('with a damaged message leaves the process alive, and others are delivered', async () => {
-    const { sender, clock, poster, published } = startEngine({
-      options: (time) => {
-        const queue = createMemoryQueue({}, time);
-        let isDamaged = true;
-        const claim: MessageQueue['claim'] = async (request) => {
+    let isDamaged = true;
+    const { sender, clock, poster, published } = startEngineOn(
+      (queue) => ({
+        claim: async (request) => {
           const claimed = await queue.claim(request);
           if (!('id' in claimed) || !isDamaged) return claimed;
           isDamaged = false;
-          const damaged = Object.defineProperty(
-            { ...(claimed.messages[0] as ClaimedMessage) },
-            'stored',
-            {
-              get: () => {
-                throw Object.assign(new Error('damaged'), { code: 'ERR_DAMAGED' });
-              },
+          const stored = {
+            get: () => {
+              throw Object.assign(new Error('damaged'), { code: 'ERR_DAMAGED' });
             },
-          );
-          return { ...claimed, messages: [damaged] };
-        };
-        return { queue: wrapQueue(queue, { claim }), leaseMs: 150, deadlineMs: 100 };
-      },
-    });
+          };
+          const [message] = claimed.messages as [ClaimedMessage];
+          return { ...claimed, messages: [Object.defineProperties({ ...message }, { stored })] };
+        },
+      }),
+      { options: { leaseMs: 150, deadlineMs: 100 } },
+    );
     await sender.send(messages(1));
     const flushed = await clock.runUntilSettled(sender.flush());
     expect(flushed).toEqual({ ...NONE, delivered: 1 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { createMemoryQueue } from '../../src/queue/memory.ts';
-import type { MessageQueue } from '../../src/queue/queue.ts';
-import { createFakeClock } from '../../src/testing/index.ts';
-import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
-import { wrapQueue } from '../helpers/queues.ts';
+import {
+  ENGINE_SECRET,
+  ENGINE_SHOP,
+  ENGINE_URL,
+  startEngine,
+  startEngineOn,
+} from '../helpers/fake-engine.ts';
 import { message, messages, NONE } from '../helpers/sender.ts';
-
-const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
 
 test('settings that are not answered hold up no other destination for longer than its patience (D75)', async () => {
   let asked = 0;
@@ -14,7 +14,7 @@ test('settings that are not answered hold up no other destination for longer tha
     destination: {
       settings: (id: string) => {
         if (id === 'hanging') asked += 1;
-        return asked > 1 && id === 'hanging' ? new Promise<never>(() => {}) : shop;
+        return asked > 1 && id === 'hanging' ? new Promise<never>(() => {}) : ENGINE_SHOP;
       },
     },
     options: { maxActiveRequests: 1, lateAfterMs: 2000 },
@@ -34,34 +34,38 @@ test('settings that are not answered hold up no other destination for longer tha
 
 test('the wait for a rate limit is taken of the lease', async () => {
   const extended: number[] = [];
-  const { sender, clock } = startEngine({
-    options: (time) => {
-      const queue = createMemoryQueue({}, time);
-      const extend: MessageQueue['extend'] = (claim, ms) => {
+  const { sender, clock } = startEngineOn(
+    (queue) => ({
+      extend: (claim, ms) => {
         extended.push(ms);
         return queue.extend(claim, ms);
-      };
-      return { queue: wrapQueue(queue, { extend }), maxMessages: 1, leaseMs: 20_005 };
+      },
+    }),
+    {
+      options: { maxMessages: 1, leaseMs: 20_005 },
+      destination: { url: ENGINE_URL, secret: ENGINE_SECRET, maxRequestsPerSecond: 1 },
     },
-    destination: { url: ENGINE_URL, secret: ENGINE_SECRET, maxRequestsPerSecond: 1 },
-  });
+  );
   await sender.send(messages(2));
   expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 2 });
   expect(extended).toEqual([20_005]);
 });
 
 test('a request that waits long for a rate limit gives up its slot', async () => {
-  const clock = createFakeClock();
-  const queue = createMemoryQueue({}, clock);
-  const settle: MessageQueue['settle'] = (claim, results, state) =>
-    queue.settle(claim, results, { ...state, pauseMs: 0 });
-  const { sender, poster } = startEngine({
-    clock,
-    destination: {
-      settings: (id: string) => ({ ...shop, ...(id === 'a' ? { maxRequestsPerSecond: 2 } : {}) }),
+  const { sender, clock, poster } = startEngineOn(
+    (queue) => ({
+      settle: (claim, results, state) => queue.settle(claim, results, { ...state, pauseMs: 0 }),
+    }),
+    {
+      destination: {
+        settings: (id: string) => ({
+          ...ENGINE_SHOP,
+          ...(id === 'a' ? { maxRequestsPerSecond: 2 } : {}),
+        }),
+      },
+      options: { maxActiveRequests: 1, maxMessages: 1 },
     },
-    options: { queue: wrapQueue(queue, { settle }), maxActiveRequests: 1, maxMessages: 1 },
-  });
+  );
   await sender.send([message('m-0', 'a'), message('m-1', 'a')]);
   await clock.advance(10);
   await sender.send([message('m-2', 'b')]);

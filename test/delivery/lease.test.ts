@@ -1,12 +1,12 @@
 /** What asking for the settings takes is taken of the lease: an attempt must fit into what is left. */
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import type { Claim, MessageQueue } from '../../src/queue/queue.ts';
+import type { Claim } from '../../src/queue/queue.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import type { Poster } from '../../src/webhook/http/client.ts';
-import { ENGINE_SECRET, ENGINE_URL, openEngine, startEngine } from '../helpers/fake-engine.ts';
+import { ENGINE_SHOP, openEngine, startEngineOn } from '../helpers/fake-engine.ts';
 import { createFailingQueue, wrapQueue } from '../helpers/queues.ts';
-import { messages, NONE, SECRET } from '../helpers/sender.ts';
+import { messages, NONE } from '../helpers/sender.ts';
 
 const DEADLINE_MS = 20_000;
 
@@ -33,8 +33,7 @@ function start({ leaseMs, settingsMs, postMs, ...limit }: Slowness) {
   const settings = async () => {
     asked += 1;
     if (asked > 1) await clock.sleep(settingsMs);
-    const destination = { url: 'https://shop.example', secret: SECRET, ...limit };
-    return { name: 'shop', environment: 'test', ...destination };
+    return { ...ENGINE_SHOP, ...limit };
   };
   const posts: number[] = [];
   const post: Poster['post'] = async () => {
@@ -127,41 +126,40 @@ describe('a lease that was extended for a rate limit slower than the lease', () 
   });
 });
 
-const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
-
 test.each([
   ['a rate limit', { maxRequestsPerSecond: 50 }, 0],
   ['its settings', {}, 100],
 ])(
   'a claim whose lease ends while it waits for %s is not sent if the same process claims again',
   async (_, limit, settingsMs) => {
-    const clock = createFakeClock();
     const claims: Claim[] = [];
     let settles = 0;
-    const { sender, poster } = startEngine({
-      clock,
-      destination: {
-        settings: async () => {
-          if (claims.length > 1) await clock.sleep(settingsMs);
-          return { ...shop, ...limit };
-        },
-      },
-      options: () => {
-        const queue = createMemoryQueue({}, clock);
-        const claim: MessageQueue['claim'] = async (request) => {
-          const answer = await queue.claim(request);
-          if ('id' in answer) claims.push(answer);
-          return answer;
-        };
-        const settle: MessageQueue['settle'] = (...given) => {
-          settles += 1;
-          return queue.settle(...given);
-        };
+    const { sender, clock, poster } = startEngineOn(
+      (queue, time) => {
         // Ends the lease of the second claim, as a jump of the queue's clock does.
-        void clock.sleep(15).then(() => queue.release(claims[1] as Claim));
-        return { queue: wrapQueue(queue, { claim, settle }), maxMessages: 1 };
+        void time.sleep(15).then(() => queue.release(claims[1] as Claim));
+        return {
+          claim: async (request) => {
+            const answer = await queue.claim(request);
+            if ('id' in answer) claims.push(answer);
+            return answer;
+          },
+          settle: (...given) => {
+            settles += 1;
+            return queue.settle(...given);
+          },
+        };
       },
-    });
+      {
+        destination: {
+          settings: async () => {
+            if (claims.length > 1) await clock.sleep(settingsMs);
+            return { ...ENGINE_SHOP, ...limit };
+          },
+        },
+        options: { maxMessages: 1 },
+      },
+    );
     await sender.send(messages(2));
     expect(await clock.runUntilSettled(sender.flush())).toEqual({ ...NONE, delivered: 2 });
     await clock.advance(1000);

@@ -14,7 +14,7 @@ import type { Poster } from '../../src/webhook/http/client.ts';
 import { openEngine } from '../helpers/fake-engine.ts';
 import { POLICY, wrapQueue } from '../helpers/queues.ts';
 import { createSeededRandom } from '../helpers/seeded-random.ts';
-import { listen, message, openReceiver, openSender, rejection, SECRET } from '../helpers/sender.ts';
+import { message, SECRET } from '../helpers/sender.ts';
 import { type Limits, mostBeyond, type Sent } from './measured-rate.ts';
 
 interface Times {
@@ -263,49 +263,5 @@ describe('a rate limit', () => {
         },
       ),
     );
-  });
-
-  test.each([0, -1, 0.0001, 1e7, Number.NaN, Number.POSITIVE_INFINITY, '5', null])(
-    'of %j is refused',
-    (rate) => {
-      for (const name of ['maxRequestsPerSecond', 'maxMessagesPerSecond']) {
-        const options = { url: 'https://one.example/', secret: SECRET, [name]: rate };
-        expect(() => openSender(options)).toThrow(
-          expect.objectContaining({
-            code: 'ERR_INVALID_OPTION',
-            issues: [expect.objectContaining({ path: [name] })],
-          }),
-        );
-      }
-    },
-  );
-});
-
-describe('a destination with `enabled: false`', () => {
-  test('gets nothing; its messages are accepted and wait', async () => {
-    const receiver = await openReceiver();
-    const published = listen();
-    let enabled = false;
-    const settings = () => ({
-      name: 'shop',
-      environment: 'test',
-      url: receiver.url,
-      secret: SECRET,
-      enabled,
-    });
-    const sender = openSender({ settings, schedule: { delaysMs: [5] }, minProbeWaitMs: 5 });
-    expect((await sender.send(many(2))).accepted).toEqual(['m-0', 'm-1']);
-    await published.until('destination-missing');
-    const waiting = await sender.flush({ deadlineMs: 0 });
-    expect(waiting).toMatchObject({
-      pending: 2,
-      failures: [{ applicationId: 'shop-1', because: 'disabled' }],
-    });
-    expect(receiver.requests).toEqual([]);
-    expect(await rejection(sender.sendTest('shop-1'))).toMatchObject({
-      code: 'ERR_UNKNOWN_APPLICATION',
-    });
-    enabled = true;
-    expect(await sender.flush()).toMatchObject({ delivered: 2, pending: 0 });
   });
 });

@@ -362,6 +362,16 @@ describe('one destination', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/hunter2|horse|BEGIN/);
   });
 
+  test.each([0, -1, 0.0001, 1e7, Number.NaN, Number.POSITIVE_INFINITY, '5', null])(
+    'is refused with a rate limit of %j',
+    (rate) => {
+      for (const name of ['maxRequestsPerSecond', 'maxMessagesPerSecond']) {
+        const refused = { code: 'ERR_INVALID_OPTION', path: [name] };
+        expect(errorOf({ ...ONE, [name]: rate })).toMatchObject(refused);
+      }
+    },
+  );
+
   test('has the key of its certificate', async () => {
     const [ours, other] = [createCertificate(), createCertificate()];
     expect(errorOf({ ...ONE, tls: { cert: ours.cert, key: other.key } })).toMatchObject({

@@ -2,10 +2,9 @@ import { expect, test } from 'vitest';
 import { initialState } from '../../src/delivery/circuit-breaker.ts';
 import type { Destination } from '../../src/delivery/destination.ts';
 import { reopener } from '../../src/delivery/reopen.ts';
-import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { Json } from '../../src/queue/queue.ts';
-import { ENGINE_SECRET, ENGINE_URL, startEngine } from '../helpers/fake-engine.ts';
-import { POLICY, wrapQueue } from '../helpers/queues.ts';
+import { ENGINE_SHOP, ENGINE_URL, startEngine, startEngineOn } from '../helpers/fake-engine.ts';
+import { POLICY } from '../helpers/queues.ts';
 import { messages, NONE } from '../helpers/sender.ts';
 
 interface Case {
@@ -56,10 +55,9 @@ test.each<[string, Case, string]>([
 });
 
 test('a 410 of the old URL makes no dead letters once the settings have a new one', async () => {
-  const shop = { name: 'shop', environment: 'test', secret: ENGINE_SECRET };
   let url = ENGINE_URL;
   const { sender, clock } = startEngine({
-    destination: { settings: () => ({ ...shop, url }) },
+    destination: { settings: () => ({ ...ENGINE_SHOP, url }) },
     options: { goneConfirmMs: 0, cautiousMaxMessages: 1 },
     steps: ({ request }) => {
       if (request.url.href !== ENGINE_URL) return 200;
@@ -91,22 +89,22 @@ test('a failure of an attempt that began before a reopening does not pause the d
 
 test('closed destinations are looked up at once: settings that hang delay `send` by one time limit', async () => {
   let isHanging = false;
-  const { sender, clock } = startEngine({
-    destination: {
-      settings: async () => {
-        if (isHanging) await clock.sleep(60_000);
-        return { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
+  const { sender, clock } = startEngineOn(
+    () => ({
+      enqueue: async (entries) => {
+        isHanging = true;
+        return { sequences: [], closed: entries.map(({ applicationId }) => applicationId) };
+      },
+    }),
+    {
+      destination: {
+        settings: async () => {
+          if (isHanging) await clock.sleep(60_000);
+          return ENGINE_SHOP;
+        },
       },
     },
-    options: (time) => ({
-      queue: wrapQueue(createMemoryQueue({}, time), {
-        enqueue: async (entries) => {
-          isHanging = true;
-          return { sequences: [], closed: entries.map(({ applicationId }) => applicationId) };
-        },
-      }),
-    }),
-  });
+  );
   const startedAt = clock.monotonicMs();
   const given = ['a', 'b', 'c'].flatMap((id) => messages(1, id));
   const { skipped } = await clock.runUntilSettled(sender.send(given));

@@ -1,41 +1,33 @@
 import { expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
-import type { ClaimRequest } from '../../src/queue/queue.ts';
 import { deferred } from '../../src/runtime/deferred.ts';
 import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
-import { ENGINE_SECRET, ENGINE_URL, openEngine, startEngine } from '../helpers/fake-engine.ts';
+import { ENGINE_SHOP, openEngine, startEngineOn } from '../helpers/fake-engine.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import { message, messages } from '../helpers/sender.ts';
 
+const onDue = () => () => {};
+
 test('the scheduler claims again when a request ends and frees a slot, even if the queue notifies nobody', async () => {
-  const clock = createFakeClock();
-  const queue = Object.assign(createMemoryQueue({}, clock), { onDue: () => () => {} });
-  const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
-  const { sender, poster } = startEngine({
-    clock,
-    destination: { settings: () => shop },
-    options: { queue, maxActiveRequests: 1 },
+  const { sender, clock, poster } = startEngineOn(() => ({ onDue }), {
+    destination: { settings: () => ENGINE_SHOP },
+    options: { maxActiveRequests: 1 },
   });
-  const ids = ['shop-1', 'shop-2', 'shop-3'];
-  await sender.send(ids.map((id) => message(id, id)));
+  await sender.send(['shop-1', 'shop-2', 'shop-3'].map((id) => message(id, id)));
   // The scheduler looks into a silent queue twice a minute.
   await clock.advance(30_000);
   expect(poster.posts.map(({ atMs }) => atMs)).toEqual([30_000, 30_000, 30_000]);
 });
 
 test('the scheduler waits while no message is due', async () => {
-  const clock = createFakeClock();
-  const queue = createMemoryQueue({}, clock);
-  const claim = queue.claim.bind(queue);
   let claims = 0;
-  Object.assign(queue, {
-    claim: (request: ClaimRequest) => {
+  const { clock } = startEngineOn((queue) => ({
+    claim: (request) => {
       claims += 1;
-      return claim(request);
+      return queue.claim(request);
     },
-  });
-  startEngine({ clock, options: { queue } });
+  }));
   await clock.advance(0);
   for (let turns = 0; turns < 20; turns += 1) await nextTurn();
   expect(claims).toBe(1);
@@ -47,11 +39,9 @@ test.each([
 ])(
   'a failed claim has the time of the next one unless the sender closes: %s',
   async (closes, event) => {
-    const clock = createFakeClock();
     const fails: ((error: Error) => void)[] = [];
     const claim = () => new Promise<never>((_, reject) => fails.push(reject));
-    const queue = wrapQueue(createMemoryQueue({}, clock), { claim });
-    const { sender, published } = startEngine({ clock, options: { queue } });
+    const { sender, clock, published } = startEngineOn(() => ({ claim }));
     await clock.advance(0);
     const closed = closes && sender.close({ deadlineMs: 0 });
     await clock.advance(1);
@@ -79,30 +69,22 @@ test('the scheduler delivers a claim while another call does not answer', async 
     const timings = { totalMs: 0 };
     return { kind: 'response', status: 200, retryAfter: undefined, timings } as const;
   };
-  const shop = { name: 'shop', environment: 'test', url: ENGINE_URL, secret: ENGINE_SECRET };
-  const sender = openEngine({ settings: () => shop, queue }, { clock, post });
+  const sender = openEngine({ settings: () => ENGINE_SHOP, queue }, { clock, post });
   await sender.send(['a', 'b', 'c'].map((id) => message(id, id)));
   await clock.advance(0);
   expect(posts).toBe(2);
 });
 
 test('a drain waits for a claim that is under way', async () => {
-  const clock = createFakeClock();
-  const queue = createMemoryQueue({}, clock);
   const answer = deferred();
   let isSlow = false;
-  const { sender } = startEngine({
-    clock,
-    options: {
-      queue: wrapQueue(queue, {
-        onDue: () => () => {},
-        claim: async (request) => {
-          if (isSlow) await answer.promise;
-          return await queue.claim(request);
-        },
-      }),
+  const { sender, clock } = startEngineOn((queue) => ({
+    onDue,
+    claim: async (request) => {
+      if (isSlow) await answer.promise;
+      return await queue.claim(request);
     },
-  });
+  }));
   await clock.advance(0);
   isSlow = true;
   await sender.send(messages(1));
@@ -114,11 +96,9 @@ test('a drain waits for a claim that is under way', async () => {
 });
 
 test('the scheduler waits longer after each failed claim in a row', async () => {
-  const clock = createFakeClock();
-  const queue = wrapQueue(createMemoryQueue({}, clock), {
+  const { clock, published } = startEngineOn(() => ({
     claim: () => Promise.reject(new Error('no disk')),
-  });
-  const { published } = startEngine({ clock, options: { queue } });
+  }));
   await clock.advance(5600);
   const waits = published.map(([, { retryInMs }]) => retryInMs);
   expect(waits).toEqual([100, 500, 2000, 3000, 3000]);

@@ -1,24 +1,20 @@
 import { expect, test } from 'vitest';
-import { createMemoryQueue } from '../../src/queue/memory.ts';
-import { startEngine } from '../helpers/fake-engine.ts';
-import { wrapQueue } from '../helpers/queues.ts';
+import { startEngineOn } from '../helpers/fake-engine.ts';
 import { messages } from '../helpers/sender.ts';
 
 test('a failing settlement is repeated with rising delays, to the end of the lease', async () => {
   const claimIds: string[] = [];
   const calledAt: number[] = [];
-  const { sender, clock, published } = startEngine({
-    options: (time) => ({
-      queue: wrapQueue(createMemoryQueue({}, time), {
-        settle: ({ id }) => {
-          claimIds.push(id);
-          if (id === claimIds[0]) calledAt.push(time.monotonicMs());
-          return Promise.reject(Object.assign(new Error('no server'), { code: 'ECONNREFUSED' }));
-        },
-      }),
-      leaseMs: 56_600,
+  const { sender, clock, published } = startEngineOn(
+    (_, time) => ({
+      settle: ({ id }) => {
+        claimIds.push(id);
+        if (id === claimIds[0]) calledAt.push(time.monotonicMs());
+        return Promise.reject(Object.assign(new Error('no server'), { code: 'ECONNREFUSED' }));
+      },
     }),
-  });
+    { options: { leaseMs: 56_600 } },
+  );
   await sender.send(messages(1));
   await clock.advance(56_600);
   const [first = 0] = calledAt;
@@ -34,7 +30,7 @@ test('a failing settlement is repeated with rising delays, to the end of the lea
     100,
     500,
     2000,
-    ...Array.from({ length: 18 }, () => 3000),
+    ...Array(18).fill(3000),
     // The messages are claimed and sent again, and their next settlement fails too. Then the first one is given up.
     100,
     undefined,
