@@ -11,6 +11,9 @@ test('a disabled destination keeps messages until their horizon, and gets the ot
   await sender.send([message('m-1')]);
   await clock.advance(600_000);
   await sender.send([message('m-2')]);
+  const failures = [{ applicationId: 'shop-1', because: 'disabled' }];
+  const flushed = await clock.runUntilSettled(sender.flush({ deadlineMs: 0 }));
+  expect(flushed).toMatchObject({ pending: 2, failures });
   // A minute after the horizon, in the next round of maintenance.
   await clock.advance(150_000);
   expect(poster.posts).toEqual([]);

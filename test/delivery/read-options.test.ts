@@ -163,6 +163,14 @@ const CASES: Readonly<Partial<Record<keyof typeof DELIVERY_OPTIONS, Case>>> = {
   schedule: {
     taken: [
       [{}, { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS }],
+      [
+        { delaysMs: undefined, repeatLast: undefined, horizonMs: undefined },
+        { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS },
+      ],
+      [
+        { delaysMs: [1], repeatLast: true },
+        { delaysMs: [1], repeatLast: true, horizonMs: HOUR_MS },
+      ],
       [{ delaysMs: [0, MAX_MS] }, { delaysMs: [0, MAX_MS], repeatLast: false, horizonMs: HOUR_MS }],
       [
         { delaysMs: [], repeatLast: true, horizonMs: 0, maxWaitMs: 0 },
@@ -339,6 +347,7 @@ describe('one destination', () => {
 
   test.each<[object, string, readonly string[]]>([
     [{ secret: SECRET }, 'ERR_INVALID_URL', ['url']],
+    [{ ...ONE, url: 'http://127.0.0.1:1/hunter2' }, 'ERR_ADDRESS_REFUSED', ['network']],
     [{ ...ONE, url: 'https://user:hunter2@receiver.example' }, 'ERR_INVALID_URL', ['url']],
     [{ url: URL_TEXT }, 'ERR_INVALID_SECRET', ['secret']],
     [{ ...ONE, secret: () => SECRET }, 'ERR_INVALID_SECRET', ['secret']],

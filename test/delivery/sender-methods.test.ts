@@ -87,27 +87,22 @@ describe('sendTest', () => {
     expect(await sender.stats()).toMatchObject({ accepted: 0, dead: 0 });
   });
 
-  test('rejects without URL and secret', async () => {
-    const sender = openSender({
-      settings: { applications: { 'shop-1': { name: 'shop', environment: 'test' } } },
-    });
-    for (const id of ['shop-1', 'shop-2']) {
-      const error = await rejection(sender.sendTest(id));
-      expect(error).toMatchObject({
-        code: 'ERR_UNKNOWN_APPLICATION',
-        path: ['applicationId'],
-        message: expect.stringContaining('the settings have no URL and secret for it'),
-      });
-    }
-  });
-
-  test('says why nothing is sent to a disabled application', async () => {
-    const disabled = { name: 'shop', environment: 'test', enabled: false };
-    const sender = openSender({ settings: { applications: { 'shop-1': disabled } } });
-    await expect(sender.sendTest('shop-1')).rejects.toMatchObject({
-      message:
-        'The application is unknown or unusable: its settings have `enabled: false`. ' +
-        'Add it to the settings, or correct it there. If messages were passed, `input` has them: none was accepted.',
+  test.each([
+    [
+      'the settings have no URL and secret for it',
+      { 'shop-1': { name: 'shop', environment: 'test' } },
+    ],
+    ['the settings have no URL and secret for it', {}],
+    [
+      'its settings have `enabled: false`',
+      { 'shop-1': { name: 'shop', environment: 'test', enabled: false } },
+    ],
+  ])('rejects because %s', async (why, applications) => {
+    const sender = openSender({ settings: { applications } });
+    expect(await rejection(sender.sendTest('shop-1'))).toMatchObject({
+      code: 'ERR_UNKNOWN_APPLICATION',
+      path: ['applicationId'],
+      message: expect.stringContaining(`The application is unknown or unusable: ${why}. `),
     });
   });
 

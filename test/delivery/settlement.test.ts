@@ -46,20 +46,6 @@ describe('after an attempt', () => {
     const refused = { messages: [null, null], result: answered(403) };
     expect(settleAfter({ ...refused, policy: { largeBodyBytes: 399 } }).outcome).toBe('smaller');
   });
-
-  test('a dead letter has the word for its failure, and nothing that was received', () => {
-    const retryState = { failures: 14, refusals: 5 };
-    const policy = { schedule: { delaysMs: [], horizonMs: 1 } };
-    const { results } = settleAfter({ messages: [retryState], result: failed('tls'), policy });
-    expect(results).toEqual([
-      {
-        kind: 'dead',
-        reason: 'attempts-exhausted',
-        lastAttempt: { failure: 'tls' },
-        gaveUp: { reason: 'attempts-exhausted', waitMs: undefined },
-      },
-    ]);
-  });
 });
 
 describe('the failures that open a destination (D75)', () => {
