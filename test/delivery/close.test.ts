@@ -39,14 +39,6 @@ describe('close', () => {
     expect(batches(receiver)).toEqual([ids(3), ids(3)]);
   });
 
-  test('counts all that was settled since the sender was made (D83)', async () => {
-    const sender = senderTo(await openReceiver());
-    await sender.send(messages(2));
-    expect(await sender.flush()).toMatchObject({ delivered: 2 });
-    await sender.send(messages(1));
-    expect(await sender.close()).toMatchObject({ delivered: 3 });
-  });
-
   test('returns the promise of the first call to later calls with other options', async () => {
     const sender = openSender({ url: 'https://receiver.example', secret: SECRET });
     const first = sender.close();

@@ -1,6 +1,8 @@
 /** Messages whose end somebody wants to know, through real senders and receivers. */
 import { expect, test } from 'vitest';
+import { type EachCall, sendEach } from '../../src/delivery/send-each.ts';
 import { type InternalSender, SEND_EACH } from '../../src/delivery/sender.ts';
+import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import { wrapQueue } from '../helpers/queues.ts';
 import {
@@ -76,4 +78,21 @@ test('a message is followed if one before it in its call is for a closed destina
   const result = accepted?.status === 'fulfilled' ? accepted.value : undefined;
   const followed = result?.isAccepted === true ? result.followed : undefined;
   expect(await followed?.ended).toEqual({ outcome: 'delivered' });
+});
+
+test('a single message that is refused is not sent again', async () => {
+  const refusal = new SecurityEventError('ERR_INVALID_MESSAGE');
+  const [message] = [{ message_type: 'unknown' }];
+  let calls = 0;
+  const call: EachCall = {
+    accept: () => {
+      calls += 1;
+      return Promise.reject(refusal);
+    },
+    errorFor: (error) => error,
+  };
+  const results = await sendEach(Promise.resolve([message]), call);
+  expect(results).toEqual([{ status: 'rejected', reason: refusal }]);
+  expect(refusal.input).toEqual([message]);
+  expect(calls).toBe(1);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { sign } from '../../src/webhook/signature.ts';
 import {
   ENGINE_SECRET,
   ENGINE_SHOP,
@@ -73,4 +74,26 @@ test('a request that waits long for a rate limit gives up its slot', async () =>
   expect(poster.posts.map(({ messages: sent }) => sent[0]?.['message_id'])).toEqual(['m-0', 'm-2']);
   await clock.advance(400);
   expect(poster.posts.map(({ atMs }) => atMs).at(-1)).toBe(500);
+});
+
+const PARTS = { name: 'shop', environment: 'test', maxRequestsPerSecond: 2 };
+const OLD = { ...PARTS, url: 'https://one.example/', secret: 'the old secret' };
+const NEW = { ...PARTS, url: 'https://one.example/new', secret: 'the new secret' };
+
+test('a request that waited for its rate limit uses the settings of the time when it is sent', async () => {
+  let shop: typeof OLD | typeof NEW = OLD;
+  const { sender, clock, poster } = startEngine({
+    destination: { settings: () => shop },
+    options: { maxMessages: 1 },
+  });
+  await sender.send([message('m-1'), message('m-2')]);
+  // The second request is claimed early, and waits for its turn at 500 ms.
+  await clock.advance(495);
+  expect(poster.posts).toHaveLength(1);
+  shop = NEW;
+  await clock.advance(5);
+  const { request, atMs } = poster.posts[1] ?? {};
+  expect(atMs).toBe(500);
+  expect(String(request?.url)).toBe(NEW.url);
+  expect(request?.headers['X-Svc-Integrity']).toBe(sign(request?.body as Buffer, NEW.secret));
 });

@@ -1,4 +1,4 @@
-/** What asking for the settings takes is taken of the lease: an attempt must fit into what is left. */
+/** Leases: an attempt must fit into what is left of one, and failing calls are repeated until its end. */
 import { describe, expect, test } from 'vitest';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { Claim } from '../../src/queue/queue.ts';
@@ -169,3 +169,41 @@ test.each([
     expect(sent).toEqual([['m-0'], ['m-1']]);
   },
 );
+
+test('a failing settlement is repeated with rising delays, to the end of the lease', async () => {
+  const claimIds: string[] = [];
+  const calledAt: number[] = [];
+  const { sender, clock, published } = startEngineOn(
+    (_, time) => ({
+      settle: ({ id }) => {
+        claimIds.push(id);
+        if (id === claimIds[0]) calledAt.push(time.monotonicMs());
+        return Promise.reject(Object.assign(new Error('no server'), { code: 'ECONNREFUSED' }));
+      },
+    }),
+    { options: { leaseMs: 56_600 } },
+  );
+  await sender.send(messages(1));
+  await clock.advance(56_600);
+  const [first = 0] = calledAt;
+  expect(calledAt.map((atMs) => atMs - first)).toEqual([
+    0,
+    100,
+    600,
+    2600,
+    ...Array.from({ length: 18 }, (_, index) => 5600 + index * 3000),
+  ]);
+  const failures = published.flatMap(([name, event]) => (name === 'queue-failed' ? [event] : []));
+  expect(failures.map(({ retryInMs }) => retryInMs)).toEqual([
+    100,
+    500,
+    2000,
+    ...Array(18).fill(3000),
+    // The messages are claimed and sent again, and their next settlement fails too. Then the first one is given up.
+    100,
+    undefined,
+  ]);
+  expect(failures[0]).toMatchObject({ operation: 'settle', errorCode: 'ECONNREFUSED' });
+  await clock.advance(20_000);
+  expect(calledAt).toHaveLength(22);
+});
