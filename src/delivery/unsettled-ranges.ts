@@ -60,7 +60,7 @@ export class UnsettledRanges {
       after.from = sequence;
       after.unsettled += 1;
     } else {
-      this.#insert(index, {
+      this.#ranges.splice(index, 0, {
         from: sequence,
         to: sequence,
         unsettled: 1,
@@ -108,11 +108,6 @@ export class UnsettledRanges {
     const found = this.#ranges.filter((range) => range.epoch < epoch && range.unsettled > 0);
     for (const range of found) range.isFixed = true;
     return found;
-  }
-
-  #insert(index: number, range: Range): void {
-    if (index === this.#ranges.length) this.#ranges.push(range);
-    else this.#ranges.splice(index, 0, range);
   }
 
   /** Returns the index of the first range that begins after the sequence. */
