@@ -58,6 +58,14 @@ async function settleOne(queue: MessageQueue, state: Partial<ApplicationUpdate>)
   return claim.applicationId;
 }
 
+/** So many destinations, each of which fails and has a waiting message. */
+async function failing(queue: MessageQueue, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    await enqueue(queue, `shop-${index}`, 1);
+    await settleOne(queue, { health: 'failing' });
+  }
+}
+
 const stateOf = async (queue: MessageQueue, applicationId = 'shop-1') =>
   (await queue.stats()).applications.get(applicationId);
 
@@ -175,10 +183,7 @@ describe('a round', () => {
         return 'unknown';
       },
     }));
-    for (let index = 0; index < 201; index += 1) {
-      await enqueue(queue, `shop-${index}`, 1);
-      await settleOne(queue, { health: 'failing' });
-    }
+    await failing(queue, 201);
     maintenance.start();
     await clock.advance(EVERY_MS + 30_000 + EVERY_MS - 1);
     expect(rounds).toBe(1);
@@ -195,10 +200,7 @@ describe('a round', () => {
         return 'reopened';
       },
     }));
-    for (let index = 0; index <= 101; index += 1) {
-      await enqueue(queue, `shop-${index}`, 1);
-      await settleOne(queue, { health: 'failing' });
-    }
+    await failing(queue, 102);
     await enqueue(queue, 'stalled', 1);
     maintenance.start();
     await clock.advance(EVERY_MS);
@@ -227,10 +229,7 @@ describe('a round', () => {
         return 'unknown';
       },
     }));
-    for (let index = 0; index < 101; index += 1) {
-      await enqueue(queue, `shop-${index}`, 1);
-      await settleOne(queue, { health: 'failing' });
-    }
+    await failing(queue, 101);
     maintenance.start();
     await clock.advance(EVERY_MS);
     await clock.runUntilSettled(maintenance.stop());

@@ -121,10 +121,11 @@ describe('the options of a sender', () => {
   });
 });
 
-/** For each option: values that are taken, each with what is made of it, and values that are not. */
+/** Values of an option. */
 interface Case {
-  readonly taken: readonly (readonly [value: unknown, made?: unknown])[];
-  readonly of: (settings: SenderSettings) => unknown;
+  readonly taken: readonly unknown[];
+  /** What is made of each, if that differs. */
+  readonly made?: readonly unknown[];
   readonly refused: readonly unknown[];
   /** What else has to be given. */
   readonly beside?: object;
@@ -138,46 +139,37 @@ const RANGES: Readonly<Record<string, readonly [number, number]>> = Object.fromE
   }),
 );
 
+const SCHEDULE = { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS };
+const NO_DELAYS = { delaysMs: [], repeatLast: true, horizonMs: 0, maxWaitMs: 0 };
+const CONTENT_TYPE = { 'Content-Type': 'application/json' };
+
 const CASES: Readonly<Partial<Record<keyof typeof DELIVERY_OPTIONS, Case>>> = {
   queue: {
-    taken: [[queue], [durable]],
-    of: (settings) => settings.queue,
+    taken: [queue, durable],
     refused: [null, 'memory', {}, { claim() {} }, { enqueue() {} }, () => {}],
   },
   role: {
-    taken: [['both'], ['enqueue'], ['deliver']],
-    of: ({ role }) => role,
+    taken: ['both', 'enqueue', 'deliver'],
     refused: ['agent', '', null, 1],
     beside: { queue },
   },
-  dialect: {
-    taken: [['strict'], ['open']],
-    of: ({ dialect }) => dialect,
-    refused: ['loose', null],
-  },
-  v1Aliases: {
-    taken: [[true], [false]],
-    of: ({ v1Aliases }) => v1Aliases,
-    refused: [1, 'true', null],
-  },
+  dialect: { taken: ['strict', 'open'], refused: ['loose', null] },
+  v1Aliases: { taken: [true, false], refused: [1, 'true', null] },
   schedule: {
     taken: [
-      [{}, { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS }],
-      [
-        { delaysMs: undefined, repeatLast: undefined, horizonMs: undefined },
-        { ...DEFAULT_POLICY.schedule, horizonMs: HOUR_MS },
-      ],
-      [
-        { delaysMs: [1], repeatLast: true },
-        { delaysMs: [1], repeatLast: true, horizonMs: HOUR_MS },
-      ],
-      [{ delaysMs: [0, MAX_MS] }, { delaysMs: [0, MAX_MS], repeatLast: false, horizonMs: HOUR_MS }],
-      [
-        { delaysMs: [], repeatLast: true, horizonMs: 0, maxWaitMs: 0 },
-        { delaysMs: [], repeatLast: true, horizonMs: 0, maxWaitMs: 0 },
-      ],
+      {},
+      { delaysMs: undefined, repeatLast: undefined, horizonMs: undefined },
+      { delaysMs: [1], repeatLast: true },
+      { delaysMs: [0, MAX_MS] },
+      NO_DELAYS,
     ],
-    of: ({ policy }) => policy.schedule,
+    made: [
+      SCHEDULE,
+      SCHEDULE,
+      { delaysMs: [1], repeatLast: true, horizonMs: HOUR_MS },
+      { delaysMs: [0, MAX_MS], repeatLast: false, horizonMs: HOUR_MS },
+      NO_DELAYS,
+    ],
     refused: [
       5,
       'often',
@@ -190,39 +182,34 @@ const CASES: Readonly<Partial<Record<keyof typeof DELIVERY_OPTIONS, Case>>> = {
     ],
   },
   network: {
-    taken: [['public'], ['allow-private'], ['delegated']],
-    of: ({ http }) => http.network,
+    taken: ['public', 'allow-private', 'delegated'],
     refused: ['private', null, true],
   },
   dispatcher: {
-    taken: [[dispatcher]],
-    of: ({ http }) => http.dispatcher,
+    taken: [dispatcher],
     refused: [{}, { request: 1 }, null, 'proxy'],
     beside: { network: 'delegated' },
   },
   headers: {
-    taken: [
-      [
-        { 'x-a': '1' },
-        { 'Content-Type': 'application/json', 'User-Agent': DEFAULT_USER_AGENT, 'x-a': '1' },
-      ],
-    ],
-    of: ({ headers }) => headers,
+    taken: [{ 'x-a': '1' }],
+    made: [{ ...CONTENT_TYPE, 'User-Agent': DEFAULT_USER_AGENT, 'x-a': '1' }],
     refused: [new Headers(), new Map(), 'x-a: 1', null, { 'content-length': '1' }, { 'a b': '1' }],
   },
   userAgent: {
-    taken: [['shop/1.0', { 'Content-Type': 'application/json', 'User-Agent': 'shop/1.0' }]],
-    of: ({ headers }) => headers,
+    taken: ['shop/1.0'],
+    made: [{ ...CONTENT_TYPE, 'User-Agent': 'shop/1.0' }],
     refused: [5, '', 'a\nb', null],
   },
 };
 
-/** All numbers of the settings by the names of their options. */
-const numbersOf = ({ policy, slots, memory, ...rest }: SenderSettings): object => ({
+/** What was made of each option, by its name. */
+const optionsOf = ({ policy, slots, memory, http, ...rest }: SenderSettings) => ({
   ...rest,
   ...policy,
   ...slots,
   ...memory,
+  ...http,
+  userAgent: rest.headers,
 });
 
 describe('each option accepts its values only, and its error names the path and the values', () => {
@@ -238,7 +225,7 @@ describe('each option accepts its values only, and its error names the path and 
     // A lease has to be longer than an attempt.
     const [least, beside] = name === 'leaseMs' ? [2, { deadlineMs: 1 }] : [min, {}];
     for (const value of [least, max]) {
-      expect(numbersOf(read({ ...beside, [name]: value }))).toMatchObject({ [name]: value });
+      expect(optionsOf(read({ ...beside, [name]: value }))).toMatchObject({ [name]: value });
     }
     for (const value of [min - 1, max + 1, min + 0.5]) {
       expect(errorOf({ ...ONE, ...beside, [name]: value })).toMatchObject({
@@ -249,9 +236,10 @@ describe('each option accepts its values only, and its error names the path and 
     }
   });
 
-  test.each(Object.entries(CASES))('%s', (name, { taken, refused, of, beside = {} }) => {
-    for (const [value, made = value] of taken) {
-      expect(of(read({ ...beside, [name]: value }))).toEqual(made);
+  test.each(Object.entries(CASES))('%s', (name, { taken, made = taken, refused, beside = {} }) => {
+    for (const [index, value] of taken.entries()) {
+      const options = optionsOf(read({ ...beside, [name]: value }));
+      expect(Reflect.get(options, name)).toEqual(made[index]);
     }
     const rule = DELIVERY_OPTIONS[name as keyof typeof DELIVERY_OPTIONS];
     for (const value of refused) {
