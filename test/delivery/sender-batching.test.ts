@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { deferred } from '../../src/runtime/deferred.ts';
 import { createFakeClock } from '../../src/testing/index.ts';
 import type { Poster } from '../../src/webhook/http/client.ts';
-import { ENGINE_SECRET, ENGINE_URL, openEngine, startEngine } from '../helpers/fake-engine.ts';
+import { ENGINE_SECRET, ENGINE_URL, openEngine } from '../helpers/fake-engine.ts';
 import { ids, message, messages, NONE } from '../helpers/sender.ts';
 
 /** A sender whose first request is answered when `answer` is called, and the ids of each request. */
@@ -51,20 +51,4 @@ test('a sender with lingerMs waits for a full request, or until that time is ove
   expect(sent).toHaveLength(1);
   await clock.advance(1);
   expect(sent).toEqual([ids(3), ['late']]);
-});
-
-test('messages that failed together keep their own numbers of failures', async () => {
-  const options = { schedule: { delaysMs: [1000] } };
-  const { sender, clock, poster } = startEngine({
-    steps: [{ status: 503, retryAfter: '1' }, 503, 200],
-    options,
-  });
-  await sender.send([message('m-0')]);
-  await clock.advance(0);
-  await sender.send([message('m-1')]);
-  await clock.advance(5000);
-  const sent = poster.posts.map(({ messages: elements }) =>
-    elements.map((one) => one['message_id']),
-  );
-  expect(sent).toEqual([['m-0'], ['m-1', 'm-0'], ['m-1']]);
 });
