@@ -40,7 +40,6 @@ export interface DeliveryParts extends AttemptParts, ReportParts, ClaimCallParts
   readonly policy: DeliveryPolicy;
   /** Time for which a request may wait for settings or a response in its active slot, in ms (D75). */
   readonly lateAfterMs: number;
-  /** Maximum duration of an attempt, in ms (D76). */
   readonly deadlineMs: number;
   /** Called when there may be a free slot or place to wait. */
   readonly onSlotFree: () => void;
@@ -85,7 +84,9 @@ export class Delivery {
     const { applicationId } = held.claim;
     this.#calls.recordClaim(held.claim);
     // A queue allows one claim per application (law 2 in queue/queue.ts): an older one has lost its lease.
-    for (const older of this.#waiting) older.isLost ||= older.applicationId === applicationId;
+    for (const older of this.#waiting) {
+      if (older.applicationId === applicationId) older.isLost = true;
+    }
     return this.#resolve(held);
   }
 
