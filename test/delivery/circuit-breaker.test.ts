@@ -45,14 +45,12 @@ const follow = (
 
 const OPEN: Partial<CircuitBreaker> = { health: 'failing', isOpen: true, failures: 5, probes: 1 };
 
-describe('a new circuit breaker', () => {
-  test('has the state that a queue is opened with: cautious, and without a state', () => {
-    expect(initialState(POLICY)).toEqual({
-      health: 'untried',
-      maxMessages: 100,
-      maxBytes: 1_048_576,
-      circuitBreaker: null,
-    });
+test('a new circuit breaker has the state that a queue is opened with: cautious, and without a state', () => {
+  expect(initialState(POLICY)).toEqual({
+    health: 'untried',
+    maxMessages: 100,
+    maxBytes: 1_048_576,
+    circuitBreaker: null,
   });
 });
 
@@ -195,23 +193,21 @@ describe('a failure', () => {
   });
 });
 
-describe('a receiver that asks for a pause', () => {
-  test.each<[string, Partial<CircuitBreaker>, Partial<BreakerInput>, number, readonly string[]]>([
-    ['gets it', {}, { outcome: 'pause', retryAfterMs: 7000 }, 7000, ['paused']],
-    ['gets none for 0', {}, { outcome: 'pause', retryAfterMs: 0 }, 0, []],
-    ['gets none with another status', {}, { retryAfterMs: 7000 }, 0, []],
-    ['gets a probe’s longer wait', OPEN, { outcome: 'pause', retryAfterMs: 9 }, 30_000, ['paused']],
-    ['gets the longer pause', OPEN, { outcome: 'pause', retryAfterMs: 31_000 }, 31_000, ['paused']],
-    [
-      'is opened and paused',
-      { failures: 4 },
-      { outcome: 'pause', retryAfterMs: 6000 },
-      6000,
-      ['opened', 'paused'],
-    ],
-  ])('%s', (_title, breaker, attempt, pauseMs, changes) => {
-    expect(follow(breaker, attempt)).toMatchObject({ pauseMs, changes });
-  });
+test.each<[string, Partial<CircuitBreaker>, Partial<BreakerInput>, number, readonly string[]]>([
+  ['gets it', {}, { outcome: 'pause', retryAfterMs: 7000 }, 7000, ['paused']],
+  ['gets none for 0', {}, { outcome: 'pause', retryAfterMs: 0 }, 0, []],
+  ['gets none with another status', {}, { retryAfterMs: 7000 }, 0, []],
+  ['gets a probe’s longer wait', OPEN, { outcome: 'pause', retryAfterMs: 9 }, 30_000, ['paused']],
+  ['gets the longer pause', OPEN, { outcome: 'pause', retryAfterMs: 31_000 }, 31_000, ['paused']],
+  [
+    'is opened and paused',
+    { failures: 4 },
+    { outcome: 'pause', retryAfterMs: 6000 },
+    6000,
+    ['opened', 'paused'],
+  ],
+])('a receiver that asks for a pause %s', (_title, breaker, attempt, pauseMs, changes) => {
+  expect(follow(breaker, attempt)).toMatchObject({ pauseMs, changes });
 });
 
 describe('410', () => {
@@ -245,40 +241,37 @@ describe('410', () => {
   });
 });
 
-describe('a body that was too large', () => {
-  test.each(['smaller', 'dead'] as const)(
-    '(%s) teaches the budget and is no failure',
-    (outcome) => {
-      expect(follow({ missing: 1, failures: 2 }, { outcome, bodyBytes: 8000 })).toEqual({
-        breaker: { ...BREAKER, failures: 2, bytes: { max: 4000, passed: 0, successes: 0 } },
-        pauseMs: 0,
-        changes: [],
-      });
-    },
-  );
+test.each(['smaller', 'dead'] as const)(
+  'a body that was too large (%s) teaches the budget and is no failure',
+  (outcome) => {
+    expect(follow({ missing: 1, failures: 2 }, { outcome, bodyBytes: 8000 })).toEqual({
+      breaker: { ...BREAKER, failures: 2, bytes: { max: 4000, passed: 0, successes: 0 } },
+      pauseMs: 0,
+      changes: [],
+    });
+  },
+);
+
+test('an open destination that answers 413 stays open, and is probed at the times of a failing one', () => {
+  const step = follow(OPEN, { outcome: 'dead' });
+  expect(step.breaker).toMatchObject({ isOpen: true, probes: 2, failures: 5 });
+  expect(step.pauseMs).toBe(30 * SECOND_MS);
+  expect(step.changes).toEqual([]);
 });
 
-describe('an open destination that answers 413', () => {
-  test('stays open, and is probed at the times of a failing one', () => {
-    const step = follow(OPEN, { outcome: 'dead' });
-    expect(step.breaker).toMatchObject({ isOpen: true, probes: 2, failures: 5 });
-    expect(step.pauseMs).toBe(30 * SECOND_MS);
-    expect(step.changes).toEqual([]);
-  });
-});
-
-describe('a destination that is missing', () => {
-  test.each([
-    [0, 5],
-    [1, 30],
-  ])('for the time after %i others is asked again after %i s (D72)', (missing, s) => {
+test.each([
+  [0, 5],
+  [1, 30],
+])(
+  'a destination that is missing for the time after %i others is asked again after %i s (D72)',
+  (missing, s) => {
     expect(afterMissing({ ...BREAKER, missing }, POLICY, least)).toEqual({
       breaker: { ...BREAKER, missing: missing + 1 },
       pauseMs: s * SECOND_MS,
       changes: [],
     });
-  });
-});
+  },
+);
 
 describe('the update of a state', () => {
   test.each<[string, Partial<CircuitBreaker>, number]>([

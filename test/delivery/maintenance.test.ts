@@ -69,24 +69,20 @@ async function failing(queue: MessageQueue, count: number): Promise<void> {
 const stateOf = async (queue: MessageQueue, applicationId = 'shop-1') =>
   (await queue.stats()).applications.get(applicationId);
 
-describe('a failure of the queue', () => {
-  test.each([false, true])(
-    'has the time of the next try unless the sender stops: %s',
-    async (isStopped) => {
-      const events: object[] = [];
-      const { queue, maintenance, clock } = await keep((_clock, memory) => ({
-        queue: wrapQueue(memory, { deadLetterClosed: () => Promise.reject(new Error('no disk')) }),
-        observe: (_name, event) => void events.push(event()),
-      }));
-      await enqueue(queue, 'shop-1', 1);
-      maintenance.deadLetterClosed('shop-1');
-      await (isStopped ? maintenance.stop() : clock.advance(0));
-      expect(events).toEqual([
-        { operation: 'close', ...(isStopped ? {} : { retryInMs: EVERY_MS }) },
-      ]);
-    },
-  );
-});
+test.each([false, true])(
+  'a failure of the queue has the time of the next try unless the sender stops: %s',
+  async (isStopped) => {
+    const events: object[] = [];
+    const { queue, maintenance, clock } = await keep((_clock, memory) => ({
+      queue: wrapQueue(memory, { deadLetterClosed: () => Promise.reject(new Error('no disk')) }),
+      observe: (_name, event) => void events.push(event()),
+    }));
+    await enqueue(queue, 'shop-1', 1);
+    maintenance.deadLetterClosed('shop-1');
+    await (isStopped ? maintenance.stop() : clock.advance(0));
+    expect(events).toEqual([{ operation: 'close', ...(isStopped ? {} : { retryInMs: EVERY_MS }) }]);
+  },
+);
 
 describe('messages that wait for a closed destination', () => {
   test.each([

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type RetryState, retryStateOf } from '../../src/delivery/settlement.ts';
 import type { MessageResult } from '../../src/queue/queue.ts';
 import { answered, failed, type SettledCase, settleAfter } from '../helpers/settlements.ts';
@@ -59,122 +59,120 @@ test.each([
   expect(retryStateOf({ retryState })).toEqual(read);
 });
 
-describe('a message', () => {
-  test.each<[string, Case, object]>([
-    ['is delivered', { status: 200, count: 3 }, { kind: 'delivered' }],
-    ['is dead if it alone is too large', { status: 413 }, dead('too-large', 413)],
+test.each<[string, Case, object]>([
+  ['is delivered', { status: 200, count: 3 }, { kind: 'delivered' }],
+  ['is dead if it alone is too large', { status: 413 }, dead('too-large', 413)],
 
-    // D71
-    ['is due again after the first delay', {}, retry(5000, { failures: 1 })],
-    ['waits for Retry-After', { retryAfterMs: 9000 }, retry(9000, { failures: 1 })],
-    [
-      'is not due at once, even if the schedule says so: others have their turn (D72)',
-      { policy: { schedule: { delaysMs: [0], horizonMs: HOUR_MS } } },
-      retry(1, { failures: 1 }),
-    ],
-    [
-      'is dead if its next attempt would be after the horizon',
-      { ageMs: 72 * HOUR_MS - 4999 },
-      dead('horizon-passed', 502, { waitMs: 5000 }),
-    ],
-    [
-      'is dead if the wait is longer than its schedule allows',
-      {
-        retryAfterMs: 8,
-        policy: { schedule: { delaysMs: [1], horizonMs: HOUR_MS, maxWaitMs: 7 } },
-      },
-      dead('horizon-passed', 502, { reason: 'wait-too-long', waitMs: 8 }),
-    ],
+  // D71
+  ['is due again after the first delay', {}, retry(5000, { failures: 1 })],
+  ['waits for Retry-After', { retryAfterMs: 9000 }, retry(9000, { failures: 1 })],
+  [
+    'is not due at once, even if the schedule says so: others have their turn (D72)',
+    { policy: { schedule: { delaysMs: [0], horizonMs: HOUR_MS } } },
+    retry(1, { failures: 1 }),
+  ],
+  [
+    'is dead if its next attempt would be after the horizon',
+    { ageMs: 72 * HOUR_MS - 4999 },
+    dead('horizon-passed', 502, { waitMs: 5000 }),
+  ],
+  [
+    'is dead if the wait is longer than its schedule allows',
+    {
+      retryAfterMs: 8,
+      policy: { schedule: { delaysMs: [1], horizonMs: HOUR_MS, maxWaitMs: 7 } },
+    },
+    dead('horizon-passed', 502, { reason: 'wait-too-long', waitMs: 8 }),
+  ],
 
-    // D72
-    [
-      'that is refused for the fifth time is due again',
-      { retryState: { failures: 4, refusals: 4 }, status: 404 },
-      retry(1_800_000, { failures: 5, refusals: 5 }),
-    ],
-    [
-      'that is refused for the sixth time is dead',
-      { retryState: { failures: 5, refusals: 5 }, status: 404 },
-      dead('attempts-exhausted', 404),
-    ],
-    [
-      'that failed otherwise in between keeps its refusals',
-      { retryState: { failures: 7, refusals: 5 } },
-      retry(4 * HOUR_MS, { failures: 8, refusals: 5 }),
-    ],
+  // D72
+  [
+    'that is refused for the fifth time is due again',
+    { retryState: { failures: 4, refusals: 4 }, status: 404 },
+    retry(1_800_000, { failures: 5, refusals: 5 }),
+  ],
+  [
+    'that is refused for the sixth time is dead',
+    { retryState: { failures: 5, refusals: 5 }, status: 404 },
+    dead('attempts-exhausted', 404),
+  ],
+  [
+    'that failed otherwise in between keeps its refusals',
+    { retryState: { failures: 7, refusals: 5 } },
+    retry(4 * HOUR_MS, { failures: 8, refusals: 5 }),
+  ],
 
-    // D73
-    ['goes with half as many messages', { status: 413, count: 9 }, retry(0, {}, 4)],
-    [
-      'keeps its retry state meanwhile',
-      { status: 413, count: 4, retryState: { failures: 3, refusals: 2 } },
-      retry(0, { failures: 3, refusals: 2 }, 2),
-    ],
+  // D73
+  ['goes with half as many messages', { status: 413, count: 9 }, retry(0, {}, 4)],
+  [
+    'keeps its retry state meanwhile',
+    { status: 413, count: 4, retryState: { failures: 3, refusals: 2 } },
+    retry(0, { failures: 3, refusals: 2 }, 2),
+  ],
 
-    // D74
-    [
-      'that may be at fault with others waits at first, and is not judged for it',
-      { status: 422, count: 8 },
-      retry(5000, { failures: 1 }),
-    ],
-    [
-      'that may be at fault with others for the second time is bisected at once',
-      { status: 422, count: 8, retryState: { failures: 1 } },
-      retry(0, { failures: 1, isBisecting: true }, 4),
-    ],
-    [
-      'goes on being bisected',
-      { status: 422, count: 5, retryState: { failures: 1, isBisecting: true } },
-      retry(0, { failures: 1, isBisecting: true }, 2),
-    ],
-    [
-      'is bisected after Retry-After',
-      { status: 500, retryAfterMs: 60, count: 8, retryState: { failures: 1 } },
-      retry(60, { failures: 1, isBisecting: true }, 4),
-    ],
-    [
-      'that is at fault by itself is judged, and goes alone from now on',
-      { status: 422, retryState: { failures: 1, isBisecting: true } },
-      retry(30_000, { failures: 2, refusals: 1, failedAlone: true }, 1),
-    ],
-    [
-      'is judged once bisection is over, and is no longer bisected',
-      {
-        status: 422,
-        breaker: { bisectionFailures: 12 },
-        count: 4,
-        retryState: { failures: 1, isBisecting: true },
-      },
-      retry(30_000, { failures: 2, refusals: 1 }),
-    ],
-    [
-      'is dead by a shared failure once bisection is over',
-      {
-        status: 422,
-        breaker: { bisectionFailures: 12 },
-        count: 4,
-        retryState: { failures: 5, refusals: 5 },
-      },
-      dead('attempts-exhausted', 422),
-    ],
-    [
-      'whose bisection meets another failure stays with the same messages',
-      { count: 4, retryState: { failures: 1, isBisecting: true } },
-      retry(30_000, { failures: 2, isBisecting: true }, 4),
-    ],
-    [
-      'that failed alone goes alone after any failure',
-      { retryState: { failures: 2, failedAlone: true } },
-      retry(120_000, { failures: 3, failedAlone: true }, 1),
-    ],
-    [
-      'that fails alone for another reason is not to blame',
-      { status: 404, retryState: { failures: 1 } },
-      retry(30_000, { failures: 2, refusals: 1 }),
-    ],
-  ])('%s', (_title, given, result) => {
-    expect(judge(given)).toEqual(result);
-  });
+  // D74
+  [
+    'that may be at fault with others waits at first, and is not judged for it',
+    { status: 422, count: 8 },
+    retry(5000, { failures: 1 }),
+  ],
+  [
+    'that may be at fault with others for the second time is bisected at once',
+    { status: 422, count: 8, retryState: { failures: 1 } },
+    retry(0, { failures: 1, isBisecting: true }, 4),
+  ],
+  [
+    'goes on being bisected',
+    { status: 422, count: 5, retryState: { failures: 1, isBisecting: true } },
+    retry(0, { failures: 1, isBisecting: true }, 2),
+  ],
+  [
+    'is bisected after Retry-After',
+    { status: 500, retryAfterMs: 60, count: 8, retryState: { failures: 1 } },
+    retry(60, { failures: 1, isBisecting: true }, 4),
+  ],
+  [
+    'that is at fault by itself is judged, and goes alone from now on',
+    { status: 422, retryState: { failures: 1, isBisecting: true } },
+    retry(30_000, { failures: 2, refusals: 1, failedAlone: true }, 1),
+  ],
+  [
+    'is judged once bisection is over, and is no longer bisected',
+    {
+      status: 422,
+      breaker: { bisectionFailures: 12 },
+      count: 4,
+      retryState: { failures: 1, isBisecting: true },
+    },
+    retry(30_000, { failures: 2, refusals: 1 }),
+  ],
+  [
+    'is dead by a shared failure once bisection is over',
+    {
+      status: 422,
+      breaker: { bisectionFailures: 12 },
+      count: 4,
+      retryState: { failures: 5, refusals: 5 },
+    },
+    dead('attempts-exhausted', 422),
+  ],
+  [
+    'whose bisection meets another failure stays with the same messages',
+    { count: 4, retryState: { failures: 1, isBisecting: true } },
+    retry(30_000, { failures: 2, isBisecting: true }, 4),
+  ],
+  [
+    'that failed alone goes alone after any failure',
+    { retryState: { failures: 2, failedAlone: true } },
+    retry(120_000, { failures: 3, failedAlone: true }, 1),
+  ],
+  [
+    'that fails alone for another reason is not to blame',
+    { status: 404, retryState: { failures: 1 } },
+    retry(30_000, { failures: 2, refusals: 1 }),
+  ],
+])('a message %s', (_title, given, result) => {
+  expect(judge(given)).toEqual(result);
 });
 
 test('messages that failed together are due together, with one jitter', () => {

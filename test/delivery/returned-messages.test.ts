@@ -56,24 +56,22 @@ describe('a returned message', () => {
   });
 });
 
-describe('a dead letter', () => {
-  test.each<[string, DeadLetter['lastAttempt'], object]>([
-    ['its last status', { status: 404 }, { status: 404 }],
-    ['its last failure', { failure: 'tls' }, { failure: 'tls' }],
-    ['neither, if it was never sent', null, {}],
-  ])('has %s', (_title, lastAttempt, shown) => {
-    const dead = new DeadMessage({ ...LETTER, lastAttempt });
-    expect(Object.fromEntries(Object.entries(dead))).toEqual({
-      applicationId: 'shop-1',
-      message_id: 'm-1',
-      format: 2,
-      sends: 3,
-      id: '17',
-      reason: 'attempts-exhausted',
-      acceptedAt: 1000,
-      diedAt: 2000,
-      ...shown,
-    });
-    expect(dead.content).toEqual(GIVEN);
+test.each<[string, DeadLetter['lastAttempt'], object]>([
+  ['its last status', { status: 404 }, { status: 404 }],
+  ['its last failure', { failure: 'tls' }, { failure: 'tls' }],
+  ['neither, if it was never sent', null, {}],
+])('a dead letter has %s', (_title, lastAttempt, shown) => {
+  const dead = new DeadMessage({ ...LETTER, lastAttempt });
+  expect(Object.fromEntries(Object.entries(dead))).toEqual({
+    applicationId: 'shop-1',
+    message_id: 'm-1',
+    format: 2,
+    sends: 3,
+    id: '17',
+    reason: 'attempts-exhausted',
+    acceptedAt: 1000,
+    diedAt: 2000,
+    ...shown,
   });
+  expect(dead.content).toEqual(GIVEN);
 });

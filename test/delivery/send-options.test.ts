@@ -122,15 +122,13 @@ describe('an option is refused', () => {
   });
 });
 
-describe('a destination is refused', () => {
-  test.each<[unknown, string, readonly string[]]>([
-    [undefined, 'ERR_INVALID_OPTION', []],
-    ['https://receiver.example', 'ERR_INVALID_OPTION', []],
-    [{ ...DESTINATION, application: 'a' }, 'ERR_INVALID_OPTION', ['application']],
-    [{ secret: 'key' }, 'ERR_INVALID_URL', ['url']],
-    [{ ...DESTINATION, url: 'https://user:pass@receiver.example' }, 'ERR_INVALID_URL', ['url']],
-    [{ url: DESTINATION.url }, 'ERR_INVALID_SECRET', ['secret']],
-  ])('%j with %s at %j', (destination, code, path) => {
-    expect(errorOf(destination)).toMatchObject({ code, path });
-  });
+test.each<[unknown, string, readonly string[]]>([
+  [undefined, 'ERR_INVALID_OPTION', []],
+  ['https://receiver.example', 'ERR_INVALID_OPTION', []],
+  [{ ...DESTINATION, application: 'a' }, 'ERR_INVALID_OPTION', ['application']],
+  [{ secret: 'key' }, 'ERR_INVALID_URL', ['url']],
+  [{ ...DESTINATION, url: 'https://user:pass@receiver.example' }, 'ERR_INVALID_URL', ['url']],
+  [{ url: DESTINATION.url }, 'ERR_INVALID_SECRET', ['secret']],
+])('a destination is refused %j with %s at %j', (destination, code, path) => {
+  expect(errorOf(destination)).toMatchObject({ code, path });
 });

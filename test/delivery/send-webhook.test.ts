@@ -23,32 +23,30 @@ const send = (
     ...options,
   });
 
-describe('sendWebhook', () => {
-  test('sends bytes whose signature a receiver can verify, under its headers, in one POST', async () => {
-    const receiver = await openReceiver();
-    const messages = Object.values(DRAFTS);
-    const report = await send(receiver, messages, { headers: { 'X-Team': 'blue' } });
-    const [request] = receiver.requests;
-    expect(receiver.requests).toHaveLength(1);
-    expect(request?.method).toBe('POST');
-    expect(request?.headers).toMatchObject({
-      'content-type': 'application/json',
-      'content-length': String(request?.body.length),
-      'user-agent': expect.stringMatching(/^security-event-delivery\/\d+\.\d+\.\d+/),
-      'x-team': 'blue',
-    });
-    expect(verify(request?.body ?? '', request?.headers['x-svc-integrity'], SECRET)).toBe(true);
-    expect(request?.headers).not.toHaveProperty('transfer-encoding');
-    const body = received.WebhookBodyV2.parse(JSON.parse(request?.body.toString() ?? ''));
-    expect(body.map(({ message_type }) => message_type)).toEqual(
-      messages.map(({ message_type }) => message_type),
-    );
-    expect(report).toMatchObject({
-      ok: true,
-      delivered: messages.map(({ message_id }) => message_id),
-    });
-    await receiver.idle();
+test('sendWebhook sends bytes whose signature a receiver can verify, under its headers, in one POST', async () => {
+  const receiver = await openReceiver();
+  const messages = Object.values(DRAFTS);
+  const report = await send(receiver, messages, { headers: { 'X-Team': 'blue' } });
+  const [request] = receiver.requests;
+  expect(receiver.requests).toHaveLength(1);
+  expect(request?.method).toBe('POST');
+  expect(request?.headers).toMatchObject({
+    'content-type': 'application/json',
+    'content-length': String(request?.body.length),
+    'user-agent': expect.stringMatching(/^security-event-delivery\/\d+\.\d+\.\d+/),
+    'x-team': 'blue',
   });
+  expect(verify(request?.body ?? '', request?.headers['x-svc-integrity'], SECRET)).toBe(true);
+  expect(request?.headers).not.toHaveProperty('transfer-encoding');
+  const body = received.WebhookBodyV2.parse(JSON.parse(request?.body.toString() ?? ''));
+  expect(body.map(({ message_type }) => message_type)).toEqual(
+    messages.map(({ message_type }) => message_type),
+  );
+  expect(report).toMatchObject({
+    ok: true,
+    delivered: messages.map(({ message_id }) => message_id),
+  });
+  await receiver.idle();
 });
 
 describe("what the caller did wrong is thrown before anything is sent, with the caller's messages:", () => {

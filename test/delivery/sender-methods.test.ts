@@ -18,62 +18,58 @@ import {
 
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 
-describe('roles', () => {
-  test('that share a queue: one accepts without URL or secret, the other delivers', async () => {
-    const receiver = await openReceiver();
-    const queue = createMemoryQueue();
-    const agent = openSender({
-      queue,
-      role: 'enqueue',
-      settings: { applications: { 'shop-1': { name: 'shop', environment: 'test' } } },
-    });
-    await agent.send(messages(3));
-    expect(await agent.flush()).toMatchObject({ delivered: 0, dead: 0, discarded: 0 });
-    expect(await agent.stats()).toMatchObject({ pending: 3, attempts: 0 });
-
-    const settings = applicationsOf({ 'shop-1': receiver });
-    const dispatcher = openSender({ queue, role: 'deliver', settings });
-    await receiver.waitForRequests(1, GENEROUS_TIMEOUT);
-    expect(batches(receiver)).toEqual([ids(3)]);
-    await agent.send([message('m-3')]);
-    await receiver.waitForRequests(2, GENEROUS_TIMEOUT);
-    expect(batches(receiver)).toEqual([ids(3), ['m-3']]);
-    expect(await dispatcher.stats()).toMatchObject({ accepted: 4, attempts: 2 });
+test('roles that share a queue: one accepts without URL or secret, the other delivers', async () => {
+  const receiver = await openReceiver();
+  const queue = createMemoryQueue();
+  const agent = openSender({
+    queue,
+    role: 'enqueue',
+    settings: { applications: { 'shop-1': { name: 'shop', environment: 'test' } } },
   });
+  await agent.send(messages(3));
+  expect(await agent.flush()).toMatchObject({ delivered: 0, dead: 0, discarded: 0 });
+  expect(await agent.stats()).toMatchObject({ pending: 3, attempts: 0 });
+
+  const settings = applicationsOf({ 'shop-1': receiver });
+  const dispatcher = openSender({ queue, role: 'deliver', settings });
+  await receiver.waitForRequests(1, GENEROUS_TIMEOUT);
+  expect(batches(receiver)).toEqual([ids(3)]);
+  await agent.send([message('m-3')]);
+  await receiver.waitForRequests(2, GENEROUS_TIMEOUT);
+  expect(batches(receiver)).toEqual([ids(3), ['m-3']]);
+  expect(await dispatcher.stats()).toMatchObject({ accepted: 4, attempts: 2 });
 });
 
-describe('dead letters', () => {
-  test('are listed in pages, replayed with their ids and a rising retry_count, and purged', async () => {
-    const receiver = await openReceiver({ otherwise: { status: 400 } });
-    const sender = senderTo(receiver, { schedule: { delaysMs: [] } });
-    await sender.send(messages(5));
-    expect(await sender.flush()).toMatchObject({ dead: 5 });
+test('dead letters are listed in pages, replayed with their ids and a rising retry_count, and purged', async () => {
+  const receiver = await openReceiver({ otherwise: { status: 400 } });
+  const sender = senderTo(receiver, { schedule: { delaysMs: [] } });
+  await sender.send(messages(5));
+  expect(await sender.flush()).toMatchObject({ dead: 5 });
 
-    const first = await sender.deadLetters({ limit: 3 });
-    expect(first.items.map(({ message_id }) => message_id)).toEqual(ids(3));
-    expect(first.items[0]).toMatchObject({
-      applicationId: 'shop-1',
-      reason: 'attempts-exhausted',
-      status: 400,
-      sends: 1,
-    });
-    expect(first.items[0]?.content).toEqual(message('m-0'));
-    expect(JSON.stringify(first.items)).not.toContain('sql_injection');
-    const rest = await sender.deadLetters({ limit: 3, after: String(first.next) });
-    expect(rest.items.map(({ message_id }) => message_id)).toEqual(ids(2, 3));
-    expect(rest.next).toBeUndefined();
-    const named = { ids: [String(rest.items[0]?.id), 'none', String(first.items[2]?.id)] };
-    const { items: found } = await sender.deadLetters(named);
-    expect(found.map(({ message_id }) => message_id)).toEqual(ids(2, 2));
-    expect(await sender.deadLetters({ ...named, applicationId: 'other' })).toEqual({ items: [] });
-
-    expect(await sender.purge({ ids: [String(first.items[1]?.id)] })).toBe(1);
-    expect(await sender.replay({ ids: [String(first.items[0]?.id)] })).toBe(1);
-    await receiver.waitForRequests(2, GENEROUS_TIMEOUT);
-    expect(receiver.requests[1]).toMatchObject({ messageIds: ['m-0'], retryCounts: [1] });
-    expect(await sender.purge({ applicationId: 'other' })).toBe(0);
-    expect((await sender.stats()).discarded).toEqual({ purged: 1 });
+  const first = await sender.deadLetters({ limit: 3 });
+  expect(first.items.map(({ message_id }) => message_id)).toEqual(ids(3));
+  expect(first.items[0]).toMatchObject({
+    applicationId: 'shop-1',
+    reason: 'attempts-exhausted',
+    status: 400,
+    sends: 1,
   });
+  expect(first.items[0]?.content).toEqual(message('m-0'));
+  expect(JSON.stringify(first.items)).not.toContain('sql_injection');
+  const rest = await sender.deadLetters({ limit: 3, after: String(first.next) });
+  expect(rest.items.map(({ message_id }) => message_id)).toEqual(ids(2, 3));
+  expect(rest.next).toBeUndefined();
+  const named = { ids: [String(rest.items[0]?.id), 'none', String(first.items[2]?.id)] };
+  const { items: found } = await sender.deadLetters(named);
+  expect(found.map(({ message_id }) => message_id)).toEqual(ids(2, 2));
+  expect(await sender.deadLetters({ ...named, applicationId: 'other' })).toEqual({ items: [] });
+
+  expect(await sender.purge({ ids: [String(first.items[1]?.id)] })).toBe(1);
+  expect(await sender.replay({ ids: [String(first.items[0]?.id)] })).toBe(1);
+  await receiver.waitForRequests(2, GENEROUS_TIMEOUT);
+  expect(receiver.requests[1]).toMatchObject({ messageIds: ['m-0'], retryCounts: [1] });
+  expect(await sender.purge({ applicationId: 'other' })).toBe(0);
+  expect((await sender.stats()).discarded).toEqual({ purged: 1 });
 });
 
 describe('sendTest', () => {

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { ProxyAgent } from 'undici';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { batches, ids, messages, openReceiver, senderTo } from '../helpers/sender.ts';
 
 interface Proxy {
@@ -43,21 +43,19 @@ function agentOf({ url }: Proxy): ProxyAgent {
   return agent;
 }
 
-describe('a sender through the proxy of its host', () => {
-  test('delivers what it signed, through the tunnel alone', async () => {
-    const receiver = await openReceiver();
-    const proxy = await openProxy();
-    const dispatcher = agentOf(proxy);
-    const sender = senderTo(receiver, { network: 'delegated', dispatcher });
-    await sender.send(messages(3));
-    expect(await sender.flush()).toMatchObject({ delivered: 3, pending: 0 });
-    expect(batches(receiver)).toEqual([ids(3)]);
-    expect(receiver.requests.map(({ signatureOk }) => signatureOk)).toEqual([true]);
-    expect(proxy.tunnels).toEqual([new URL(receiver.url).host]);
-    await sender.close();
-    // The agent is the host's, who may have other uses for it.
-    const other = senderTo(receiver, { network: 'delegated', dispatcher });
-    await other.send(messages(1));
-    expect(await other.flush()).toMatchObject({ delivered: 1, pending: 0 });
-  });
+test('a sender through the proxy of its host delivers what it signed, through the tunnel alone', async () => {
+  const receiver = await openReceiver();
+  const proxy = await openProxy();
+  const dispatcher = agentOf(proxy);
+  const sender = senderTo(receiver, { network: 'delegated', dispatcher });
+  await sender.send(messages(3));
+  expect(await sender.flush()).toMatchObject({ delivered: 3, pending: 0 });
+  expect(batches(receiver)).toEqual([ids(3)]);
+  expect(receiver.requests.map(({ signatureOk }) => signatureOk)).toEqual([true]);
+  expect(proxy.tunnels).toEqual([new URL(receiver.url).host]);
+  await sender.close();
+  // The agent is the host's, who may have other uses for it.
+  const other = senderTo(receiver, { network: 'delegated', dispatcher });
+  await other.send(messages(1));
+  expect(await other.flush()).toMatchObject({ delivered: 1, pending: 0 });
 });

@@ -85,17 +85,15 @@ describe('flush of a sender that opens a queue with messages in it', () => {
   });
 });
 
-describe('flush with a deadline', () => {
-  test('ends at it, and counts what is pending', async () => {
-    const scene = await openedQueue();
-    await scene.other.enqueue(2);
-    const { sender, clock } = startIdle(scene);
-    await sender.send(messages(3));
-    const startedAt = clock.monotonicMs();
-    const flushed = await clock.runUntilSettled(sender.flush({ deadlineMs: 2500 }));
-    expect(flushed).toEqual({ ...NONE, pending: 5 });
-    expect(clock.monotonicMs() - startedAt).toBe(2500);
-  });
+test('flush with a deadline ends at it, and counts what is pending', async () => {
+  const scene = await openedQueue();
+  await scene.other.enqueue(2);
+  const { sender, clock } = startIdle(scene);
+  await sender.send(messages(3));
+  const startedAt = clock.monotonicMs();
+  const flushed = await clock.runUntilSettled(sender.flush({ deadlineMs: 2500 }));
+  expect(flushed).toEqual({ ...NONE, pending: 5 });
+  expect(clock.monotonicMs() - startedAt).toBe(2500);
 });
 
 describe('flush of a queue that another process shares', () => {
@@ -142,20 +140,18 @@ describe('flush of a queue that another process shares', () => {
   });
 });
 
-describe('close', () => {
-  test('counts messages that other processes have accepted since, and those that it returns', async () => {
-    const scene = await openedQueue();
-    const { sender, clock } = startEngine({
-      clock: scene.clock,
-      options: { queue: scene.queue, schedule: { delaysMs: [RETRY_MS] }, maxActiveRequests: 1 },
-      steps: [200, 500],
-    });
-    await sender.stats();
-    await scene.other.enqueue(2, 'shop-2');
-    await scene.other.enqueue(1);
-    const { returned, ...counts } = await clock.runUntilSettled(sender.close());
-    const failures = [{ applicationId: 'shop-1', status: 500 }];
-    expect(counts).toEqual({ delivered: 2, dead: 0, discarded: 1, remaining: 0, failures });
-    expect(returned.map(({ applicationId }) => applicationId)).toEqual(['shop-1']);
+test('close counts messages that other processes have accepted since, and those that it returns', async () => {
+  const scene = await openedQueue();
+  const { sender, clock } = startEngine({
+    clock: scene.clock,
+    options: { queue: scene.queue, schedule: { delaysMs: [RETRY_MS] }, maxActiveRequests: 1 },
+    steps: [200, 500],
   });
+  await sender.stats();
+  await scene.other.enqueue(2, 'shop-2');
+  await scene.other.enqueue(1);
+  const { returned, ...counts } = await clock.runUntilSettled(sender.close());
+  const failures = [{ applicationId: 'shop-1', status: 500 }];
+  expect(counts).toEqual({ delivered: 2, dead: 0, discarded: 1, remaining: 0, failures });
+  expect(returned.map(({ applicationId }) => applicationId)).toEqual(['shop-1']);
 });

@@ -5,16 +5,14 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { describe, expect, test, vi } from 'vitest';
 import { currentStore, runDetached, runWithStore } from '../../src/runtime/async-context.ts';
 
-describe('a store', () => {
-  test('is visible within the work, also later, and not outside', async () => {
-    const store = {};
-    const later = runWithStore(store, async () => {
-      await nextTurn();
-      return currentStore();
-    });
-    expect(currentStore()).toBeUndefined();
-    expect(await later).toBe(store);
+test('a store is visible within the work, also later, and not outside', async () => {
+  const store = {};
+  const later = runWithStore(store, async () => {
+    await nextTurn();
+    return currentStore();
   });
+  expect(currentStore()).toBeUndefined();
+  expect(await later).toBe(store);
 });
 
 describe('detached work', () => {
