@@ -3,7 +3,6 @@
  * is an argument. The state is plain JSON, since it is stored in the queue.
  */
 import type { ApplicationState, ApplicationUpdate, Health } from '../queue/queue.ts';
-import type { Random } from '../runtime/random.ts';
 import { BRACKET_BYTES } from '../webhook/encoder.ts';
 import type { Outcome } from '../webhook/outcome.ts';
 import { jittered } from '../webhook/retry.ts';
@@ -252,16 +251,13 @@ function probeWait(probes: number, policy: DeliveryPolicy): number {
 
 /** Pauses a destination without a URL or secret, so that its settings are read again later (D72). */
 export function afterMissing(
-  breaker: CircuitBreaker,
-  policy: DeliveryPolicy,
-  random: Random,
-): BreakerStep {
+  state: ApplicationState,
+  { policy, random }: RetryContext,
+): ApplicationUpdate {
+  const breaker = circuitBreakerOf(state, urlHashOf(state) ?? '', policy);
   const missing = breaker.missing + 1;
-  return {
-    breaker: { ...breaker, missing },
-    pauseMs: jittered(probeWait(missing, policy), random),
-    changes: [],
-  };
+  const pauseMs = jittered(probeWait(missing, policy), random);
+  return { ...state, circuitBreaker: { ...breaker, missing }, pauseMs };
 }
 
 /** Returns the limits of the next request. */

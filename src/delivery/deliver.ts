@@ -12,8 +12,6 @@ import {
   initialState,
   isOfAnotherUrl,
   newCircuitBreaker,
-  updateOf,
-  urlHashOf,
 } from './circuit-breaker.ts';
 import { type ClaimCallParts, ClaimCalls, type Lease } from './claim-calls.ts';
 import {
@@ -261,21 +259,12 @@ export class Delivery {
 
   /** Releases a claim without a usable destination, and pauses the destination (D72). */
   async #releaseMissing(claim: Claim, missing: Unresolved | { because: 'refused' }): Promise<void> {
-    const { policy, random, observe, lastFailures } = this.#parts;
+    const { observe, lastFailures } = this.#parts;
     const { applicationId, state } = claim;
-    const breaker = circuitBreakerOf(state, urlHashOf(state) ?? '', policy);
-    const step = afterMissing(breaker, policy, random);
-    const update: ApplicationUpdate = {
-      ...updateOf(step, policy),
-      health: state.health,
-      maxMessages: state.maxMessages,
-    };
+    const update = afterMissing(state, this.#parts);
+    const { pauseMs: waitMs } = update;
     lastFailures.record({ applicationId, ...missing });
-    observe('destination-missing', () => ({
-      applicationId,
-      waitMs: step.pauseMs,
-      because: missing.because,
-    }));
+    observe('destination-missing', () => ({ applicationId, waitMs, because: missing.because }));
     await this.#calls.release(claim, update);
   }
 }

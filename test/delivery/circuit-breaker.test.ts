@@ -265,10 +265,10 @@ test.each([
 ])(
   'a destination that is missing for the time after %i others is asked again after %i s (D72)',
   (missing, s) => {
-    expect(afterMissing({ ...BREAKER, missing }, POLICY, least)).toEqual({
-      breaker: { ...BREAKER, missing: missing + 1 },
+    const state = stateWith({ ...BREAKER, missing });
+    expect(afterMissing(state, { policy: POLICY, random: least })).toEqual({
+      ...stateWith({ ...BREAKER, missing: missing + 1 }),
       pauseMs: s * SECOND_MS,
-      changes: [],
     });
   },
 );
