@@ -32,6 +32,7 @@ import {
   DELIVERY_OPTIONS,
   DESTINATION_OPTIONS,
   type OneDestination,
+  POLICY_OPTIONS,
   SEND_OPTIONS,
   type WebhookDestination,
 } from './options.ts';
@@ -41,14 +42,16 @@ import {
   DURABLE_HORIZON_MS,
   directSchedule,
   MEMORY_HORIZON_MS,
-  pick,
-  policyNumbers,
   senderSchedule,
 } from './retry-policy.ts';
 import type { CloseOptions, DeadLetterQuery, DeadLetterSelection, FlushOptions } from './sender.ts';
 import type { SlotLimits } from './slots.ts';
 
 type HttpOptions = Pick<PosterOptions, 'network' | 'dispatcher' | 'deadlines'>;
+
+/** Copies the named properties. */
+const pick = <T, Name extends keyof T & string>(from: T, names: readonly Name[]): Pick<T, Name> =>
+  Object.fromEntries(names.map((name) => [name, from[name]])) as unknown as Pick<T, Name>;
 
 /** Options of a sender that are used as they are given. */
 const KEPT_OPTIONS = [
@@ -63,6 +66,8 @@ const KEPT_OPTIONS = [
   'stalledAfterMs',
   'flushBeforeExitMs',
 ] as const;
+
+const POLICY_NAMES = Object.keys(POLICY_OPTIONS) as (keyof typeof POLICY_OPTIONS)[];
 
 /** Options with their defaults, checked. */
 export interface SenderSettings
@@ -102,7 +107,7 @@ export function readSenderOptions(options: unknown): SenderSettings {
     source: sourceOf(given),
     isSettingsFunction: typeof given.settings === 'function',
     memory: memoryOf(given),
-    policy: { ...policyNumbers(given), schedule: senderSchedule(given.schedule, horizonMs) },
+    policy: { ...pick(given, POLICY_NAMES), schedule: senderSchedule(given.schedule, horizonMs) },
     slots: { maxActiveRequests, maxWaitingRequests },
     leaseMs: leaseOf(given.leaseMs, deadlineMs),
     headers: requestHeaders(given),

@@ -27,10 +27,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 export type CompleteSchedule = RetrySchedule & { readonly horizonMs: number };
 
-export type PolicyNumbers = OptionValues<typeof POLICY_OPTIONS>;
-
 /** How a sender delivers, retries and pauses. */
-export interface DeliveryPolicy extends PolicyNumbers {
+export interface DeliveryPolicy extends OptionValues<typeof POLICY_OPTIONS> {
   /** When a failed message is retried, and until when (D71). */
   readonly schedule: CompleteSchedule;
 }
@@ -57,17 +55,6 @@ const DEFAULT_DELAYS_MS = [
 /** Shorter in memory: the messages are lost with the process, and should not look safe for days (D71). */
 export const MEMORY_HORIZON_MS = HOUR_MS;
 export const DURABLE_HORIZON_MS = 72 * HOUR_MS;
-
-/** Copies the named properties. */
-export const pick = <T, Name extends keyof T & string>(
-  from: T,
-  names: readonly Name[],
-): Pick<T, Name> =>
-  Object.fromEntries(names.map((name) => [name, from[name]])) as unknown as Pick<T, Name>;
-
-/** Picks the numbers of a policy from among other options. */
-export const policyNumbers = (values: PolicyNumbers): PolicyNumbers =>
-  pick(values, Object.keys(POLICY_OPTIONS) as (keyof PolicyNumbers)[]);
 
 export const DEFAULT_POLICY: DeliveryPolicy = {
   ...readOptions({}, POLICY_OPTIONS),

@@ -50,13 +50,11 @@ export function settlementOf(
   const messageCount = messages.length;
   const failure = failureOf(result);
   if (failure === 'aborted') {
-    return {
-      ...settleInconclusive(attempted, { breaker, pauseMs: 0 }, policy),
-      outcome: 'aborted',
-    };
+    return settleInconclusive(attempted, { outcome: 'aborted', pauseMs: 0 }, policy);
   }
   if (failure === 'undici-missing') {
-    return settleInconclusive(attempted, { breaker, pauseMs: policy.maxProbeWaitMs }, policy);
+    const pauseMs = policy.maxProbeWaitMs;
+    return settleInconclusive(attempted, { outcome: 'later', pauseMs }, policy);
   }
   const { outcome, isRefusal } = judgeAttempt(result, {
     messageCount,
@@ -65,8 +63,7 @@ export function settlementOf(
   });
   const isContentBlamed = blamesContent(result);
   const isBisection = messages.some(isWithinBisection);
-  const [first] = messages;
-  const failedAlone = messageCount === 1 && hasFailedAlone(first);
+  const failedAlone = messageCount === 1 && messages.every(hasFailedAlone);
   const input = {
     ...attempted,
     outcome,
@@ -101,8 +98,8 @@ const failureOf = (result: AttemptResult): FailureCode | undefined =>
   result.kind === 'failure' ? result.code : undefined;
 
 /** Most messages have no retry state, which saves reading it. */
-const hasFailedAlone = (message: MessageHistory | undefined): boolean =>
-  message !== undefined && message.retryState !== null && retryStateOf(message).failedAlone;
+const hasFailedAlone = (message: MessageHistory): boolean =>
+  message.retryState !== null && retryStateOf(message).failedAlone;
 
 const isWithinBisection = (message: MessageHistory): boolean =>
   message.retryState !== null && retryStateOf(message).isBisecting;
@@ -112,8 +109,8 @@ const isWithinBisection = (message: MessageHistory): boolean =>
  * still count as sent, since the receiver may have read them (D24).
  */
 function settleInconclusive(
-  { messages }: FinishedAttempt,
-  step: Pick<BreakerStep, 'breaker' | 'pauseMs'>,
+  { messages, breaker }: FinishedAttempt,
+  { outcome, pauseMs }: Pick<Settlement, 'outcome'> & Pick<BreakerStep, 'pauseMs'>,
   policy: DeliveryPolicy,
 ): Settlement {
   const results = messages.map((message): MessageResult => {
@@ -122,7 +119,7 @@ function settleInconclusive(
     const limit = mustStaySmall ? { maxMessages: messages.length } : {};
     return { kind: 'retry', afterMs: 0, ...limit, retryState };
   });
-  return { outcome: 'later', results, state: updateOf(step, policy), changes: [] };
+  return { outcome, results, state: updateOf({ breaker, pauseMs }, policy), changes: [] };
 }
 
 /** Returns what dead letters and events keep of the last attempt: a status or a failure code. */
