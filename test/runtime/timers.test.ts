@@ -97,16 +97,16 @@ describe('a settings lookup of intake', () => {
       destination: { settings },
       options: (time) => ({ role: 'enqueue', queue: createMemoryQueue({}, time) }),
     });
-    let waits = 0;
-    const sleepUnref = clock.sleepUnref.bind(clock);
+    let timers = 0;
+    const { startTimer } = clock;
     Object.assign(clock, {
-      sleepUnref: (ms: number, signal?: AbortSignal) => {
-        waits += 1;
-        return sleepUnref(ms, signal);
+      startTimer: (...call: Parameters<typeof startTimer>) => {
+        timers += 1;
+        return startTimer(...call);
       },
     });
     await sender.send(messages(1));
-    expect(waits).toBe(0);
+    expect(timers).toBe(0);
   });
 });
 
