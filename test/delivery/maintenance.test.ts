@@ -11,14 +11,6 @@ import { POLICY, wrapQueue } from '../helpers/queues.ts';
 const EVERY_MS = 60_000;
 const STATE = initialState(POLICY);
 
-interface Kept {
-  readonly clock: FakeClock;
-  readonly queue: MessageQueue;
-  readonly maintenance: Maintenance;
-  /** Names and application ids of the events. */
-  readonly published: readonly string[];
-}
-
 async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<MaintenanceParts>) {
   const clock = createFakeClock();
   const queue = createMemoryQueue({}, clock);
@@ -38,7 +30,7 @@ async function keep(parts: (clock: FakeClock, queue: MessageQueue) => Partial<Ma
     ...parts(clock, queue),
   });
   onTestFinished(() => clock.runUntilSettled(maintenance.stop()));
-  return { clock, queue, maintenance, published } satisfies Kept;
+  return { clock, queue, maintenance, published };
 }
 
 async function enqueue(queue: MessageQueue, applicationId: string, count: number): Promise<void> {

@@ -5,13 +5,7 @@ import { ProxyAgent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { batches, ids, messages, openReceiver, senderTo } from '../helpers/sender.ts';
 
-interface Proxy {
-  readonly url: string;
-  /** What it was asked to connect to, in turn. */
-  readonly tunnels: string[];
-}
-
-/** Answers CONNECT with a tunnel. */
+/** Answers CONNECT with a tunnel. `tunnels` are the hosts that it was asked to connect to. */
 async function openProxy() {
   const tunnels: string[] = [];
   const server: Server = createServer();
@@ -33,20 +27,14 @@ async function openProxy() {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const proxy: Proxy = { url: `http://127.0.0.1:${port}`, tunnels };
-  return proxy;
-}
-
-function agentOf({ url }: Proxy): ProxyAgent {
-  const agent = new ProxyAgent({ uri: url });
-  onTestFinished(() => agent.destroy());
-  return agent;
+  return { url: `http://127.0.0.1:${port}`, tunnels };
 }
 
 test('a sender through the proxy of its host delivers what it signed, through the tunnel alone', async () => {
   const receiver = await openReceiver();
   const proxy = await openProxy();
-  const dispatcher = agentOf(proxy);
+  const dispatcher = new ProxyAgent({ uri: proxy.url });
+  onTestFinished(() => dispatcher.destroy());
   const sender = senderTo(receiver, { network: 'delegated', dispatcher });
   await sender.send(messages(3));
   expect(await sender.flush()).toMatchObject({ delivered: 3, pending: 0 });

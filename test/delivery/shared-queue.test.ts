@@ -3,11 +3,11 @@ import { initialState } from '../../src/delivery/circuit-breaker.ts';
 import type { DeliveryOptions } from '../../src/delivery/options.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
 import type { Claim, MessageQueue, MessageResult } from '../../src/queue/queue.ts';
-import { createFakeClock, type FakeClock } from '../../src/testing/index.ts';
+import { createFakeClock } from '../../src/testing/index.ts';
 import { toStoredV2 } from '../../src/webhook/encoder.ts';
 import { startEngine } from '../helpers/fake-engine.ts';
 import { createFailingQueue, POLICY, wrapQueue } from '../helpers/queues.ts';
-import { message, messages, NONE } from '../helpers/sender.ts';
+import { messages, NONE } from '../helpers/sender.ts';
 
 const STATE = initialState(POLICY);
 const RETRY_MS = 600_000;
@@ -30,9 +30,7 @@ function otherProcess(queue: MessageQueue) {
     enqueue: async (count: number, applicationId = 'shop-1'): Promise<void> => {
       const entries = Array.from({ length: count }, (_, index) => ({
         applicationId,
-        stored: toStoredV2(
-          message(`old-${index}`, applicationId) as Parameters<typeof toStoredV2>[0],
-        ),
+        stored: toStoredV2({ message_id: `old-${index}`, message_type: 'test', message: {} }),
         sizeBytes: 400,
       }));
       await queue.enqueue(entries);
@@ -46,19 +44,15 @@ function otherProcess(queue: MessageQueue) {
   };
 }
 
-interface Scene {
-  readonly clock: FakeClock;
-  readonly queue: MessageQueue;
-  readonly other: ReturnType<typeof otherProcess>;
-}
-
 /** A queue that another process has opened; an engine is started on it by `start`. */
 async function openedQueue() {
   const clock = createFakeClock();
   const queue = createMemoryQueue({}, clock);
   await queue.open(STATE);
-  return { clock, queue, other: otherProcess(queue) } satisfies Scene;
+  return { clock, queue, other: otherProcess(queue) };
 }
+
+type Scene = Awaited<ReturnType<typeof openedQueue>>;
 
 const start = ({ clock, queue }: Scene, options: DeliveryOptions = {}) =>
   startEngine({ clock, options: { queue, ...options } });
