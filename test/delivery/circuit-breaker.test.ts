@@ -149,18 +149,27 @@ describe('a failure', () => {
     });
   });
 
-  test('does not open it if the message is at fault (D74, D75)', () => {
-    const { breaker, pauseMs, changes } = follow({ failures: 4 }, { blamesDestination: false });
-    expect(breaker).toMatchObject({ failures: 4, isOpen: false, health: 'failing' });
-    expect([pauseMs, changes]).toEqual([0, []]);
-  });
-
-  test('leaves it open after any failure', () => {
-    expect(follow(OPEN, { blamesDestination: false })).toMatchObject({
-      breaker: { isOpen: true, probes: 2, failures: 5 },
-      pauseMs: 30 * SECOND_MS,
-      changes: [],
-    });
+  test.each<[string, Partial<CircuitBreaker>, Partial<BreakerInput>, object]>([
+    [
+      'does not open it if the message is at fault (D74, D75)',
+      { failures: 4 },
+      { blamesDestination: false },
+      { breaker: { failures: 4, isOpen: false, health: 'failing' }, pauseMs: 0 },
+    ],
+    [
+      'leaves it open, whoever is at fault',
+      OPEN,
+      { blamesDestination: false },
+      { breaker: { isOpen: true, probes: 2, failures: 5 }, pauseMs: 30 * SECOND_MS },
+    ],
+    [
+      'during a slow start restarts it',
+      { recoveredAt: NOW - 3500, health: 'healthy' },
+      {},
+      { breaker: { recoveredAt: NOW, failures: 1 }, pauseMs: SECOND_MS },
+    ],
+  ])('%s', (_title, breaker, attempt, step) => {
+    expect(follow(breaker, attempt)).toMatchObject({ ...step, changes: [] });
   });
 
   test.each([
@@ -185,11 +194,6 @@ describe('a failure', () => {
     ['the longest wait without delays', { schedule: { delaysMs: [], horizonMs: 1 } }, 300_000],
   ])('probes after %s', (_title, own, pauseMs) => {
     expect(follow({ ...OPEN, probes: 3 }, {}, own).pauseMs).toBe(pauseMs);
-  });
-
-  test('during a slow start restarts it', () => {
-    const step = follow({ recoveredAt: NOW - 3500, health: 'healthy' }, {});
-    expect(step).toMatchObject({ breaker: { recoveredAt: NOW, failures: 1 }, pauseMs: SECOND_MS });
   });
 });
 

@@ -21,6 +21,9 @@ import {
 
 const NEVER = { schedule: { delaysMs: [600_000] } } as const;
 
+/** The report of a sender that had nothing to do. */
+const EMPTY = { delivered: 0, dead: 0, discarded: 0, returned: [], remaining: 0 };
+
 const idsOf = (kept: readonly QueuedMessage[]): string[] =>
   kept.map(({ message_id }) => message_id);
 
@@ -29,13 +32,7 @@ describe('close', () => {
     const receiver = await openReceiver({ script: [{ status: 500 }] });
     const sender = senderTo(receiver, { schedule: { delaysMs: [1] } });
     void sender.send(messages(3));
-    expect(await sender.close()).toEqual({
-      delivered: 3,
-      dead: 0,
-      discarded: 0,
-      returned: [],
-      remaining: 0,
-    });
+    expect(await sender.close()).toEqual({ ...EMPTY, delivered: 3 });
     expect(batches(receiver)).toEqual([ids(3), ids(3)]);
   });
 
@@ -45,7 +42,7 @@ describe('close', () => {
     expect(sender.close({ deadlineMs: 1 })).toBe(first);
     const report = await first;
     expect(await sender.close()).toBe(report);
-    expect(report).toEqual({ delivered: 0, dead: 0, discarded: 0, returned: [], remaining: 0 });
+    expect(report).toEqual(EMPTY);
   });
 
   test('does not wait for a retry that is due after its deadline', async () => {
@@ -104,7 +101,7 @@ describe('close', () => {
     const report = await sender.close({ deadlineMs: 0 });
     // Far below the 10 s for which an attempt in flight would be awaited.
     expect(performance.now() - startedAt).toBeLessThan(8000);
-    expect(report).toEqual({ delivered: 0, dead: 0, discarded: 0, returned: [], remaining: 3 });
+    expect(report).toEqual({ ...EMPTY, remaining: 3 });
     expect(published.of('attempt-settled')).toMatchObject([{ failure: 'aborted' }]);
     const three = { ...NONE, pending: 3 };
     expect(await flushing).toEqual(three);
@@ -144,13 +141,7 @@ describe('close', () => {
     await clock.advance(0);
     expect(published.filter(([name]) => name === 'attempt-settled')).toHaveLength(1);
     answer();
-    expect(await clock.runUntilSettled(closing)).toEqual({
-      delivered: 2,
-      dead: 0,
-      discarded: 0,
-      returned: [],
-      remaining: 0,
-    });
+    expect(await clock.runUntilSettled(closing)).toEqual({ ...EMPTY, delivered: 2 });
   });
 
   test('keeps its deadline while settings and secret are not answered', async () => {
