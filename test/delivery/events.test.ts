@@ -286,8 +286,8 @@ describe('an engine publishes every event in order, with every field, for', () =
 
   test('the size of the body of an attempt', async () => {
     const engine = await runStory({ start: () => startEngine({}), published: [] });
-    const [, attempt] = engine.published[1] ?? [];
-    expect(attempt?.['bytes']).toBe(engine.poster.posts[0]?.request.body.length);
+    const [, event] = engine.published[1] ?? [];
+    expect(event?.['bytes']).toBe(engine.poster.posts[0]?.request.body.length);
   });
 });
 

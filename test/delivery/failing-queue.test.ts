@@ -170,8 +170,8 @@ describe('a queue that fails', () => {
               throw Object.assign(new Error('damaged'), { code: 'ERR_DAMAGED' });
             },
           };
-          const [message] = claimed.messages as [ClaimedMessage];
-          return { ...claimed, messages: [Object.defineProperties({ ...message }, { stored })] };
+          const [first] = claimed.messages as [ClaimedMessage];
+          return { ...claimed, messages: [Object.defineProperties({ ...first }, { stored })] };
         },
       }),
       { options: { leaseMs: 150, deadlineMs: 100 } },

@@ -82,7 +82,7 @@ test('a message is followed if one before it in its call is for a closed destina
 
 test('a single message that is refused is not sent again', async () => {
   const refusal = new SecurityEventError('ERR_INVALID_MESSAGE');
-  const [message] = [{ message_type: 'unknown' }];
+  const given = { message_type: 'unknown' };
   let calls = 0;
   const call: EachCall = {
     accept: () => {
@@ -91,8 +91,8 @@ test('a single message that is refused is not sent again', async () => {
     },
     errorFor: (error) => error,
   };
-  const results = await sendEach(Promise.resolve([message]), call);
+  const results = await sendEach(Promise.resolve([given]), call);
   expect(results).toEqual([{ status: 'rejected', reason: refusal }]);
-  expect(refusal.input).toEqual([message]);
+  expect(refusal.input).toEqual([given]);
   expect(calls).toBe(1);
 });

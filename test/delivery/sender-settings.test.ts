@@ -106,7 +106,7 @@ test('a disabled destination keeps messages until their horizon, and gets the ot
   ]);
   enabled = true;
   await clock.advance(300_000);
-  expect(poster.posts.map(({ messages }) => messages.map((one) => one['message_id']))).toEqual([
+  expect(poster.posts.map((post) => post.messages.map((one) => one['message_id']))).toEqual([
     ['m-2'],
   ]);
   expect(await sender.stats()).toMatchObject({ pending: 0, delivered: 1, dead: 1 });

@@ -185,14 +185,14 @@ export function startEngine({
   return { sender, clock, poster, published };
 }
 
+interface ScriptOnQueue extends EngineScript {
+  readonly options?: DeliveryOptions;
+}
+
 /** Starts a sender on a queue in memory, some of whose methods are replaced. */
 export function startEngineOn(
   replacedIn: (memory: MessageQueue, clock: FakeClock) => Partial<MessageQueue>,
-  {
-    options,
-    clock = createFakeClock(),
-    ...script
-  }: EngineScript & { readonly options?: object } = {},
+  { options, clock = createFakeClock(), ...script }: ScriptOnQueue = {},
 ): StartedEngine {
   const memory = createMemoryQueue({}, clock);
   const queue = wrapQueue(memory, replacedIn(memory, clock));
