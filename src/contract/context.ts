@@ -15,26 +15,20 @@ import { expecting } from './error-messages.ts';
 import { jsonObject, jsonObjectOrArray, scalarObject } from './free-form.ts';
 import { lazySchema } from './lazy-schema.ts';
 import { nullable } from './nullable.ts';
-import { channelAAddress, countryCode, emptyOr, without } from './primitives.ts';
+import { channelAAddress, countryCode, emptyOr } from './primitives.ts';
 import { SCHEMES, VERBS } from './vocabulary.ts';
-
-const GEO_KEYS = ['city', 'country_code', 'latitude', 'longitude'] as const;
 
 const degrees = (mode: Mode, limit: number): z.ZodType<number, number> =>
   narrowed(mode, z.number().min(-limit).max(limit), z.number());
 
 /** The location of an address: empty, or all four fields (D12). */
 const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
-  emptyOr(
-    GEO_KEYS,
-    fields(mode, without(GEO_KEYS)),
-    fields(mode, {
-      city: z.string(),
-      country_code: countryCode(mode),
-      latitude: degrees(mode, 90),
-      longitude: degrees(mode, 180),
-    }),
-  );
+  emptyOr(mode, {
+    city: z.string(),
+    country_code: countryCode(mode),
+    latitude: degrees(mode, 90),
+    longitude: degrees(mode, 180),
+  });
 
 /** Facts from the address registries (D13). */
 const ipMetadata = <R extends Reading>(mode: Mode<Dialect, R>) =>
@@ -116,38 +110,21 @@ const parameters = <R extends Reading>(mode: Mode<Dialect, R>) =>
     query: jsonObject().optional(),
   });
 
-const REQUEST_KEYS = [
-  'host',
-  'parameters',
-  'path',
-  'port',
-  'referer',
-  'remote_ip',
-  'remote_port',
-  'scheme',
-  'user_agent',
-  'verb',
-] as const;
-
 /** The request: `{}` if it is unknown, otherwise complete (D4). */
 const request = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
-  emptyOr(
-    REQUEST_KEYS,
-    fields(mode, without(REQUEST_KEYS)),
-    fields(mode, {
-      host: z.string(),
-      parameters: parameters(mode).optional(),
-      path: z.string(),
-      port: port(mode),
-      // May be absent; always written as null (D5).
-      referer: z.null().default(null),
-      remote_ip: channelAAddress(mode),
-      remote_port: remotePort(mode),
-      scheme: word(mode, SCHEMES),
-      user_agent: z.string(),
-      verb: word(mode, VERBS),
-    }),
-  );
+  emptyOr(mode, {
+    host: z.string(),
+    parameters: parameters(mode).optional(),
+    path: z.string(),
+    port: port(mode),
+    // May be absent; always written as null (D5).
+    referer: z.null().default(null),
+    remote_ip: channelAAddress(mode),
+    remote_port: remotePort(mode),
+    scheme: word(mode, SCHEMES),
+    user_agent: z.string(),
+    verb: word(mode, VERBS),
+  });
 
 const http = <D extends Dialect, R extends Reading>(mode: Mode<D, R>) =>
   fields(mode, {

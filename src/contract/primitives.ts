@@ -3,6 +3,8 @@ import * as z from 'zod';
 import { lazyValue } from '../lazy-value.ts';
 import {
   type Dialect,
+  type Fields,
+  fields,
   type Mode,
   narrowed,
   type Reading,
@@ -98,13 +100,17 @@ type EmptyShape<K extends string> = Record<K, z.ZodOptional<z.ZodNever>>;
 export const without = <const K extends readonly string[]>(keys: K): EmptyShape<K[number]> =>
   Object.fromEntries(keys.map((key) => [key, z.never().optional()])) as EmptyShape<K[number]>;
 
-/** Empty or complete: an object with any key of `filled` must have all of them (D4, D12, D28). */
-export const emptyOr = <E extends z.ZodType, F extends z.ZodType>(
-  keys: readonly string[],
-  empty: E,
-  filled: F,
-): ZodDispatch<readonly [E, F]> =>
-  dispatch((input) => (isObject(input) && !hasAny(input, keys) ? 0 : 1), [empty, filled]);
+/** Empty or complete: an object with any key of `shape` must have all of them (D4, D12, D28). */
+export const emptyOr = <R extends Reading, S extends z.core.$ZodLooseShape>(
+  mode: Mode<Dialect, R>,
+  shape: S,
+): ZodDispatch<readonly [Fields<R, EmptyShape<keyof S & string>>, Fields<R, S>]> => {
+  const keys = Object.keys(shape) as (keyof S & string)[];
+  return dispatch(
+    (input) => (isObject(input) && !hasAny(input, keys) ? 0 : 1),
+    [fields(mode, without(keys)), fields(mode, shape)],
+  );
+};
 
 interface Renaming {
   readonly from: string;

@@ -24,19 +24,13 @@ import {
 } from './primitives.ts';
 import { EVENT_CATEGORIES, EVENT_KINDS, INCIDENT_STATUSES } from './vocabulary.ts';
 
-const GEO_KEYS = ['city', 'code', 'point'] as const;
-
 /** Empty, or code and point `[longitude, latitude]`, and optionally city (D28). */
 const geo = <R extends Reading>(mode: Mode<Dialect, R>) =>
-  emptyOr(
-    GEO_KEYS,
-    fields(mode, without(GEO_KEYS)),
-    fields(mode, {
-      city: z.string().optional(),
-      code: countryCode(mode),
-      point: z.tuple([z.number(), z.number()]),
-    }),
-  );
+  emptyOr(mode, {
+    city: z.string().optional(),
+    code: countryCode(mode),
+    point: z.tuple([z.number(), z.number()]),
+  });
 
 /** Real senders omit geo or is_tor: accepted when received (D28). */
 const resolvedIp = <R extends Reading>(mode: Mode<Dialect, R>) =>
