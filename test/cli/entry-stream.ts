@@ -1,6 +1,17 @@
-/** Reads the entries of an inspector's page as its script does. */
+/** Starts `listen --ui`, and reads the entries of its page as the page's script does. */
 import http from 'node:http';
 import { onTestFinished } from 'vitest';
+import { startCommand } from '../helpers/terminal.ts';
+
+export const SECRET = 'secret-of-the-test';
+
+/** Starts `listen --ui`. Returns the URLs of the receiver and of its page. */
+export async function listen(...words: string[]) {
+  const given = ['listen', '--port', '0', '--ui', ...words];
+  const command = startCommand(given, { environment: { SECURITY_EVENTS_SECRET: SECRET } });
+  const [, page = ''] = await command.output(/(http\S+_inspector\/[^/]+\/)/);
+  return { page, url: new URL('/', page).href };
+}
 
 export type Shown = Readonly<Record<string, unknown>> & {
   readonly issues: readonly object[];

@@ -37,30 +37,23 @@ describe('describeError describes', () => {
     expect(describeError(new SecurityEventError(code))).toMatchObject({ hint });
   });
 
+  const LOST = 'If only its answer was lost, the command may have taken effect.';
   it.each([
-    [
-      'the schema is missing, run createPostgresSchema once or the SQL file of the package',
-      'The queue failed: the schema is missing, run createPostgresSchema once or the SQL file of the package',
-      'If the queue has another schema, name it with --schema.',
-    ],
-    [
-      'PostgreSQL answered 08P01; behind a proxy that pools transactions set transactionPooling: true',
-      'The queue failed: PostgreSQL answered 08P01; behind a proxy that pools transactions use --transaction-pooling',
-      undefined,
-    ],
-    [
-      'PostgreSQL answered 28P01',
-      'The queue failed: PostgreSQL answered 28P01',
-      'If only its answer was lost, the command may have taken effect.',
-    ],
-    [
-      'no connection (ECONNREFUSED)',
-      'The queue failed: no connection (ECONNREFUSED)',
-      'Is the database reachable? If only its answer was lost, the command may have taken effect.',
-    ],
-  ])('a failed queue with a hint that fits: %s', (detail, message, hint) => {
+    ['the schema is missing, run it', 'If the queue has another schema, name it with --schema.'],
+    ['PostgreSQL answered 28P01', LOST],
+    ['no connection (ECONNREFUSED)', `Is the database reachable? ${LOST}`],
+    ['the server did not answer', `Is the database reachable? ${LOST}`],
+  ])('a failed queue with a hint that fits: %s', (detail, hint) => {
     const error = new SecurityEventError('ERR_QUEUE_FAILED', { detail });
+    const message = `The queue failed: ${detail}`;
     expect(describeError(error)).toEqual({ exitCode: 3, message, hint });
+  });
+
+  it('a failed queue behind a proxy, with the option of the command', () => {
+    const detail = 'behind a proxy that pools transactions set transactionPooling: true';
+    const { message, hint } = describeError(new SecurityEventError('ERR_QUEUE_FAILED', { detail }));
+    expect(message).toMatch(/^The queue failed: behind a proxy .* use --transaction-pooling$/);
+    expect(hint).toBeUndefined();
   });
 
   it.each([

@@ -9,10 +9,9 @@ import { sampleMessage } from '../../src/testing/index.ts';
 import { postSigned } from '../helpers/http.ts';
 import { root } from '../helpers/package-files.ts';
 import { startReceiver } from '../helpers/receiver.ts';
-import { startCommand } from '../helpers/terminal.ts';
+import { listen, SECRET } from './entry-stream.ts';
 import { entryOf, FRAMES, scroll, serve } from './inspector-page.ts';
 
-const SECRET = 'secret-of-the-test';
 // Its types need those of browsers, which would hide faults everywhere else.
 const AXE = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
@@ -47,16 +46,6 @@ async function open(url: string, options: BrowserContextOptions = {}): Promise<P
   await page.goto(url);
   await page.getByText('Live').waitFor();
   return page;
-}
-
-async function listen(
-  ...words: string[]
-): Promise<{ readonly url: string; readonly page: string }> {
-  const command = startCommand(['listen', '--port', '0', '--ui', ...words], {
-    environment: { SECURITY_EVENTS_SECRET: SECRET },
-  });
-  const [, page = ''] = await command.output(/Inspect requests at (\S+)/);
-  return { page, url: new URL('/', page).href };
 }
 
 const send = (url: string, what: string, secret = SECRET) =>

@@ -8,17 +8,9 @@ import { type Posted, post, postSigned } from '../helpers/http.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { listenOn } from '../helpers/servers.ts';
 import { startCommand } from '../helpers/terminal.ts';
-import { first, type Shown, stream } from './entry-stream.ts';
+import { first, listen, SECRET, type Shown, stream } from './entry-stream.ts';
 
-const SECRET = 'secret-of-the-test';
 const BODY = JSON.stringify([sampleMessage()]);
-
-async function listen(...words: string[]): Promise<{ url: string; page: string }> {
-  const given = ['listen', '--port', '0', '--ui', ...words];
-  const command = startCommand(given, { environment: { SECURITY_EVENTS_SECRET: SECRET } });
-  const [, page = ''] = await command.output(/(http\S+_inspector\/[^/]+\/)/);
-  return { page, url: new URL('/', page).href };
-}
 
 const get = (url: string, headers: http.OutgoingHttpHeaders = {}): Promise<Posted> =>
   post(url, '', { method: 'GET', headers });

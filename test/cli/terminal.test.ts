@@ -36,12 +36,8 @@ it('jsonLine escapes what a terminal would obey', () => {
 const terminalOf = (host: object) => processTerminal(host as NodeJS.Process);
 
 const hostWithTerminal = () => {
-  const streams = {
-    stdin: new PassThrough(),
-    stdout: new PassThrough(),
-    stderr: new PassThrough(),
-  };
-  const fake = Object.assign(new EventEmitter(), { ...streams, env: { HOME: '/' } });
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const fake = Object.assign(new EventEmitter(), { stdin, stdout, stderr, env: { HOME: '/' } });
   return { fake, terminal: terminalOf(fake) };
 };
 
@@ -56,11 +52,12 @@ describe('the terminal of a process', () => {
     const read: string[] = [];
     for await (const chunk of terminal.input) read.push(String(chunk));
     expect(read).toEqual(['text']);
-    expect([terminal.input, terminal.output, terminal.errors].map((end) => end.isTerminal)).toEqual(
-      [false, false, false],
-    );
-    expect(terminal.output.columns).toBe(80);
-    expect(terminal.environment['HOME']).toBe('/');
+    expect(terminal).toMatchObject({
+      input: { isTerminal: false },
+      output: { isTerminal: false, columns: 80 },
+      errors: { isTerminal: false },
+      environment: { HOME: '/' },
+    });
   });
 
   it('stops waiting for standard input when the command ends', async () => {
