@@ -30,6 +30,7 @@ const WRONG: readonly Row[] = [
     '--secret-file needs a value\nIf the value starts with a dash, use --secret-file=VALUE.',
   ],
   ['listen --port -1', '--port needs a value\nIf the value starts with a dash, use --port=VALUE.'],
+  ['listen --port=-1', '--port must be a whole number from 0 to 65535'],
   ['sign --help=yes', '--help takes no value\n'],
   ['sign one two', 'too many arguments: expected [FILE]'],
   ['secret one', 'too many arguments: expected none'],

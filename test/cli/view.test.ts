@@ -116,7 +116,7 @@ describe('view', () => {
 
   it.each([
     ['a message', { ...sampleMessage(), message_type: 7 }, 'message_type'],
-    ['an array', [{ ...sampleMessage(), message_type: 7 }], '0.message_type'],
+    ['an array', [sampleMessage(), { ...sampleMessage(), message_type: 7 }], '1.message_type'],
   ])('names the field of %s that breaks the contract', (_, value, path) => {
     const { issues } = valueEntry({ file: 'f', line: 1, value, text: '' }, 0);
     expect(issues.map((issue) => issue.path)).toEqual([path]);
