@@ -73,8 +73,9 @@ export function byWord(
   const indexes: ReadonlyMap<unknown, number> = new Map(words.map((word, index) => [word, index]));
   return (input) => {
     const found = isObject(input) ? input[key] : undefined;
-    const other = typeof found === 'string' ? branchOf(found) : undefined;
-    return indexes.get(found) ?? other ?? { key, words };
+    const known = indexes.get(found);
+    if (known !== undefined) return known;
+    return (typeof found === 'string' ? branchOf(found) : undefined) ?? { key, words };
   };
 }
 
