@@ -69,11 +69,12 @@ const compromisedAccount = <R extends Reading>(mode: Mode<Dialect, R>) =>
     ip_address: z.string(),
   });
 
-/** A security event's fields without its date, which may be misspelled (D27). */
+/** A security event's fields (D26). */
 const eventFields = <R extends Reading>(mode: Mode<Dialect, R>) => ({
   application_id: z.string(),
   application_name: z.string(),
   environment: z.string(),
+  date_occurred: timestamp(),
   event_category: openWord(EVENT_CATEGORIES),
   event_id: z.string(),
   event_kind: openWord(EVENT_KINDS),
@@ -92,25 +93,13 @@ export const securityEvent = <
   before: B,
   after: A,
 ) => {
-  const shape = eventFields(mode);
-  const { application_id, application_name, environment, ...rest } = shape;
-  const canonical = fields(mode, {
-    ...before,
-    application_id,
-    application_name,
-    environment,
-    date_occurred: timestamp(),
-    ...rest,
-    ...after,
+  const shape = { ...before, ...eventFields(mode), ...after };
+  // The contract's samples misspell the date (D27).
+  const misspelled = { ...shape, ...without(['date_occurred']), date_occured: timestamp() };
+  return renamed(fields(mode, shape), fields(mode, misspelled), {
+    from: 'date_occured',
+    to: 'date_occurred',
   });
-  const misspelled = fields(mode, {
-    ...before,
-    ...shape,
-    ...without(['date_occurred']),
-    date_occured: timestamp(),
-    ...after,
-  });
-  return renamed(canonical, misspelled, { from: 'date_occured', to: 'date_occurred' });
 };
 
 /** Real messages have a risk; the library only sends it if the caller sets it (D81). */
