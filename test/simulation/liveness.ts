@@ -20,7 +20,8 @@ const LOOKUP_RETRY_MS = 40_000;
 const SLOW_START_MS = 10_000;
 const REQUESTS_MS = 60_000;
 
-export function liveness(scenario: Scenario): { readonly withinMs: number } {
+/** In milliseconds. */
+export function livenessBound(scenario: Scenario): number {
   const { policy, applications, maxRetryAfterMs } = scenario;
   const { schedule, maxProbeWaitMs, leaseMs } = policy;
   const longestDelayMs = Math.max(...schedule.delaysMs.filter((ms) => ms <= schedule.horizonMs));
@@ -29,7 +30,7 @@ export function liveness(scenario: Scenario): { readonly withinMs: number } {
   const hasPoison = applications.some(({ poisonStatus }) => poisonStatus !== undefined);
   const poisonMs = hasPoison ? 2 * MAX_JITTER * longestDelayMs : 0;
   const fixedMs = leaseMs + LOOKUP_RETRY_MS + SLOW_START_MS + REQUESTS_MS;
-  return { withinMs: waitMs + poisonMs + fixedMs + rateLimitMs(scenario) };
+  return waitMs + poisonMs + fixedMs + rateLimitMs(scenario);
 }
 
 function rateLimitMs({ applications, batches }: Scenario): number {

@@ -1,8 +1,4 @@
-/**
- * `npm run simulate -- …`: `--seeds 1000 --from 1` runs many worlds, `--seed 4711` prints one world step
- * by step, `--planted` runs the planted bugs, `--only slots` checks only this invariant, and
- * `--queue sqlite` and `--queue postgres` use an SQLite or PostgreSQL queue.
- */
+/** `npm run simulate -- …`: README.md explains the arguments. */
 import { parseArgs } from 'node:util';
 import { FAULTS } from './faults.ts';
 import { INVARIANTS, type InvariantName } from './invariants.ts';

@@ -11,11 +11,11 @@ import type { FakeClock } from '../../src/testing/index.ts';
 import { PostgresServer, STOPPED_CLOCK } from '../helpers/postgres-server.ts';
 import { deferred } from '../helpers/promises.ts';
 import { wrapQueue } from '../helpers/queues.ts';
+import { HEALTHY } from '../helpers/raw-entries.ts';
 import { CallsInProgress } from './calls-in-progress.ts';
 import type { Handle, MakeBackend, QueueBackend, QueueView } from './queue-backend.ts';
 import type { Scenario } from './scenario.ts';
 
-const INITIAL = { health: 'untried', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 const TABLES = ['application', 'message', 'dead_letter', 'counter_delta'];
 const NOTIFYING = [
   'enqueue',
@@ -89,7 +89,7 @@ class PostgresBackend implements QueueBackend {
       update security_events.clock set offset_ms = 0, last_ms = 0`,
     );
     await this.#setTime();
-    await this.observer.open(INITIAL);
+    await this.observer.open(HEALTHY);
     this.#view = this.calls.watch(this.observer, this.#setTime);
   };
 

@@ -4,7 +4,7 @@ import { watchClose } from './check-flush-and-close.ts';
 import { checkLedger } from './check-ledger.ts';
 import { checkDeadLetters, checkEnd, isSettledForGood } from './check-message-outcomes.ts';
 import { checkStep } from './check-step.ts';
-import { liveness } from './liveness.ts';
+import { livenessBound } from './liveness.ts';
 import { sendBatch } from './send-batch.ts';
 import { SenderProcess } from './sender-process.ts';
 import { clearFault } from './settings.ts';
@@ -74,8 +74,7 @@ export class Simulation {
       return;
     }
     this.#heal();
-    const { withinMs } = liveness(world.scenario);
-    await this.#until(this.#isDelivered, withinMs);
+    await this.#until(this.#isDelivered, livenessBound(world.scenario));
     await this.#close(10_000);
   }
 

@@ -10,12 +10,11 @@ import { join } from 'node:path';
 import type { MessageQueue } from '../../src/queue/queue.ts';
 import { createSqliteQueue } from '../../src/queue/sqlite.ts';
 import type { FakeClock } from '../../src/testing/index.ts';
+import { HEALTHY } from '../helpers/raw-entries.ts';
 import { copyAsKilled } from '../queue/sqlite/copy-as-killed.ts';
 import { CallsInProgress } from './calls-in-progress.ts';
 import type { Handle, MakeBackend, QueueBackend, QueueView } from './queue-backend.ts';
 import type { Scenario } from './scenario.ts';
-
-const INITIAL = { health: 'untried', maxMessages: 1, maxBytes: 1, circuitBreaker: null } as const;
 
 interface BackendOptions {
   /** Planted bug: a crash loses the last write, as if a commit returned before it was written. */
@@ -50,7 +49,7 @@ class SqliteBackend implements QueueBackend {
   }
 
   readonly setUp = async (): Promise<void> => {
-    await this.observer.open(INITIAL);
+    await this.observer.open(HEALTHY);
     this.#view = this.#watched(this.observer);
   };
 
