@@ -3,6 +3,8 @@ export class Heap<T> {
   readonly #items: T[] = [];
   readonly #isBefore: (item: T, other: T) => boolean;
   readonly #placed: (item: T, index: number) => void;
+  /** Indices of items that `extract` is about to remove: each removal moves others. */
+  #watched: Map<T, number> | undefined;
 
   /** `placed` is called with an item's index whenever it changes. */
   constructor(
@@ -41,17 +43,15 @@ export class Heap<T> {
 
   /** Removes and returns at most `max` items, in no particular order. May visit all, but moves few. */
   extract(isWanted: (item: T) => boolean, max: number): T[] {
-    const taken: T[] = [];
-    // From the end: a removal puts only items that were seen, or one from above, at this index or a later one.
-    let index = this.#items.length - 1;
-    while (index >= 0 && taken.length < max) {
-      const item = this.#items[index];
-      if (item !== undefined && isWanted(item)) {
-        taken.push(item);
-        this.removeAt(index);
-      } else index -= 1;
+    const wanted = new Map<T, number>();
+    for (const [index, item] of this.#items.entries()) {
+      if (wanted.size >= max) break;
+      if (isWanted(item)) wanted.set(item, index);
     }
-    return taken;
+    this.#watched = wanted;
+    for (const item of wanted.keys()) this.removeAt(wanted.get(item) as number);
+    this.#watched = undefined;
+    return [...wanted.keys()];
   }
 
   /** Iterates in no particular order. */
@@ -95,6 +95,7 @@ export class Heap<T> {
 
   #set(index: number, item: T): void {
     this.#items[index] = item;
+    if (this.#watched?.has(item) === true) this.#watched.set(item, index);
     this.#placed(item, index);
   }
 }

@@ -9,6 +9,7 @@ import {
 } from '../../src/index.ts';
 import { DRAFTS } from '../contract/samples.ts';
 import { openReceiver } from '../helpers/poster.ts';
+import { respond } from '../helpers/receiver.ts';
 
 const SECRET = 'a secret nobody sees';
 const EVENT = DRAFTS['event to send'] as MessageToSend;
@@ -47,6 +48,13 @@ test('sendWebhook sends bytes whose signature a receiver can verify, under its h
     delivered: messages.map(({ message_id }) => message_id),
   });
   await receiver.idle();
+});
+
+test('the report of a failed call has no secret and no payload', async () => {
+  const receiver = await openReceiver({ script: [respond({ status: 503, body: SECRET })] });
+  const report = await send(receiver, [EVENT], { schedule: { delaysMs: [] } });
+  expect(report.undelivered).toMatchObject([{ message_id: EVENT.message_id, status: 503 }]);
+  expect(JSON.stringify(report)).not.toMatch(/a secret nobody sees|SQL injection/);
 });
 
 describe("what the caller did wrong is thrown before anything is sent, with the caller's messages:", () => {

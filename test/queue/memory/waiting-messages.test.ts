@@ -67,10 +67,8 @@ describe('the waiting messages of an application', () => {
     const delayed = messageAt(3, 200);
     waiting.append(delayed);
     waiting.endDelays(100);
-    expect([delayed.dueMs, retried.dueMs]).toEqual([100, 500]);
-    const visited = visits;
-    expect(visited).toBeGreaterThan(0);
+    expect([visits, delayed.dueMs, retried.dueMs]).toEqual([1, 100, 500]);
     waiting.endDelays(100);
-    expect(visits).toBe(visited);
+    expect(visits).toBe(1);
   });
 });
