@@ -115,15 +115,15 @@ function sitePage(page) {
   return rewritten.join('');
 }
 
-const pagesOf = (table) =>
-  [...table.matchAll(/^\| \[([\w-]+\.md)\]/gm)].map(([, page]) => `docs/${page}`);
+const pagesOf = (list) =>
+  [...list.matchAll(/^- \[([\w-]+\.md)\]/gm)].map(([, page]) => `docs/${page}`);
 
 const group = (text, pages) => ({
   text,
   items: pages.map((page) => ({ text: titleOf(page), link: `/${PAGE_PATHS.get(page)}` })),
 });
 
-/** Builds the sidebar from docs/README.md: a group for each of its tables. */
+/** Builds the sidebar from docs/README.md: a group for each of its lists. */
 function sidebar() {
   const overview = readFileSync(join(ROOT, 'docs/README.md'), 'utf8');
   const [guides, reference] = overview.split(/^Reference/m);
