@@ -24,6 +24,7 @@ import {
   recordPayload,
   withSuffix,
 } from './build-record.ts';
+import { checkMessage, checkModule } from './check-message.ts';
 import { contextOfEvent } from './event-context.ts';
 import { checkContextKeys, type EventContext, type MessageOverride } from './event-input.ts';
 import { type IncidentParts, type IncidentPipeline, withEventType } from './incident-pipeline.ts';
@@ -48,6 +49,8 @@ interface Route<Message> {
   write(event: ReportedEvent): JsonObject | SecurityEventError | undefined;
   /** Throws for an invalid event. */
   buildMessage(event: ReportedEvent, override: MessageOverride): Message | NoMessageReason;
+  /** Returns the message as the sender would get it. Throws for an invalid event. */
+  complete(message: Message): DraftMessage;
   /** Settles the receipt. Never throws. */
   send(event: ReportedEvent, message: Message, receipt: EventReceipt): void;
 }
@@ -61,7 +64,7 @@ export interface PipelineParts extends Omit<IncidentParts, 'reports'> {
   readonly beforeSend: BeforeSend | undefined;
   /** Whether the event name of an exploit ends with its protection. */
   readonly hasSuffix: boolean;
-  /** Whether unknown keys of a context reject its event, and records are validated also without a log. */
+  /** Whether unknown keys of a context reject its event, and both channels validate also without an output. */
   readonly isStrict: boolean;
 }
 
@@ -77,6 +80,7 @@ export class EventPipeline {
     this.#plainRoute = {
       write: (event) => parts.log?.write(event),
       buildMessage: (event, override) => buildMessage(event, override, parts.rules),
+      complete: (message) => message,
       send: (event, message, receipt) => parts.webhook?.send(event, message, receipt),
     };
     // Not shared if the host may change it (`beforeSend`) or supplies it, or if event names have a suffix,
@@ -207,20 +211,25 @@ export class EventPipeline {
   }
 
   /** Returns the message, the reason why there is none, or the error that rejected it. */
-  #message<Message>(
+  #message<Message extends object>(
     route: Route<Message>,
     event: ReportedEvent,
   ): Message | EventSkipReason | SecurityEventError {
-    const { webhook, rejections } = this.#parts;
-    const { call, override } = event;
-    if (webhook === undefined) return 'no-webhook';
-    if (override === false) return 'not-wanted';
+    const { webhook, rejections, isStrict } = this.#parts;
+    const { call, context, override } = event;
+    const skip = webhook === undefined ? 'no-webhook' : undefined;
+    if (skip !== undefined && !isStrict) return skip;
+    if (override === false) return skip ?? 'not-wanted';
     try {
       if (override instanceof SecurityEventError) throw override;
-      return route.buildMessage(event, override);
+      const message = route.buildMessage(event, override);
+      if (typeof message === 'string') return skip ?? message;
+      checkModule(context);
+      if (isStrict) checkMessage(route.complete(message));
+      return skip ?? message;
     } catch (thrown) {
       const error = wrapHostError(thrown, 'ERR_INVALID_MESSAGE', { detail: READ_THREW });
-      return rejections.add('webhook', call, error);
+      return webhook === undefined ? error : rejections.add('webhook', call, error);
     }
   }
 }

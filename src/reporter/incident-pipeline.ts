@@ -109,6 +109,13 @@ export class IncidentPipeline {
     return { message_id, data, override, terms, related, keys };
   }
 
+  /** Returns the message that the incident would have if all of it were new. */
+  complete(draft: IncidentDraft): DraftMessage {
+    const { addresses: newAddresses, accounts: newAccounts } = draft.keys;
+    const startedAt = this.#parts.clock.now();
+    return this.#message(draft, { isFirst: true, startedAt, newAddresses, newAccounts });
+  }
+
   send(event: ReportedEvent, draft: IncidentDraft, receipt: EventReceipt): void {
     void this.#track(this.#sendInOrder(event, draft, receipt));
   }

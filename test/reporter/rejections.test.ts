@@ -1,12 +1,11 @@
-/** What `onRejected`, the diagnostics channel and `strict` do with a rejected event, and with errors of the host. */
+/** What `onRejected` and the diagnostics channel do with a rejected event, and with errors of the host. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecurityEventError } from '../../src/errors.ts';
 import { createMemoryIncidents } from '../../src/incident/memory-incidents.ts';
-import { createReporter } from '../../src/reporter/create-reporter.ts';
 import type { ReporterOptions } from '../../src/reporter/reporter-options.ts';
 import { createLineSink } from '../../src/testing/index.ts';
-import { INCIDENT, openReporter, openSendingReporter, SERVICE } from './open-reporter.ts';
+import { ATTACK, INCIDENT, openReporter, openSendingReporter } from './open-reporter.ts';
 
 function fail(): never {
   throw new Error('secret of the host');
@@ -169,48 +168,9 @@ test('a rejection is published on the diagnostics channel, without the event', a
   expect(published).toEqual([{ channel: 'log', method: 'attack', code: 'ERR_INVALID_RECORD' }]);
 });
 
-describe('strict', () => {
-  test('throws the error of an event', async () => {
-    const { reporter } = await openSendingReporter({ strict: true });
-    const invalid = expect.objectContaining({ code: 'ERR_INVALID_RECORD' });
-    expect(() => reporter.attack({ ruleset: '' })).toThrow(invalid);
-    const unreadable = Object.defineProperty({}, 'ruleset', { enumerable: true, get: fail });
-    expect(() => reporter.attack(unreadable as never)).toThrow(invalid);
-    expect(() => reporter.incident({ ...INCIDENT, severity: '' })).toThrow(invalid);
-    expect(() => reporter.attack({ ruleset: 'xss' })).not.toThrow();
-    expect(() => reporter.incident({ ...INCIDENT, related_ips: ['nonsense'] })).toThrow(
-      expect.objectContaining({ code: 'ERR_INVALID_MESSAGE' }),
-    );
-  });
-
-  test('throws without a log, too', async () => {
-    const reporter = createReporter({ service: SERVICE, log: false, strict: true });
-    const actor = { ip: '203.0.113.9' };
-    const invalid: readonly (readonly [() => unknown, readonly string[]])[] = [
-      [() => reporter.attack({ rulest: 'xss' } as never, { actor }), ['payload', 'ruleset']],
-      [() => reporter.userLogin({ success: 'no' } as never, { actor }), ['payload', 'success']],
-      [() => reporter.incident({ ...INCIDENT, severity: '' }, { actor }), ['payload', 'severity']],
-    ];
-    for (const [call, path] of invalid) {
-      expect(call).toThrow(expect.objectContaining({ code: 'ERR_INVALID_RECORD', path }));
-    }
-    expect(await reporter.incident(INCIDENT, { actor }).settled).toMatchObject({
-      outcome: 'skipped',
-    });
-    expect(await reporter.stats()).toMatchObject({ written: 0 });
-  });
-});
-
-test.each([
-  ['text', ['context']],
-  [null, ['context']],
-  [{ actr: { ip: '203.0.113.9' } }, ['context', 'actr']],
-  [{ detectedAt: new Date() }, ['context', 'detectedAt']],
-  [{ webhook: { titel: 'XSS' } }, ['context', 'webhook', 'titel']],
-])('strict rejects an unusable context or an unknown key of it: %j', (context, path) => {
-  const { reporter, sink, rejections } = openReporter({ strict: true });
-  expect(() => reporter.attack({ ruleset: 'xss' }, context as never)).toThrow(
-    expect.objectContaining({ code: 'ERR_INVALID_OPTION', path }),
-  );
-  expect([sink.lines, rejections()]).toEqual([[], ['log ERR_INVALID_OPTION']]);
+test('the error of a module that is no string names it as in the call', async () => {
+  const { reporter, rejected } = await openSendingReporter();
+  const { settled } = reporter.attack(ATTACK, { module: null } as never);
+  expect(await settled).toEqual({ outcome: 'rejected', reason: 'ERR_INVALID_OPTION' });
+  expect(rejected).toMatchObject([{ channel: 'webhook', error: { path: ['context', 'module'] } }]);
 });
