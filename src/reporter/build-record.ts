@@ -134,6 +134,14 @@ export function withSuffix(draft: RecordDraft): RecordDraft {
   return { ...draft, event_name: `${event_name}.${protection}` };
 }
 
+/** Throws `ERR_INVALID_RECORD` for an empty slug: the record would be rejected, but its message delivered. */
+export function checkSlug(draft: RecordDraft): void {
+  if (ownProperties(draft.payload)['playbook_slug'] !== '') return;
+  const message =
+    'expected a slug, found an empty string: give one if the name has no letters or digits';
+  throw invalidRecord({ path: ['payload', 'playbook_slug'], message }, draft);
+}
+
 /** Returns a copy as plain JSON. @throws SecurityEventError `ERR_INVALID_RECORD` */
 export function copyRecord(record: unknown): JsonObject {
   const copy = copied(record, [], record);

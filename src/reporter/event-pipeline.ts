@@ -16,6 +16,7 @@ import { isOwnWork } from '../runtime/untraced.ts';
 import { buildMessage, type DraftMessage, type NoMessageReason } from './build-message.ts';
 import {
   buildRecord,
+  checkSlug,
   copyRecord,
   type EventCall,
   NO_CONTEXT,
@@ -154,6 +155,7 @@ export class EventPipeline {
     const changed = beforeSend === undefined ? built : applyBeforeSend(beforeSend, built);
     if (changed === undefined) return undefined;
     const draft = hasSuffix ? withSuffix(changed) : changed;
+    if (call.kind === 'playbookTrigger') checkSlug(draft);
     return { call, context: given, draft, shared, override };
   }
 
