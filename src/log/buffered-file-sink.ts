@@ -9,6 +9,7 @@
 import { writev } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Deferred, deferred } from '../runtime/deferred.ts';
+import { untraced } from '../runtime/untraced.ts';
 import { LINE_FEED, type LineFile } from './line-file.ts';
 import {
   type LineOutcome,
@@ -105,7 +106,8 @@ export class BufferedFileSink implements LineSink {
       const fd = this.#file.descriptor();
       if (this.#file.isTorn) this.#startNewLine();
       const [first, ...rest] = this.#batch.map(({ bytes }) => bytes) as [Buffer, ...Buffer[]];
-      const { bytesWritten } = await writeBuffers(fd, [first.subarray(this.#offset), ...rest]);
+      const buffers = [first.subarray(this.#offset), ...rest];
+      const { bytesWritten } = await untraced(() => writeBuffers(fd, buffers));
       this.#stalledMs = 0;
       this.#file.isTorn = false;
       this.#advance(bytesWritten);

@@ -96,10 +96,10 @@ export class EventPipeline {
   }
 
   report(call: EventCall): ReportResult {
-    const { counters, incidents } = this.#parts;
+    const { counters, incidents, log } = this.#parts;
     counters.reported(call.kind);
-    // Events caused by our own requests would loop.
-    if (isOwnWork()) {
+    // Events caused by our own requests or log lines would loop.
+    if (log?.isWriting === true || isOwnWork()) {
       counters.count('ownWork');
       return skipped('own-work');
     }

@@ -41,9 +41,15 @@ export class LogChannel {
   readonly #parts: LogParts;
   /** The latest write error that no result of `flush` or `close` has reported yet. */
   #unreported: SecurityEventError | undefined;
+  #isWriting = false;
 
   constructor(parts: LogParts) {
     this.#parts = parts;
+  }
+
+  /** Returns whether a line is being written. An event that this causes, as in a hook of `fs`, would loop. */
+  get isWriting(): boolean {
+    return this.#isWriting;
   }
 
   /** Returns the written record, or the error, which has been passed to `onRejected`. Never throws. */
@@ -51,6 +57,7 @@ export class LogChannel {
     const { output, validator, counters, rejections } = this.#parts;
     const { draft, shared, call } = event;
     let valid: ValidRecord | undefined;
+    this.#isWriting = true;
     try {
       if (output.isOwned) {
         const serialized = validator.serialize(draft, shared?.json);
@@ -63,9 +70,13 @@ export class LogChannel {
       counters.written(valid);
       return valid.record;
     } catch (error) {
+      // `onRejected` may report events.
+      this.#isWriting = false;
       const rejection = wrapHostError(error, 'ERR_INVALID_RECORD');
       if (valid !== undefined) this.#unreported = rejection;
       return rejections.add('log', call, rejection);
+    } finally {
+      this.#isWriting = false;
     }
   }
 

@@ -14,7 +14,7 @@ export type EventSkipReason =
   | 'no-webhook'
   /** `beforeSend` returned null */
   | 'dropped'
-  /** caused by this library's own requests */
+  /** caused by this library's own requests or log lines */
   | 'own-work'
   /** the reporter has `enabled: false` */
   | 'disabled';

@@ -23,7 +23,7 @@ export interface ReporterStats {
   readonly rejected: Readonly<Record<RejectedChannel, number>>;
   /** Dropped by `beforeSend`. */
   readonly dropped: number;
-  /** Events caused by this library's own requests, which are not reported (they would loop). */
+  /** Events caused by this library's own requests or log lines, which are not reported (they would loop). */
   readonly ownWork: number;
 }
 
