@@ -54,6 +54,8 @@ export interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** Closes the connection. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Answer {
@@ -87,8 +89,8 @@ async function inTime<T>(answer: Promise<T>, request: string): Promise<T> {
 }
 
 async function askHttp1(origin: string, path: string, asked: Asked): Promise<Answer> {
-  const { method = 'GET', headers = {}, body } = asked;
-  const options = { method, headers, agent: false, rejectUnauthorized: false };
+  const { method = 'GET', headers = {}, body, ...rest } = asked;
+  const options = { method, headers, agent: false, rejectUnauthorized: false, ...rest };
   const url = new URL(origin);
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
     ...options,
@@ -103,10 +105,10 @@ async function askHttp1(origin: string, path: string, asked: Asked): Promise<Ans
 }
 
 async function askHttp2(origin: string, path: string, asked: Asked): Promise<Answer> {
-  const { method = 'GET', headers = {}, body } = asked;
+  const { method = 'GET', headers = {}, body, ...rest } = asked;
   const session = connect(origin);
   try {
-    const stream = session.request({ ':method': method, ':path': path, ...headers });
+    const stream = session.request({ ':method': method, ':path': path, ...headers }, rest);
     stream.end(body);
     const [head] = (await once(stream, 'response')) as [Http2Headers & { ':status': number }];
     const received = await text(stream);

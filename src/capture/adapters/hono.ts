@@ -83,12 +83,13 @@ export function captureRequests<C extends HonoContext = HonoContext>(
     const incoming = incomingOf(c.env);
     const source = incoming ?? fetchRequest(c.req.raw);
     const request = connection === undefined ? source : withPeer(source, () => connection(c));
-    const body = hasBodyToRead(request, maxBodyBytes) ? await readBody(c, request) : undefined;
+    let body: unknown;
     const scope: RequestScope = scopeOf(request, settings, {
       status: () => statusOf(c, scope),
-      parsed: parsedOf(c, body),
+      parsed: parsedOf(c, () => body),
       original: incoming ?? c.req.raw,
     });
+    if (hasBodyToRead(request, maxBodyBytes)) body = await readBody(c, request);
     const block = await runUntilBlocked(scope, next);
     // Hono catches each `Error` of this realm and sets `c.error`; it lets other thrown values pass.
     const thrown = isRequestBlocked(c.error) ? c.error : block;
@@ -138,11 +139,11 @@ async function readBody({ req }: HonoContext, request: HttpRequest): Promise<unk
   }
 }
 
-function parsedOf({ req }: HonoContext, body: unknown): ParsedParameters {
+function parsedOf({ req }: HonoContext, bodyRead: () => unknown): ParsedParameters {
   let known: { readonly routeIndex: number; readonly params: unknown } | undefined;
   return {
     get body() {
-      return body ?? req.valid('json' as never) ?? req.valid('form' as never);
+      return bodyRead() ?? req.valid('json' as never) ?? req.valid('form' as never);
     },
     /** Cached, since Hono's `param` returns a new object each time. */
     get params() {

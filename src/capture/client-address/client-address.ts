@@ -8,7 +8,7 @@ import {
   readOptions,
   usable,
 } from '../../option-rules.ts';
-import { headerOf, peerOf, type RequestLike } from '../request/request-like.ts';
+import { headerOf, type Peer, peerOf, type RequestLike } from '../request/request-like.ts';
 import { forwardedHops, type Refusal } from './forwarded-for.ts';
 import { compileTrust, type Trust, type TrustedProxies } from './trusted-proxies.ts';
 
@@ -68,6 +68,7 @@ export interface Hop {
 }
 
 export interface Walk {
+  readonly peer: Peer | undefined;
   readonly client: ClientAddress | undefined;
   /** From the direct peer on, as far as the header was read; never empty. */
   readonly hops: readonly [Hop, ...Hop[]];
@@ -92,17 +93,20 @@ export const clientAddressPolicy = ({
  * (`unknown`). Without a trusted peer no header is read. Never throws because of a header; `client` is `undefined`
  * if not even the direct peer's address is known.
  */
-export function walkHops(request: RequestLike, policy: ClientAddressPolicy): Walk {
-  const peer = readPeer(request, policy.isTrusted);
-  const hops: [Hop, ...Hop[]] = [peer];
-  if (peer.verdict === 'trusted') {
+export function walkHops(
+  request: RequestLike,
+  policy: ClientAddressPolicy,
+  peer: Peer | undefined = peerOf(request),
+): Walk {
+  const nearest = hopOfPeer(peer, policy.isTrusted);
+  const hops: [Hop, ...Hop[]] = [nearest];
+  if (nearest.verdict === 'trusted') {
     for (const hop of hopsOfHeader(request, policy)) hops.push(hop);
   }
-  return { client: clientOf(hops), hops };
+  return { peer, client: clientOf(hops), hops };
 }
 
-function readPeer(request: RequestLike, isTrusted: Trust): Hop {
-  const peer = peerOf(request);
+function hopOfPeer(peer: Peer | undefined, isTrusted: Trust): Hop {
   const token = peer?.address ?? '';
   const address = normaliseAddress(token);
   const verdictIfUntrusted: Verdict = address === undefined ? 'no-address' : 'untrusted';

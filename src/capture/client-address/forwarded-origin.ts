@@ -1,6 +1,6 @@
 /** Finds the scheme, host and port of the client's own request, not of the last proxy's request. */
 import { parseAddress } from '../../address/parse.ts';
-import { headerOf, peerOf, type RequestLike, readPort } from '../request/request-like.ts';
+import { headerOf, type RequestLike, readPort } from '../request/request-like.ts';
 import type { ClientAddressPolicy, Walk } from './client-address.ts';
 import { elementFromRight, readForwardedElement } from './forwarded-for.ts';
 
@@ -38,7 +38,7 @@ export function forwardedOrigin(
 ): RequestOrigin {
   const isTrusted = walk.hops[0].verdict === 'trusted';
   const forwarded = isTrusted ? readForwarded(request, policy.addressHeader, walk) : NOT_FORWARDED;
-  const scheme = forwarded.scheme ?? directScheme(request, isTrusted);
+  const scheme = forwarded.scheme ?? directScheme(request, walk);
   const authority = forwarded.authority ?? directAuthority(request);
   const port = forwarded.port ?? authority?.port ?? DEFAULT_PORTS[scheme];
   return { scheme, host: authority?.host ?? '', port };
@@ -80,8 +80,8 @@ function readLists(request: RequestLike, { hops }: Walk): Forwarded {
  * A TLS connection is https. Otherwise HTTP/2's `:scheme` is only a claim: it counts from a trusted proxy
  * that terminates TLS, or if there is no connection to inspect.
  */
-function directScheme(request: RequestLike, isTrusted: boolean): RequestOrigin['scheme'] {
-  const peer = peerOf(request);
+function directScheme(request: RequestLike, { peer, hops }: Walk): RequestOrigin['scheme'] {
+  const isTrusted = hops[0].verdict === 'trusted';
   if (peer?.isEncrypted) return 'https';
   const claimed = isTrusted || peer === undefined ? headerOf(request, ':scheme') : undefined;
   return readScheme(claimed) ?? 'http';

@@ -9,7 +9,7 @@ import type { CaptureSettings } from './capture-options.ts';
 import { cleanText, cutText } from './clean-text.ts';
 import { ownValue } from './foreign-value.ts';
 import type { RequestParameters } from './parameters.ts';
-import { headerOf, peerOf, type RequestLike, readQuietly } from './request-like.ts';
+import { headerOf, type Peer, type RequestLike, readQuietly } from './request-like.ts';
 import { pathOf, queryTextOf, userAgentOf } from './request-text.ts';
 
 /** A host's request: those of node:http, node:http2 and Express fit. It is never changed. */
@@ -44,9 +44,14 @@ export interface RequestHead {
   readonly request: Omit<RequestFacts, 'parameters'>;
 }
 
-export function readHead(request: HttpRequest, settings: CaptureSettings): RequestHead {
+/** `peer`: if it is known already; otherwise it is read from the request. */
+export function readHead(
+  request: HttpRequest,
+  settings: CaptureSettings,
+  peer?: Peer,
+): RequestHead {
   const { addressPolicy, enrichment, redactor } = settings;
-  const walk = walkHops(request, addressPolicy);
+  const walk = walkHops(request, addressPolicy, peer);
   const { scheme, host, port } = forwardedOrigin(request, addressPolicy, walk);
   const ip = describeNormalised(walk.client?.address ?? UNKNOWN_ADDRESS, enrichment);
   const verb = cleanText(cutText(textOf(request, 'method') || 'GET', MAX_VERB_LENGTH));
@@ -63,7 +68,7 @@ export function readHead(request: HttpRequest, settings: CaptureSettings): Reque
       referer: null,
       remote_ip: ip.address,
       // The client's own port if a proxy names it. Otherwise the connection's, which may be the proxy's.
-      remote_port: String(walk.client?.port ?? peerOf(request)?.port ?? UNKNOWN_PORT),
+      remote_port: String(walk.client?.port ?? walk.peer?.port ?? UNKNOWN_PORT),
     },
   };
 }

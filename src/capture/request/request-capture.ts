@@ -13,7 +13,7 @@ import {
   readParameters,
   redactedPath,
 } from './http-request.ts';
-import { readQuietly } from './request-like.ts';
+import { type Peer, peerOf, readQuietly } from './request-like.ts';
 import { type RequestContext, RequestScope, runInScope } from './request-scope.ts';
 
 /** Captures requests of hosts without an adapter. */
@@ -22,7 +22,8 @@ export interface RequestCapture {
   contextOf(request: HttpRequest): Required<RequestContext>;
   /**
    * Runs `work` in the scope of the request, also everything asynchronous that it starts: events reported
-   * there have its context. The request is read when an event needs it. Returns or throws what `work` does.
+   * there have its context. Reads the peer's address at once, and the rest when an event needs it. Returns or
+   * throws what `work` does.
    *
    * @param status returns the status of a response that has begun, 100 to 599; called often.
    */
@@ -37,7 +38,7 @@ export interface RequestCapture {
 export function createRequestCapture(options?: CaptureOptions): RequestCapture {
   const settings = readCaptureOptions(options);
   return {
-    contextOf: (request) => capturedRequest(request, request, settings).read(),
+    contextOf: (request) => capturedRequest({ request, parsed: request }, settings).read(),
     run: (request, work, status) => runInScope(scopeOf(request, settings, { status }), work),
   };
 }
@@ -58,7 +59,10 @@ export function scopeOf(
   facts: HostFacts,
 ): RequestScope {
   const { status, parsed = request, original = request } = ownProperties(facts);
-  const { read, hasChanged } = capturedRequest(request, parsed, settings);
+  // Read even if it is not used here: Node's sockets then keep their address after they have closed.
+  const found = peerOf(original);
+  const peer = request === original && found?.address !== undefined ? found : undefined;
+  const { read, hasChanged } = capturedRequest({ request, parsed, peer }, settings);
   return new RequestScope(read, {
     hasChanged,
     status,
@@ -67,10 +71,16 @@ export function scopeOf(
   });
 }
 
+interface Source {
+  readonly request: HttpRequest;
+  readonly parsed: ParsedParameters;
+  /** Default: read with the head. An HTTP/2 request has none after its session has ended. */
+  readonly peer?: Peer | undefined;
+}
+
 /** Reads the head once, and the parameters again when a parser has changed them. */
 function capturedRequest(
-  request: HttpRequest,
-  parsed: ParsedParameters,
+  { request, parsed, peer }: Source,
   settings: CaptureSettings,
 ): { readonly hasChanged: () => boolean; readonly read: () => Required<RequestContext> } {
   let head: RequestHead | undefined;
@@ -85,7 +95,7 @@ function capturedRequest(
       return body !== seen?.body || params !== seen?.params;
     },
     read: () => {
-      head ??= readHead(request, settings);
+      head ??= readHead(request, settings, peer);
       seen = readParsed();
       const parameters = readParameters(request, seen, settings);
       const path = redactedPath(request, seen.params, settings.redactor);

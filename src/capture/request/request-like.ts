@@ -31,7 +31,7 @@ export interface Peer {
 }
 
 /** Returns `undefined` if there is no socket. node:http2's throws after the end of its session. */
-export const peerOf = (request: RequestLike): Peer | undefined =>
+export const peerOf = (request: object): Peer | undefined =>
   tryCall(() => {
     const socket = readProperty(request, 'socket');
     if (typeof socket !== 'object' || socket === null) return undefined;

@@ -134,9 +134,9 @@ describe('the context of a request', () => {
         throw new Error('of the host');
       },
     });
-    expect(contextOf(request as HttpRequest)).toEqual(
-      contextOf({ ...rest, headers: name === 'headers' ? {} : REQUEST.headers }),
-    );
+    const expected = contextOf({ ...rest, headers: name === 'headers' ? {} : REQUEST.headers });
+    expect(contextOf(request as HttpRequest)).toEqual(expected);
+    expect(createRequestCapture().run(request as HttpRequest, currentContext)).toEqual(expected);
   });
 });
 

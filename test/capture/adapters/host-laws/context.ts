@@ -1,13 +1,36 @@
 /** Where the context of a request is found. */
 import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { currentContext, identify } from '../../../../src/capture/index.ts';
+import { deferred } from '../../../helpers/promises.ts';
 import type { Application, Exchange, StartHost } from '../host-suite.ts';
 
 const pathNow = (): string => currentContext().http?.request.path ?? '';
 
 const identifiers = (): unknown => currentContext().actor?.identifiers;
+
+/** Lets the client hang up during its request, and returns the first context that is read afterwards. */
+async function contextAfterHangUp(start: StartHost): Promise<ReturnType<typeof currentContext>> {
+  const client = new AbortController();
+  const closed = deferred();
+  const done = deferred();
+  let context: ReturnType<typeof currentContext> = {};
+  const serve = async (exchange: Exchange): Promise<unknown> => {
+    client.abort();
+    await closed.promise;
+    context = currentContext();
+    done.resolve();
+    return exchange.answer(200, '');
+  };
+  const { ask, server } = await start(serve, { trustedProxies: 'loopback' });
+  server.once('connection', (socket: Socket) => socket.once('close', closed.resolve));
+  const headers = { 'x-forwarded-for': '203.0.113.9' };
+  await expect(ask('/', { headers, signal: client.signal })).rejects.toThrow();
+  await done.promise;
+  return context;
+}
 
 export function contextLaws(start: StartHost): void {
   test('is found in middleware and handlers, and in their asynchronous calls', async () => {
@@ -52,6 +75,12 @@ export function contextLaws(start: StartHost): void {
       return exchange.answer(200, `${body} of ${pathNow()}`);
     });
     expect((await outer.ask('/outer')).body).toBe('/inner of /outer');
+  });
+
+  test('keeps the client’s address after the connection has closed', async () => {
+    const { actor, http } = await contextAfterHangUp(start);
+    expect(actor?.ip.address).toBe('203.0.113.9');
+    expect(http?.request.remote_port).toMatch(/^[1-9]\d{3,4}$/);
   });
 
   test('adds no listener and no property to a request', async () => {
