@@ -23,7 +23,7 @@ export function readIdentifiers(given: unknown): {
   readonly isComplete: boolean;
 } {
   if (given === null || given === undefined) return { identifiers: null, isComplete: true };
-  const isObject = typeof given === 'object';
+  const isObject = typeof given === 'object' && !Array.isArray(given);
   // Getters of the host may throw.
   const entries = (isObject && tryCall(() => Object.entries(given))) || [];
   const known = entries.flatMap(([name, value]): [string, Identifier][] => {

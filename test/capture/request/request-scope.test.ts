@@ -36,6 +36,7 @@ describe('a scope', () => {
     [{ uid: Number.NaN, age: null, admin: false }, undefined, { admin: false }],
     [{ uid: Symbol('7') }, undefined, null],
     ['u-1', undefined, null],
+    [[7], undefined, null],
     [{ uid: 7 }, 7, { uid: 7 }],
   ])(
     'leaves out what no record can have: identify(%o, %o)',
