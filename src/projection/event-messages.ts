@@ -79,7 +79,7 @@ export function securityResponse(event: EventData): SecurityResponse {
   return {
     application: { name: service.name, environment: service.env, id: service.svc_id },
     properties: {
-      ips: actor === undefined ? [] : [{ ip_cidr: cidrOf(actor.ip) }],
+      ips: actor === undefined || isUnspecified(actor.ip) ? [] : [{ ip_cidr: cidrOf(actor.ip) }],
       user_identifiers: isKnown ? [{ ...identifiers }] : [],
     },
     playbook,
@@ -150,6 +150,10 @@ function relatedIp(ip: ActorIp, resolvedAt: string): RelatedIp {
     tags: [],
   };
 }
+
+/** Such an address is no client's, and nothing to block. */
+const isUnspecified = ({ address, metadata }: ActorIp): boolean =>
+  metadata.unspecified || address === '0.0.0.0' || address === '::';
 
 /** The CIDR of this one address: `203.0.113.9/32`, `2001:db8::7/128`. */
 const cidrOf = ({ address }: Pick<ActorIp, 'address'>): string =>

@@ -79,6 +79,8 @@ describe('a security response', () => {
       [{ ip_cidr: '2001:db8::7/128' }],
       [],
     ],
+    [{ ...ACTOR, ip: ipOf('0.0.0.0') }, [], [{ uid: 7 }]],
+    [{ ...ACTOR, ip: ipOf('::') }, [], [{ uid: 7 }]],
   ])('contains the known address and user, case %#', (actor, ips, user_identifiers) => {
     const message = securityResponse({ ...eventOf(playbook), actor });
     expect(message.properties).toEqual({ ips, user_identifiers });
