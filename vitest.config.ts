@@ -15,6 +15,7 @@ const SMOKE = [
 const ISOLATED_UNITS = [
   'test/contract/lazy-schema.test.ts',
   'test/log/tracer.test.ts',
+  'test/reporter/own-lines.test.ts',
   'test/webhook/http/{connector-tls,transport}.test.ts',
 ];
 
