@@ -142,7 +142,7 @@ export class Delivery {
 
   async #send(input: AttemptInput, lease: Lease): Promise<void> {
     const { claim, destination, breaker, slot, requestedAt, answeredAt } = input;
-    const { policy, random, clock, observe, tracker, poster } = this.#parts;
+    const { policy, random, clock, observe, tracker, poster, lastFailures } = this.#parts;
     const { applicationId, format, messages } = claim;
     const { url, secret, tls, application } = destination;
     const { body, headers, maxRetryCount } = encodeAndSign(messages, secret, this.#parts);
@@ -166,7 +166,9 @@ export class Delivery {
       beganAt: claim.nowMs + (sentAt - requestedAt),
     };
     this.#rateLimits.recordRequest({ ...request, applicationId, sentAt });
+    const endRequest = lastFailures.beginRequest({ applicationId, messages, sentAt });
     const result = await poster.post({ url, body, headers, tls });
+    endRequest();
     // Not before the end of the response: its body may hang too.
     stopLateTimer();
     const finished: FinishedAttempt = {

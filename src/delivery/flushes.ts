@@ -85,7 +85,10 @@ export class Flushes {
     try {
       const counts = await this.#wait(epoch, ended);
       const { dead, discarded, pending } = counts;
-      return { ...counts, ...lastFailures.reportOf(dead + discarded + pending) };
+      const isAwaited = (sequence: number): boolean => tracker.isAwaited(sequence, epoch);
+      const unanswered =
+        pending === 0 ? [] : lastFailures.pendingAt(clock.monotonicMs(), isAwaited);
+      return { ...counts, ...lastFailures.reportOf(dead + discarded + pending, unanswered) };
     } finally {
       release();
       stopListening?.();

@@ -91,6 +91,7 @@ export class Lifecycle {
     try {
       await Promise.race([this.#calls.waitForAll(), late]);
       await drain(untilMs, deadline.signal);
+      lastFailures.recordAborted(clock.monotonicMs());
       const closing = await this.#end(done.signal);
       const returned = await this.#reportReturned(closing.returned);
       const { remaining } = closing;

@@ -1,5 +1,7 @@
 /** Reports of deliveries. They hold ids, statuses and codes, and no text that was received. */
+import type { ClaimedMessage } from '../queue/queue.ts';
 import { BoundedMap } from '../runtime/bounded-map.ts';
+import { NumberedItems } from '../runtime/numbered-items.ts';
 import type { AttemptResult, FailureCode, Outcome } from '../webhook/outcome.ts';
 import type { GiveUpReason } from '../webhook/retry.ts';
 import type { MissingDestination } from './destination.ts';
@@ -67,11 +69,19 @@ export function attemptEnd(result: AttemptResult): AttemptEnd {
     : { failure: result.code, detail: result.detail };
 }
 
-/** Why the last attempt at a destination failed, or could not be made. */
+/** Why the last attempt at a destination failed, had no response in time, or could not be made. */
 export interface DestinationFailure extends AttemptEnd {
   readonly applicationId: string;
   /** Why nothing could be sent. */
   readonly because?: MissingDestination;
+}
+
+/** A request without a response yet. */
+export interface RequestInFlight {
+  readonly applicationId: string;
+  readonly messages: readonly Pick<ClaimedMessage, 'sequence'>[];
+  /** On the monotonic clock. */
+  readonly sentAt: number;
 }
 
 /** With more failing destinations, the one that failed longest ago is dropped. */
@@ -79,6 +89,7 @@ const MAX_DESTINATIONS = 1000;
 
 export class LastFailures {
   readonly #byApplication = new BoundedMap<string, DestinationFailure>(MAX_DESTINATIONS);
+  readonly #inFlight = new NumberedItems<RequestInFlight>();
 
   record(failure: DestinationFailure): void {
     this.#byApplication.set(failure.applicationId, failure);
@@ -88,9 +99,59 @@ export class LastFailures {
     this.#byApplication.delete(applicationId);
   }
 
-  /** Returns the `failures` field of a report; empty if all messages were delivered. */
-  reportOf(undelivered: number): { readonly failures?: readonly DestinationFailure[] } {
-    const failures = [...this.#byApplication.values()];
+  /** Begins a request. Returns a function to call when it has its result. */
+  beginRequest(request: RequestInFlight): () => void {
+    const number = this.#inFlight.add(request);
+    return () => void this.#inFlight.remove(number);
+  }
+
+  /** Records the requests in flight, which `close` aborts at its deadline. */
+  recordAborted(nowMs: number): void {
+    for (const request of this.#unanswered()) {
+      this.record(noResponse(request, { failure: 'aborted', call: 'close', nowMs }));
+    }
+  }
+
+  /** Returns an entry for each request in flight, when `flush` ends early, with messages that it awaits. */
+  pendingAt(nowMs: number, isAwaited: (sequence: number) => boolean): DestinationFailure[] {
+    return this.#unanswered()
+      .filter(({ messages }) => messages.some(({ sequence }) => isAwaited(sequence)))
+      .map((request) => noResponse(request, { failure: 'deadline', call: 'flush', nowMs }));
+  }
+
+  /** Leaves out destinations with an earlier failed attempt, since that says more than a request without a result. */
+  #unanswered(): RequestInFlight[] {
+    return [...this.#inFlight].filter(({ applicationId }) => {
+      const last = this.#byApplication.get(applicationId);
+      return last === undefined || Object.hasOwn(last, 'because');
+    });
+  }
+
+  /** Returns the `failures` field of a report, with those of `pending` requests; empty if all messages were delivered. */
+  reportOf(
+    undelivered: number,
+    pending: readonly DestinationFailure[] = [],
+  ): { readonly failures?: readonly DestinationFailure[] } {
+    const byApplication = new Map(this.#byApplication);
+    for (const failure of pending) byApplication.set(failure.applicationId, failure);
+    const failures = [...byApplication.values()];
     return undelivered === 0 || failures.length === 0 ? {} : { failures };
   }
+}
+
+interface UnansweredEnd {
+  readonly failure: FailureCode;
+  /** Which call ends. */
+  readonly call: 'flush' | 'close';
+  readonly nowMs: number;
+}
+
+function noResponse(
+  { applicationId, sentAt }: RequestInFlight,
+  { failure, call, nowMs }: UnansweredEnd,
+): DestinationFailure {
+  const detail =
+    `The request had no response for ${Math.round(nowMs - sentAt)} ms when \`${call}\` ended; ` +
+    `check the log of the receiver, or give \`${call}\` more time.`;
+  return { applicationId, failure, detail };
 }

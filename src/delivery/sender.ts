@@ -58,8 +58,8 @@ export interface InternalSender {
 
 interface WithFailures {
   /**
-   * Why messages are dead, discarded or pending: the last failure of each failing destination, at most 1000. Absent
-   * without failures.
+   * Why messages are dead, discarded or pending: the last failure of each failing destination, at most 1000, and
+   * requests without a response in time. Absent without failures.
    */
   readonly failures?: readonly DestinationFailure[];
 }

@@ -107,6 +107,12 @@ export class Tracker {
     return this.#ranges.unsettledTo(epoch) + inProgress - this.#notDueLeft;
   }
 
+  /** Returns whether a watch of this epoch and earlier ones would wait for the message. */
+  isAwaited(sequence: number, epoch: number): boolean {
+    const range = this.#ranges.find(sequence);
+    return range !== undefined && range.epoch <= epoch;
+  }
+
   /** Number of unsettled messages in all ranges, except those of the backlog that count as not due. */
   get #awaited(): number {
     return this.#ranges.unsettled - this.#notDueLeft;

@@ -71,11 +71,17 @@ export class UnsettledRanges {
     }
   }
 
-  /** Removes a settled message. Returns the range that it was in; `undefined` without one. */
-  remove(sequence: number): UnsettledRange | undefined {
+  /** Returns the range of an unsettled message; `undefined` without one. */
+  find(sequence: number): UnsettledRange | undefined {
     const range = this.#ranges[this.#indexAfter(sequence) - 1];
     if (range === undefined || range.to < sequence || range.unsettled === 0) return undefined;
-    this.#reduce(range, 1);
+    return range;
+  }
+
+  /** Removes a settled message. Returns the range that it was in; `undefined` without one. */
+  remove(sequence: number): UnsettledRange | undefined {
+    const range = this.find(sequence);
+    if (range !== undefined) this.#reduce(range as Range, 1);
     return range;
   }
 

@@ -17,7 +17,7 @@ export type FailureCode =
   | 'tls'
   /** no response headers within the header deadline */
   | 'headers-timeout'
-  /** no response headers within the total deadline */
+  /** no response headers within the total deadline; in the report of `flush`, before it ended */
   | 'deadline'
   /** the connection ended before the response headers */
   | 'connection-reset'

@@ -101,9 +101,11 @@ describe('close', () => {
     const report = await sender.close({ deadlineMs: 0 });
     // Far below the 10 s for which an attempt in flight would be awaited.
     expect(performance.now() - startedAt).toBeLessThan(8000);
-    expect(report).toEqual({ ...EMPTY, remaining: 3 });
+    const { failures } = report;
+    expect(failures).toMatchObject([{ applicationId: 'shop-1', failure: 'aborted' }]);
+    expect(report).toEqual({ ...EMPTY, remaining: 3, failures });
     expect(published.of('attempt-settled')).toMatchObject([{ failure: 'aborted' }]);
-    const three = { ...NONE, pending: 3 };
+    const three = { ...NONE, pending: 3, failures };
     expect(await flushing).toEqual(three);
     // Nobody delivers them here any more: there is nothing to wait for, with or without a signal.
     expect(await sender.flush()).toEqual(three);
