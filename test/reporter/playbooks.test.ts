@@ -20,10 +20,11 @@ test.each([{ name: '🔥' }, { name: 'Block IPs', playbook_slug: '' }])(
   },
 );
 
+const giveSlug = ({ payload }: { payload: object }) =>
+  void Object.assign(payload, { playbook_slug: 'fire' });
+
 test('beforeSend can give the slug of a playbook whose name has none', async () => {
-  const beforeSend = ({ payload }: { payload: object }) =>
-    void Object.assign(payload, { playbook_slug: 'fire' });
-  const { reporter, rejected, messages } = await openSendingReporter({ beforeSend });
+  const { reporter, rejected, messages } = await openSendingReporter({ beforeSend: giveSlug });
   await reporter.playbookTrigger({ name: '🔥' }).settled;
   expect([rejected, messages()]).toMatchObject([[], [{ message: { playbook: { id: 'fire' } } }]]);
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../src/capture/request/request-like.ts';
 import { listenOn } from '../../helpers/servers.ts';
 
-const peerOfSocket = (socket: unknown) => peerOf({ headers: {}, socket } as RequestLike);
+const peerOfSocket = (socket: unknown) => peerOf({ headers: {}, socket });
 
 describe('peerOf', () => {
   test.each<[unknown, ReturnType<typeof peerOf>]>([
