@@ -38,7 +38,8 @@ export interface RequestCapture {
 export function createRequestCapture(options?: CaptureOptions): RequestCapture {
   const settings = readCaptureOptions(options);
   return {
-    contextOf: (request) => capturedRequest({ request, parsed: request }, settings).read(),
+    contextOf: (request) =>
+      capturedRequest({ request, parsed: request, peer: undefined }, settings).read(),
     run: (request, work, status) => runInScope(scopeOf(request, settings, { status }), work),
   };
 }
@@ -74,8 +75,11 @@ export function scopeOf(
 interface Source {
   readonly request: HttpRequest;
   readonly parsed: ParsedParameters;
-  /** Default: read with the head. An HTTP/2 request has none after its session has ended. */
-  readonly peer?: Peer | undefined;
+  /**
+   * If undefined, it is read with the head; an HTTP/2 request has none after its session has ended. Not optional, since
+   * a polluted prototype must not supply it.
+   */
+  readonly peer: Peer | undefined;
 }
 
 /** Reads the head once, and the parameters again when a parser has changed them. */
