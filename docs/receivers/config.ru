@@ -57,7 +57,7 @@ class SecurityEvents
 
   def handle(message)
     kind = message["message_type"] || message["svc_payload_type"]
-    # Store it under this id; skip it if the id exists.
+    # Store it under this id, in format 1 with kind and application; skip it if the key exists.
     id = message["message_id"] || message["event_id"] || message["id"]
     $stdout.puts "#{kind} #{id}"
     $stdout.flush

@@ -75,7 +75,7 @@ func first(message map[string]any, names ...string) string {
 
 func handle(message map[string]any) {
 	kind := first(message, "message_type", "svc_payload_type")
-	// Store it under this id; skip it if the id exists.
+	// Store it under this id, in format 1 with kind and application; skip it if the key exists.
 	fmt.Println(kind, first(message, "message_id", "event_id", "id"))
 }
 

@@ -56,7 +56,7 @@ def parse(body):
 
 def handle(message):
     kind = message.get("message_type") or message.get("svc_payload_type")
-    # Store it under this id; skip it if the id exists.
+    # Store it under this id, in format 1 with kind and application; skip it if the key exists.
     key = message.get("message_id") or message.get("event_id") or message.get("id")
     print(f"{kind} {key}".encode("ascii", "backslashreplace").decode(), flush=True)
 

@@ -35,8 +35,8 @@ interface Common {
   /** Index in the body. */
   readonly index: number;
   /**
-   * The same when the message is sent again: `message_id`, or in format 1 the id of the event, pulse
-   * (incident) or response. `null` if it has none.
+   * The same when the message is sent again: `message_id`, or in format 1 `svc_payload_type`, application id and
+   * the id of the event, pulse (incident) or response, such as `pulse/shop-1/42`. `null` if it has none.
    */
   readonly id: string | null;
   /** Fields whose values this version does not know. Skip messages that you cannot handle. */
@@ -133,10 +133,16 @@ function readElement(element: unknown, index: number): ReceivedMessage | Refused
 const isRefused = (found: ReceivedMessage | RefusedElement): found is RefusedElement =>
   Object.hasOwn(found, 'issues');
 
-/** An empty id counts as none: otherwise all messages with one would be duplicates. */
+/**
+ * An event, a pulse and a response may have the same id, and so may those of two applications. An empty id counts
+ * as none: otherwise all messages with one would be duplicates.
+ */
 function idOfV1(element: ReceivedV1): string | null {
-  const id = element.svc_payload_type === 'security_event' ? element.event_id : element.id;
-  return id === undefined || id === '' ? null : id;
+  const type = element.svc_payload_type;
+  const id = type === 'security_event' ? element.event_id : element.id;
+  const application =
+    type === 'security_response' ? element.application.id : element.application_id;
+  return id ? [type, application, id].join('/') : null;
 }
 
 /** The contract allows any word after `injection_`. */

@@ -28,10 +28,10 @@ describe('a body', () => {
   );
 
   test.each(SVC_PAYLOAD_TYPES)(
-    'of a v1 element of type %s is read, with the id that it has',
+    'of a v1 element of type %s is read, with an id that other types and applications do not have',
     (type) => {
       const message = sampleMessageV1(type);
-      const id = 'event_id' in message ? message.event_id : message.id;
+      const id = `${type}/shop-1/${'event_id' in message ? message.event_id : message.id}`;
       expect(only(parse(message))).toEqual({ ...read, format: 1, id, message });
     },
   );

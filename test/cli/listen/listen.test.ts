@@ -96,7 +96,7 @@ describe('listen', () => {
         isKnownType,
         request: 2,
         format: 1,
-        id: 'incident-1',
+        id: 'pulse/shop-1/incident-1',
         unknown: [],
         message: element,
       },
