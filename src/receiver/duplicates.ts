@@ -7,9 +7,9 @@ import type { ReceivedMessage } from './parse-body.ts';
 
 /** Stores the ids of handled messages. For several processes, implement it with a shared database. */
 export interface DuplicateStore {
-  /** Returns those of `ids` that were added before. */
+  /** Returns those of `ids`, at least one, that were added before. */
   has(ids: readonly string[]): ReadonlySet<string> | Promise<ReadonlySet<string>>;
-  /** Adds ids of handled messages. */
+  /** Adds ids of handled messages, at least one. */
   add(ids: readonly string[]): void | Promise<void>;
 }
 
@@ -88,6 +88,10 @@ export class Deduplicator {
     handle: (messages: readonly ReceivedMessage[]) => unknown,
   ): Promise<number> {
     const ids = [...new Set(messages.flatMap(({ id }) => id ?? []))];
+    if (ids.length === 0) {
+      await handle(messages);
+      return 0;
+    }
     // A message that is sent again while it is being handled is a duplicate only if that succeeds.
     while (ids.some((id) => this.#inProgress.has(id))) {
       await Promise.all(ids.flatMap((id) => this.#inProgress.get(id) ?? []));
@@ -98,13 +102,12 @@ export class Deduplicator {
       if (!hasMethods(known, 'has')) {
         throw invalidOption('expected duplicates.has to return a Set of ids', ['duplicates']);
       }
-      const newIds = new Set(ids.filter((id) => !known.has(id)));
+      const newIds = ids.filter((id) => !known.has(id));
+      const left = new Set(newIds);
       // `delete` returns true once for each id: a repeated id in the same request is a duplicate.
-      const fresh = messages.filter(({ id }) => id === null || newIds.delete(id));
-      if (fresh.length > 0) {
-        await handle(fresh);
-        await this.#store.add(fresh.flatMap(({ id }) => id ?? []));
-      }
+      const fresh = messages.filter(({ id }) => id === null || left.delete(id));
+      if (fresh.length > 0) await handle(fresh);
+      if (newIds.length > 0) await this.#store.add(newIds);
       return messages.length - fresh.length;
     });
   }

@@ -237,7 +237,8 @@ class Receiver implements WebhookReceiver {
     let handling = messages;
     const handle = async (fresh: readonly ReceivedMessage[]): Promise<void> => {
       handling = fresh;
-      await this.#settings.onMessages(fresh);
+      // A copy: the handler may empty it, and `onError` gets them all.
+      await this.#settings.onMessages([...fresh]);
     };
     try {
       if (messages.length > 0)

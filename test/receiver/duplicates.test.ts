@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { Deduplicator } from '../../src/receiver/duplicates.ts';
 import { createMemoryDuplicates } from '../../src/receiver/index.ts';
@@ -83,6 +83,20 @@ describe('messages', () => {
     expect(await once.run([message(null), message(null)], handle)).toBe(0);
     expect(await once.run([message(null)], handle)).toBe(0);
     expect(taken()).toEqual([[null, null], [null]]);
+  });
+
+  test('without an id do not reach the store, where `id in ()` is an error of SQL', async () => {
+    const store = createMemoryDuplicates();
+    const [has, add] = [vi.spyOn(store, 'has'), vi.spyOn(store, 'add')];
+    const once = new Deduplicator(store);
+    for (const ids of [[null], ['a'], ['a', null]])
+      await once.run(
+        ids.map((id) => message(id)),
+        handle,
+      );
+    expect(taken()).toEqual([[null], ['a'], [null]]);
+    expect(has.mock.calls).toEqual([[['a']], [['a']]]);
+    expect(add.mock.calls).toEqual([[['a']]]);
   });
 
   test('are handled again if the store could not record them', async () => {

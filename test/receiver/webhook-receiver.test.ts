@@ -205,6 +205,24 @@ describe('a receiver', () => {
     expect(reported).toEqual([['b']]);
   });
 
+  test('reports and forgets nothing if the handler empties its list', async () => {
+    const reported: unknown[] = [];
+    let left = 1;
+    const { receiver } = receiverOf({
+      onMessages: (messages) => {
+        while ((messages as unknown[]).shift() !== undefined) {
+          if (left-- === 0) throw new Error('full disk');
+        }
+      },
+      onError: (_error, messages) => reported.push(messages.map(({ id }) => id)),
+    });
+    const both = () => receiver.receive(requestOf([message('a'), message('b')]));
+    expect(outcome(await both())).toEqual(refused('failed'));
+    expect(reported).toEqual([['a', 'b']]);
+    for (const _ of ['handled', 'duplicates']) expect((await both()).status).toBe(204);
+    expect(left).toBe(-3);
+  });
+
   test('reports all messages if the error comes before the duplicates are known', async () => {
     const reported: (string | null)[][] = [];
     const { receiver } = receiverOf({
