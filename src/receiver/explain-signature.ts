@@ -5,7 +5,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { SecurityEventError } from '../errors.ts';
 import { tryCall } from '../runtime/host-calls.ts';
-import { verify } from '../webhook/signature.ts';
+import { asBytes, verify } from '../webhook/signature.ts';
 import { SIGNATURE_FAULTS, type SignatureFault } from './signature-faults.ts';
 import {
   BODY_MISTAKES,
@@ -55,7 +55,7 @@ export function explainSignature(
 ): SignatureExplanation {
   checkKind(secret);
   if (isVerified(body, header, secret)) return valid;
-  const bodyAsIs = givenVariant(body) ?? parsedVariant(body);
+  const bodyAsIs = givenVariant(asBytes(body)) ?? parsedVariant(asBytes(body));
   const signature = headerVariant(header);
   if (signature === undefined) return guess(headerFault(header));
   if (bodyAsIs === undefined) return guess('body-missing');

@@ -71,7 +71,7 @@ export interface ParsedBody {
  *
  * @throws SecurityEventError `ERR_INVALID_BODY` if the body is no such array; its `input` is the body.
  */
-export function parseBody(body: string | Uint8Array): ParsedBody {
+export function parseBody(body: string | Uint8Array | ArrayBuffer): ParsedBody {
   const messages: ReceivedMessage[] = [];
   const refused: RefusedElement[] = [];
   for (const [index, element] of elementsOf(body).entries()) {
@@ -82,7 +82,7 @@ export function parseBody(body: string | Uint8Array): ParsedBody {
   return { messages, refused };
 }
 
-function elementsOf(body: string | Uint8Array): unknown[] {
+function elementsOf(body: string | Uint8Array | ArrayBuffer): unknown[] {
   const value = parseJson(body);
   if (!Array.isArray(value)) throw unusable('expected a JSON array of messages', body);
   if (value.length === 0 || value.length > MAX_MESSAGES_PER_REQUEST) {
@@ -92,7 +92,7 @@ function elementsOf(body: string | Uint8Array): unknown[] {
   return value as unknown[];
 }
 
-function parseJson(body: string | Uint8Array): unknown {
+function parseJson(body: string | Uint8Array | ArrayBuffer): unknown {
   try {
     return JSON.parse(textOf(body)) as unknown;
   } catch {
@@ -102,7 +102,7 @@ function parseJson(body: string | Uint8Array): unknown {
 }
 
 /** Fails for bytes that are not UTF-8: replacing them would change what was signed. */
-function textOf(body: string | Uint8Array): string {
+function textOf(body: string | Uint8Array | ArrayBuffer): string {
   if (typeof body === 'string') return body;
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
 }

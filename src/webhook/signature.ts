@@ -3,6 +3,7 @@
  * of the secret, as 64 lower-case hex digits in `X-Svc-Integrity`.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { types } from 'node:util';
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 
@@ -16,12 +17,13 @@ const SECRET_BYTES = 32;
  * @throws SecurityEventError `ERR_INVALID_SECRET` for an empty secret or one that is no string,
  * `ERR_INVALID_OPTION` for a body that is neither text nor bytes.
  */
-export function sign(body: string | Uint8Array, secret: string): string {
+export function sign(body: string | Uint8Array | ArrayBuffer, secret: string): string {
   const key = checkSecret(secret);
-  if (!isBody(body)) {
+  const sent = asBytes(body);
+  if (!isBody(sent)) {
     throw invalidOption('body must be a string or bytes, as they are on the wire', ['body']);
   }
-  return hmac(body, key).toString('hex');
+  return hmac(sent, key).toString('hex');
 }
 
 /**
@@ -35,18 +37,19 @@ export function sign(body: string | Uint8Array, secret: string): string {
  * one anyone could sign.
  */
 export function verify(
-  body: string | Uint8Array,
+  body: string | Uint8Array | ArrayBuffer,
   signature: unknown,
   secret: string | readonly string[],
 ): boolean {
   const secrets = usableSecrets(secret);
-  if (!isBody(body)) return false;
+  const sent = asBytes(body);
+  if (!isBody(sent)) return false;
   if (typeof signature !== 'string' || !SIGNATURE_SHAPE.test(signature)) return false;
   const claimed = Buffer.from(signature, 'hex');
   let isGenuine = false;
   for (const key of secrets) {
     // No early exit: the time must not reveal which secret is in use.
-    const isMatch = timingSafeEqual(claimed, hmac(body, key));
+    const isMatch = timingSafeEqual(claimed, hmac(sent, key));
     isGenuine = isMatch || isGenuine;
   }
   return isGenuine;
@@ -81,6 +84,10 @@ function usableSecrets(secret: unknown): readonly string[] {
 function isSecret(secret: unknown): secret is string {
   return typeof secret === 'string' && secret !== '';
 }
+
+/** Returns an ArrayBuffer, as from `request.arrayBuffer()`, as bytes, and other values unchanged. */
+export const asBytes = <T>(value: T): Exclude<T, ArrayBuffer> | Uint8Array =>
+  types.isAnyArrayBuffer(value) ? new Uint8Array(value) : (value as Exclude<T, ArrayBuffer>);
 
 /** `isView` rather than `instanceof`: a sandbox such as Jest's has its own Uint8Array. */
 function isBody(body: unknown): body is string | Uint8Array {

@@ -33,6 +33,9 @@ const python = JSON.stringify(MESSAGES)
   .replaceAll(',"', ', "')
   .replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
+/** As `request.arrayBuffer()` returns it. */
+const bufferOf = (text: string): ArrayBuffer => new TextEncoder().encode(text).buffer;
+
 const PROVEN: readonly (readonly [string, Case, readonly SignatureFault[]])[] = [
   ['upper case', { header: SIGNATURE.toUpperCase() }, ['header-upper-case']],
   ['a prefix', { header: `sha256=${SIGNATURE}` }, ['header-prefix']],
@@ -53,6 +56,7 @@ const PROVEN: readonly (readonly [string, Case, readonly SignatureFault[]])[] = 
   ['a body as other languages write it', { body: python }, ['body-reserialised']],
   ['escaped slashes', { body: SENT.replaceAll('/', '\\/') }, ['body-reserialised']],
   ['a line end more', { body: `${SENT}\n` }, ['body-line-end']],
+  ['a line end more in an ArrayBuffer', { body: bufferOf(`${SENT}\n`) }, ['body-line-end']],
   ['a byte order mark', { body: `\ufeff${SENT}` }, ['body-byte-order-mark']],
   [
     'bytes that were taken for Latin-1',

@@ -25,6 +25,7 @@ describe('sign', () => {
   test('returns the known signature of a known body', () => {
     expect(sign(BODY, SECRET)).toBe(SIGNATURE);
     expect(sign(Buffer.from(BODY), SECRET)).toBe(SIGNATURE);
+    expect(sign(new TextEncoder().encode(BODY).buffer, SECRET)).toBe(SIGNATURE);
   });
 
   test('accepts a body of another realm, such as a test sandbox', () => {
@@ -52,6 +53,8 @@ describe('verify', () => {
   ])('accepts a signature made with %s', (_which, secret) => {
     expect(verify(BODY, SIGNATURE, secret as string)).toBe(true);
     expect(verify(Buffer.from(BODY), SIGNATURE, secret as string)).toBe(true);
+    const { buffer } = new TextEncoder().encode(BODY);
+    expect(verify(buffer, SIGNATURE, secret as string)).toBe(true);
   });
 
   test.each<[string, unknown, unknown, unknown]>([
