@@ -1,5 +1,5 @@
 import { invalidOption } from '../option-rules.ts';
-import { hasMethods, readProperty } from '../own-properties.ts';
+import { hasMethods } from '../own-properties.ts';
 import {
   type NodeRequestLike,
   type NodeResponseLike,
@@ -9,12 +9,7 @@ import {
 import { checkReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
 /** The used part of Express's request. */
-export interface ExpressRequestLike extends NodeRequestLike {
-  /** The parsed body. Only bytes or text are used: anything else is not what was signed. */
-  readonly body?: unknown;
-  /** The bytes that a parser has read, if the application keeps them. */
-  readonly rawBody?: unknown;
-}
+export interface ExpressRequestLike extends NodeRequestLike {}
 
 /**
  * Creates a handler for Express 4 and 5, and for Connect: `app.post('/hooks/security',
@@ -40,10 +35,9 @@ export function expressHandler(
       next(error);
       return;
     }
-    const raw = ['rawBody', 'body'].map((name) => readProperty(request, name)).find(isRaw);
     const respond = async (): Promise<void> => {
       try {
-        const answer = await checked.receive(nodeRequest(request, request, raw));
+        const answer = await checked.receive(nodeRequest(request));
         writeAnswer(response, answer);
       } catch (error) {
         next(error);
@@ -52,6 +46,3 @@ export function expressHandler(
     void respond();
   };
 }
-
-const isRaw = (value: unknown): value is string | Uint8Array =>
-  typeof value === 'string' || value instanceof Uint8Array;

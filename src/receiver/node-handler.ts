@@ -27,6 +27,10 @@ export interface NodeRequestLike extends BodyStream {
   /** In HTTP/2, the only sign that the sender went away: the body just ends. */
   readonly aborted?: boolean;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The parsed body. Only bytes or text are used: anything else is not what was signed. */
+  readonly body?: unknown;
+  /** The bytes that a parser has read, if the application keeps them. */
+  readonly rawBody?: unknown;
 }
 
 /** The used part of a response. */
@@ -99,20 +103,20 @@ function headerOf(headers: NodeRequestLike['headers'], name: string): string | u
   return typeof value === 'string' ? value : value?.join(', ');
 }
 
-/** Adapts a request. `stream` is its body; `raw` has the bytes, if they were already read and kept. */
+const isRaw = (value: unknown): value is string | Uint8Array =>
+  typeof value === 'string' || value instanceof Uint8Array;
+
+/** Adapts a request. `stream` is its body, unless the bytes were already read and kept. */
 export function nodeRequest(
   request: NodeRequestLike,
-  stream: BodyStream,
-  raw?: string | Uint8Array,
+  stream: BodyStream = request,
 ): WebhookRequest {
+  const raw = ['rawBody', 'body'].map((name) => readProperty(request, name)).find(isRaw);
   return {
     method: request.method,
     header: (name) => headerOf(request.headers, name),
     readBody: async (maxBytes, reading) => {
-      if (raw !== undefined) {
-        const bytes = typeof raw === 'string' ? Buffer.from(raw) : raw;
-        return bytes.length > maxBytes ? undefined : bytes;
-      }
+      if (raw !== undefined) return typeof raw === 'string' ? Buffer.from(raw) : raw;
       if (readProperty(stream, 'readableDidRead') === true)
         throw new SecurityEventError('ERR_RAW_BODY_GONE');
       return await readRequest(request, stream, { maxBytes, reading });
@@ -140,14 +144,15 @@ export function writeAnswer(
 
 /**
  * Creates a listener for node:http, node:https and the compatibility API of node:http2:
- * `createServer(nodeHandler(receiver))`. It accepts requests to every path.
+ * `createServer(nodeHandler(receiver))`. It accepts requests to every path. If the body was already read, it takes
+ * the bytes from `request.rawBody` or `request.body`.
  */
 export function nodeHandler(
   receiver: WebhookReceiver,
 ): (request: NodeRequestLike, response: NodeResponseLike) => void {
   const checked = checkReceiver(receiver);
   return (request, response) => {
-    checked.receive(nodeRequest(request, request)).then(
+    checked.receive(nodeRequest(request)).then(
       (answer) => writeAnswer(response, answer),
       // ERR_RAW_BODY_GONE, which was passed to `onError`.
       () => writeAnswer(response, { status: 500, headers: {}, text: '', handle: undefined }),

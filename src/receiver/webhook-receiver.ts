@@ -38,7 +38,8 @@ export interface WebhookRequest {
   /** Returns a header by its name in lower case. */
   header(name: string): string | undefined;
   /**
-   * Reads the raw bytes of the body, never text. Resolves to undefined if it has more than `maxBytes`, or if `reading` refuses it.
+   * Reads the raw bytes of the body, never text. Resolves to undefined if `reading` refuses it. More than `maxBytes` are
+   * refused, too: reading can end there.
    * Rejects with `ERR_RAW_BODY_GONE` if it was read before, and if the sender disconnects with an `AbortError` or the
    * code `ECONNRESET`, `ECONNABORTED` or `ERR_STREAM_PREMATURE_CLOSE`. Other errors are passed to `onError`.
    *
@@ -166,7 +167,9 @@ class Receiver implements WebhookReceiver {
           'readBody',
         ]);
       }
-      return body ?? reading.refusal ?? 'body-too-large';
+      return body !== undefined && body.byteLength <= maxBodyBytes
+        ? body
+        : (reading.refusal ?? 'body-too-large');
     } catch (error) {
       if (reading.refusal !== undefined) return reading.refusal;
       if (isDisconnection(error)) return 'incomplete';

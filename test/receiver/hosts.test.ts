@@ -119,6 +119,17 @@ test('nodeHandler answers 500 and reports a body that was read before', async ()
   expect(errors).toMatchObject([{ code: 'ERR_RAW_BODY_GONE' }]);
 });
 
+test('nodeHandler takes the bytes that the host has kept', async () => {
+  const { receiver, handled } = receiverOf();
+  const handle = nodeHandler(receiver);
+  const server = http.createServer(async (request, response) => {
+    const rawBody = Buffer.concat(await request.toArray());
+    handle(Object.assign(request, { rawBody, body: JSON.parse(rawBody.toString()) }), response);
+  });
+  expect(await send(await listening(server))).toMatchObject({ ok: true });
+  expect(handled).toEqual(['a', 'b']);
+});
+
 test('other routes of Fastify keep their parsers', async () => {
   const url = await HOSTS['fastify']?.(receiverOf().receiver);
   const answer = await post(new URL('/other', url).href, '{"a":1}');

@@ -274,6 +274,12 @@ describe('a receiver', () => {
     expect([reasons(), errors]).toEqual([['body-too-large'], []]);
   });
 
+  test('refuses more than `maxBodyBytes` from a `readBody` that ignores its limit', async () => {
+    const { receiver, reasons } = receiverOf({ maxBodyBytes: 10 });
+    expect((await receiver.receive(signedRequest())).status).toBe(413);
+    expect(reasons()).toEqual(['body-too-large']);
+  });
+
   test('rejects and reports if the raw body is gone', async () => {
     const { receiver, errors } = receiverOf();
     const gone = new SecurityEventError('ERR_RAW_BODY_GONE');

@@ -157,7 +157,7 @@ async function receiveRequest(
   { secrets, bodies, receiver }: Serving,
 ): Promise<ReceivedRequest> {
   const { method = '', url: target = '/', headers } = request;
-  const source = nodeRequest(request, request);
+  const source = nodeRequest(request);
   const budget = bodies.open(MAX_BODY_BYTES);
   const read = await source.readBody(MAX_BODY_BYTES, budget).catch(() => undefined);
   budget.end();
