@@ -289,6 +289,8 @@ describe('concurrent writers', () => {
       const text = await nodeFiles.readFile(fileIn(path), 'utf8');
       expect(JSON.parse(text)).toMatchObject({ applications: { shop: application } });
       reads += 1;
+      // Leaves the processor to the writers.
+      await systemClock.sleep(1);
     }
     expect((await ended).map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual(
       names.map(() => [0, '']),

@@ -117,7 +117,9 @@ async function keepsTheLaw(one: Case): Promise<void> {
   await outcomeDuring(one.run, { names: ['evil'], value: 1 });
   const clean = await outcomeOf(() => one.run(untouched));
   const found = await lookedUp(one);
-  await expectSame(one, clean, { names: choose(NAMES, 1), value: 1 });
+  if (quickOrNightly(false, true)) {
+    await expectSame(one, clean, { names: choose(NAMES, 1), value: 1 });
+  }
   for (const value of VALUES) {
     await expectSame(one, clean, { names: choose(found, value), value });
   }

@@ -153,7 +153,7 @@ test.each(Object.entries(EACH))(
         expect(outcome).toEqual(await unshared(scene));
         expect(outcome.stats.reported).toBe(scene.reports.length);
       }),
-      { numRuns: quickOrNightly(80, 1000), seed: 3, examples },
+      { numRuns: quickOrNightly(40, 1000), seed: 3, examples },
     );
   },
 );
