@@ -30,7 +30,7 @@ queue/postgres | incident/ queue/queue.ts queue/stored-values.ts runtime/ | pg
 queue/ | - | -
 webhook/http/ | address/ runtime/ webhook/outcome.ts | node:dns node:module node:net node:tls undici
 delivery/ | contract/ projection/ queue/memory.ts queue/message-classes.ts queue/queue.ts settings/ runtime/ webhook/ | node:crypto node:diagnostics_channel node:util
-webhook/ | contract/ queue/message-classes.ts queue/queue.ts runtime/ webhook/http/ | node:crypto
+webhook/ | contract/ queue/message-classes.ts queue/queue.ts runtime/ webhook/http/ | node:crypto node:util
 capture/adapters/nest.ts | capture/ index.ts reporter/ | @nestjs/common @nestjs/core
 capture/ | address/ contract/ runtime/ | maxmind node:fs node:http node:util
 reporter/ | address/ capture/ contract/ incident/ log/ projection/ queue/queue.ts runtime/ webhook/encoder.ts delivery/ | node:diagnostics_channel node:net node:util
