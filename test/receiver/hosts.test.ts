@@ -122,9 +122,11 @@ test('nodeHandler answers 500 and reports a body that was read before', async ()
 test('nodeHandler takes the bytes that the host has kept', async () => {
   const { receiver, handled } = receiverOf();
   const handle = nodeHandler(receiver);
-  const server = http.createServer(async (request, response) => {
-    const rawBody = Buffer.concat(await request.toArray());
-    handle(Object.assign(request, { rawBody, body: JSON.parse(rawBody.toString()) }), response);
+  const server = http.createServer((request, response) => {
+    void request.toArray().then((chunks) => {
+      const rawBody = Buffer.concat(chunks);
+      handle(Object.assign(request, { rawBody, body: JSON.parse(rawBody.toString()) }), response);
+    });
   });
   expect(await send(await listening(server))).toMatchObject({ ok: true });
   expect(handled).toEqual(['a', 'b']);
