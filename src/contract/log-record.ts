@@ -15,7 +15,7 @@ import { expecting } from './error-messages.ts';
 import { jsonObject } from './free-form.ts';
 import { nullable } from './nullable.ts';
 import { renamed, semver, timestamp, without } from './primitives.ts';
-import { playbookSlug } from './slug.ts';
+import { PORTABLE_SLUG, playbookSlug } from './slug.ts';
 import {
   EVENT_NAMES,
   INCIDENT_EVENT_TYPES,
@@ -45,9 +45,12 @@ const playbookTrigger = <R extends Reading>(mode: Mode<Dialect, R>) =>
     name: z.string(),
     playbook_slug: narrowed(
       mode,
-      z.string().regex(playbookSlug(), {
-        error: expecting('a slug (lowercase words joined by underscores or dots)'),
-      }),
+      z
+        .string()
+        .regex(playbookSlug(), {
+          error: expecting('a slug (lowercase words joined by underscores or dots)'),
+        })
+        .meta({ pattern: PORTABLE_SLUG }),
       z.string(),
     ),
   });

@@ -2,6 +2,11 @@ import { lazyValue } from '../lazy-value.ts';
 
 const WORD = '[\\p{Ll}\\p{Lo}\\p{N}]+';
 
+const PORTABLE_WORD = '(?:[a-z0-9]|[^\\x00-\\x7f])+';
+
+/** For the JSON Schemas: `\p` is a syntax error in Python. Beyond ASCII it accepts any character. */
+export const PORTABLE_SLUG = `^${PORTABLE_WORD}(?:[._]${PORTABLE_WORD})*$`;
+
 /** Words of small letters and digits, joined by underscores or dots (D16). */
 export const playbookSlug = lazyValue(() => new RegExp(`^${WORD}(?:[._]${WORD})*$`, 'u'));
 

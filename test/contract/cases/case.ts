@@ -31,7 +31,7 @@ export type Verdicts = Readonly<Record<ModeName, Verdict>>;
 export const ABSENT = Symbol('absent');
 
 /** Rules that JSON Schema has no words for; all else must be judged alike. */
-export type BeyondJsonSchema = 'D1 suffix' | 'depth';
+export type BeyondJsonSchema = 'D1 suffix' | 'D16 letters' | 'depth';
 
 export interface Given {
   readonly value: unknown;

@@ -1,7 +1,7 @@
 /** D0-D3: the envelope of a record. */
 import { namesOf, RECORDS } from '../samples.ts';
 import { ABSENT, byDialect, type Change, type Refusal } from './case.ts';
-import { type Decision, fails, fits, missing } from './decision.ts';
+import { type Decision, fails, failsEmitted, fits, missing } from './decision.ts';
 import { oneOf, WORDS } from './words.ts';
 
 const EXPLOIT = 'svc.ev0.threat.vulnerability_exploit';
@@ -118,5 +118,19 @@ export const RECORD_DECISIONS: readonly Decision[] = [
           ),
         ),
     ],
+  },
+  {
+    title: 'D16 refuses capitals and marks of every script in a slug',
+    cases: ['É', 'é_Ж', 'e\u0301'].map((slug) => ({
+      ...failsEmitted(
+        'playbook trigger',
+        { 'payload.playbook_slug': slug },
+        {
+          at: 'payload.playbook_slug',
+          says: 'expected a slug (lowercase words joined by underscores or dots), found a string',
+        },
+      ),
+      beyondJsonSchema: 'D16 letters',
+    })),
   },
 ];
