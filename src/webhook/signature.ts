@@ -3,7 +3,6 @@
  * of the secret, as 64 lower-case hex digits in `X-Svc-Integrity`.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { types } from 'node:util';
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 
@@ -87,7 +86,11 @@ function isSecret(secret: unknown): secret is string {
 
 /** Returns an ArrayBuffer, as from `request.arrayBuffer()`, as bytes, and other values unchanged. */
 export const asBytes = <T>(value: T): Exclude<T, ArrayBuffer> | Uint8Array =>
-  types.isAnyArrayBuffer(value) ? new Uint8Array(value) : (value as Exclude<T, ArrayBuffer>);
+  isArrayBuffer(value) ? new Uint8Array(value) : (value as Exclude<T, ArrayBuffer>);
+
+/** By its tag rather than `instanceof`: see `isBody`. */
+const isArrayBuffer = (value: unknown): value is ArrayBuffer =>
+  Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 
 /** `isView` rather than `instanceof`: a sandbox such as Jest's has its own Uint8Array. */
 function isBody(body: unknown): body is string | Uint8Array {
