@@ -13,7 +13,10 @@ import {
 import { tryCall } from './host-calls.ts';
 import { datadogTracer, otelContexts } from './tracers.ts';
 
-const OWN_WORK = Object.freeze({});
+/** Every copy of the package recognises own work by this name: copies must not report each other's requests. */
+const BRAND = Symbol.for('security-event-delivery.own-work');
+
+const OWN_WORK = Object.freeze({ [BRAND]: true });
 
 /**
  * Runs `work`, and everything that it starts, as our own: outside every AsyncLocalStorage of the host, with
@@ -28,7 +31,7 @@ const hasTracer = (): boolean =>
   tryCall(otelContexts) !== undefined || tryCall(datadogTracer) !== undefined;
 
 /** Returns whether the caller runs in {@link untraced} work, also asynchronously. */
-export const isOwnWork = (): boolean => currentStore() === OWN_WORK;
+export const isOwnWork = (): boolean => Object.hasOwn(currentStore() ?? {}, BRAND);
 
 /**
  * Returns the current async context, with tracing suppressed by each tracer that does not fail. The work runs in it

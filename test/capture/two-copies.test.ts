@@ -63,6 +63,15 @@ describe('two copies of the package', () => {
     });
   });
 
+  test('do not report each other’s requests', async () => {
+    const { untraced } = await import('../../src/runtime/untraced.ts');
+    vi.resetModules();
+    const { untraced: ofThird } = await import('../../src/runtime/untraced.ts');
+    expect(ofThird).not.toBe(untraced);
+    for (const run of [untraced, ofThird]) run(() => reporter.attack({ ruleset: 'ssrf' }));
+    expect(await reporter.stats()).toMatchObject({ ownWork: 2, written: 0 });
+  });
+
   test('have reporters that report in the same request', () => {
     const ownRecords: string[] = [];
     const own = createReporter({
