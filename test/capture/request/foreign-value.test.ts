@@ -38,3 +38,14 @@ describe('runs no method of a subclass', () => {
     expect(elementsOf(overriding(form, 'entries'), 10)).toEqual({ source: { a: '1' }, omitted: 0 });
   });
 });
+
+test('does not load the global FormData for other objects', () => {
+  const original = Object.getOwnPropertyDescriptor(globalThis, 'FormData') ?? {};
+  Object.defineProperty(globalThis, 'FormData', { configurable: true, get: hostCode });
+  try {
+    for (const value of [{ a: 1 }, [1], Object.create(null) as object])
+      expect(elementsOf(value, 10)).toEqual({ source: value, omitted: 0 });
+  } finally {
+    Object.defineProperty(globalThis, 'FormData', original);
+  }
+});
