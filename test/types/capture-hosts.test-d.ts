@@ -13,6 +13,11 @@ import {
   answerBlocked,
   captureRequests as middleware,
 } from '../../src/capture/adapters/express.ts';
+import {
+  type LambdaContext,
+  type LambdaEvent,
+  captureRequests as lambda,
+} from '../../src/capture/adapters/lambda.ts';
 import { captureRequests } from '../../src/capture/adapters/node-http.ts';
 import { createRequestCapture, type RequestContext } from '../../src/capture/index.ts';
 
@@ -56,3 +61,33 @@ export const answer: string = captureRequests(() => 7)({} as never, {} as never)
 
 // @ts-expect-error there is always a context to read
 export const context: { anything: unknown } = contextOf({} as IncomingMessage);
+
+interface Result {
+  readonly statusCode: number;
+}
+/** As the handlers of `@types/aws-lambda`. */
+type AwsHandler = (
+  event: LambdaEvent & { readonly version: string },
+  context: LambdaContext & { readonly functionName: string },
+  callback: (error?: Error | null, result?: Result) => void,
+) => undefined | Promise<Result>;
+
+declare const awsHandler: AwsHandler;
+export const awsHandlers: readonly AwsHandler[] = [
+  lambda(awsHandler),
+  lambda(async ({ version }, { functionName }) => ({
+    statusCode: version === functionName ? 200 : 404,
+  })),
+  lambda(() => ({ statusCode: 200 })),
+];
+
+type StreamifyHandler = (
+  event: LambdaEvent,
+  stream: NodeJS.WritableStream,
+  context: LambdaContext,
+) => Promise<void>;
+
+export const streaming: StreamifyHandler = lambda(
+  async (_event: LambdaEvent, stream: NodeJS.WritableStream, _context: LambdaContext) =>
+    void stream.end(),
+);

@@ -10,13 +10,25 @@ import {
   unusableOption,
 } from '../../option-rules.ts';
 import { hasMethods } from '../../own-properties.ts';
-import { CAPTURE_OPTIONS, readCaptureOptions } from '../request/capture-options.ts';
+import {
+  CAPTURE_OPTIONS,
+  type CaptureSettings,
+  readCaptureOptions,
+} from '../request/capture-options.ts';
 import {
   type BlockedResponse,
   respondToBlock,
   runUntilBlocked,
 } from '../request/request-blocked-error.ts';
 import { scopeOf } from '../request/request-capture.ts';
+import {
+  type AnyHandler,
+  type BlockedCall,
+  callHandler,
+  type LambdaResponseStream,
+  streamBlocked,
+  streamOf,
+} from './lambda-call.ts';
 import { type LambdaEvent, type LambdaProxyEvent, readEvent, responseTo } from './lambda-event.ts';
 import {
   createLambdaFlush,
@@ -25,7 +37,14 @@ import {
   type LambdaFlushFailure,
 } from './lambda-flush.ts';
 
-export type { BlockedResponse, LambdaContext, LambdaEvent, LambdaFlushFailure, LambdaProxyEvent };
+export type {
+  BlockedResponse,
+  LambdaContext,
+  LambdaEvent,
+  LambdaFlushFailure,
+  LambdaProxyEvent,
+  LambdaResponseStream,
+};
 
 const OPTIONS = {
   ...CAPTURE_OPTIONS,
@@ -59,29 +78,66 @@ export function captureRequests<
   R,
 >(
   handler: (event: E, context: C) => R | Promise<R>,
+  options?: LambdaCaptureOptions,
+): (event: E, context: C) => Promise<R | BlockedResponse>;
+/** Wraps a handler with a callback. */
+export function captureRequests<
+  E extends LambdaEvent | LambdaProxyEvent,
+  C extends LambdaContext,
+  R,
+  K extends (...result: never) => void,
+>(
+  handler: (event: E, context: C, callback: K) => R,
+  options?: LambdaCaptureOptions,
+): (event: E, context: C, callback: K) => Promise<Exclude<Awaited<R>, void> | BlockedResponse>;
+/** Wraps a handler that streams its response, for `awslambda.streamifyResponse`. */
+export function captureRequests<
+  E extends LambdaEvent | LambdaProxyEvent,
+  S extends LambdaResponseStream,
+  C extends LambdaContext,
+>(
+  handler: (event: E, stream: S, context: C) => Promise<void>,
+  options?: LambdaCaptureOptions,
+): (event: E, stream: S, context: C) => Promise<void>;
+export function captureRequests(
+  handler: AnyHandler,
   options: LambdaCaptureOptions = {},
-): (event: E, context: C) => Promise<R | BlockedResponse> {
+): AnyHandler {
   const { flush, flushDeadlineMs, onUndelivered, ...capture } = readOptions(options, OPTIONS);
   const settings = readCaptureOptions(capture);
   if (!A_FUNCTION.isUsable(handler)) throw unusableOption(A_FUNCTION, ['handler']);
   const flushCall = flush && createLambdaFlush(flush, { flushDeadlineMs, onUndelivered });
-  return async (event, context) => {
-    let result: R | undefined;
+  const call: AnyHandler = async (event, ...args) => {
+    const stream = streamOf(args);
+    let result: unknown;
     const handle = async (): Promise<void> => {
-      result = await handler(event, context);
+      result = await callHandler(handler, event, args);
     };
     try {
-      const read = readEvent(event);
-      if (read === undefined) await handle();
-      else {
-        const { request, parsed } = read;
-        const scope = scopeOf(request, settings, { parsed, original: event });
-        const block = await runUntilBlocked(scope, handle);
-        if (block !== undefined) return responseTo(event, respondToBlock(block, scope));
-      }
-      return result as R;
+      const blocked = await runCaptured(event as LambdaEvent, settings, handle);
+      if (blocked === undefined) return result;
+      return stream === undefined ? blocked.response : streamBlocked(stream, blocked);
     } finally {
-      await flushCall?.(context);
+      await flushCall?.(args[stream === undefined ? 0 : 1] as LambdaContext | undefined);
     }
   };
+  // From Node 24 on, AWS refuses handlers with three parameters.
+  return Object.defineProperty(call, 'length', { value: handler.length });
+}
+
+/** Returns the response if the request was blocked. */
+async function runCaptured(
+  event: LambdaEvent,
+  settings: CaptureSettings,
+  handle: () => Promise<void>,
+): Promise<BlockedCall | undefined> {
+  const read = readEvent(event);
+  if (read === undefined) {
+    await handle();
+    return undefined;
+  }
+  const { request, parsed } = read;
+  const scope = scopeOf(request, settings, { parsed, original: event });
+  const block = await runUntilBlocked(scope, handle);
+  return block && { block, response: responseTo(event, respondToBlock(block, scope)) };
 }
