@@ -3,6 +3,7 @@
  * of the secret, as 64 lower-case hex digits in `X-Svc-Integrity`.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { types } from 'node:util';
 import { SecurityEventError } from '../errors.ts';
 import { invalidOption } from '../option-rules.ts';
 
@@ -86,11 +87,7 @@ function isSecret(secret: unknown): secret is string {
 
 /** Returns an ArrayBuffer, as from `request.arrayBuffer()`, as bytes, and other values unchanged. */
 export const asBytes = <T>(value: T): Exclude<T, ArrayBuffer> | Uint8Array =>
-  isArrayBuffer(value) ? new Uint8Array(value) : (value as Exclude<T, ArrayBuffer>);
-
-/** By its tag rather than `instanceof`: see `isBody`. */
-const isArrayBuffer = (value: unknown): value is ArrayBuffer =>
-  Object.prototype.toString.call(value) === '[object ArrayBuffer]';
+  types.isArrayBuffer(value) ? new Uint8Array(value) : (value as Exclude<T, ArrayBuffer>);
 
 /** `isView` rather than `instanceof`: a sandbox such as Jest's has its own Uint8Array. */
 function isBody(body: unknown): body is string | Uint8Array {
