@@ -201,9 +201,9 @@ export class DeadMessage extends QueuedMessage {
   readonly id: string;
   readonly reason: DeadReason;
   /** Status of the last attempt; absent without a response. */
-  readonly status?: number;
+  declare readonly status?: number;
   /** Why the last attempt got no response; absent if it got one, or if there was no attempt. */
-  readonly failure?: FailureCode;
+  declare readonly failure?: FailureCode;
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
   /** When it became a dead letter, in milliseconds since the epoch. */

@@ -29,6 +29,8 @@ async function openFailing(options: Parameters<typeof senderTo>[1] = {}) {
   return { receiver, ...failing, published, sender };
 }
 
+const fails = () => Promise.reject(new Error('no server'));
+
 describe('a queue that fails', () => {
   test('at enqueuing, also with an error of its own, rejects the call, with its messages', async () => {
     const receiver = await openReceiver();
@@ -112,6 +114,30 @@ describe('a queue that fails', () => {
     const names = published.map(([name]) => name);
     expect(names).toEqual(expect.arrayContaining(['queue-failed', 'destination-closed', 'dead']));
     expect(await sender.stats()).toMatchObject({ accepted: 2, dead: 2 });
+  });
+
+  test.each([
+    ['is not reported as lost', undefined, {}],
+    ['is reported as lost if the queue cannot be asked', true, { applicationState: fails }],
+  ])('whose answer to a failed attempt is lost: the attempt %s', async (_, isLost, more) => {
+    let hasFailed = false;
+    const { sender, clock, published } = startEngineOn(
+      (queue) => ({
+        ...more,
+        settle: async (...call) => {
+          const answer = await queue.settle(...call);
+          if (hasFailed) return answer;
+          hasFailed = true;
+          throw new Error('no answer');
+        },
+      }),
+      { steps: [503, 200] },
+    );
+    await sender.send(messages(2));
+    const flushed = await clock.runUntilSettled(sender.flush());
+    expect(flushed).toEqual({ ...NONE, delivered: 2 });
+    const settled = published.filter(([name]) => name === 'attempt-settled');
+    expect(settled.map(([, event]) => event['isLost'])).toEqual([isLost, undefined]);
   });
 
   test('whose failover lost a settled claim sends the messages again before it reports them', async () => {
