@@ -135,7 +135,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
     queue,
     stopping,
     poster,
-    ready: opener(async () => tracker.setBacklog(await queue.open(initialState(settings.policy)))),
+    ...opener(async () => tracker.setBacklog(await queue.open(initialState(settings.policy)))),
     observe: createObserver(senderId),
     tracker,
     lastFailures: new LastFailures(),
@@ -146,7 +146,7 @@ function makeCore(settings: SenderSettings, system: SenderSystem) {
 
 /** Makes the parts that claim, deliver and maintain. */
 function makeDispatch(core: Core) {
-  const { queue, destinations, stopping, isDelivering } = core;
+  const { queue, destinations, stopping, isDelivering, tracker } = core;
   const reopenIfMoved = reopener(queue, destinations);
   const scheduler: Scheduler = new Scheduler({
     ...core,
@@ -163,7 +163,7 @@ function makeDispatch(core: Core) {
   return {
     start: () => {
       scheduler.start();
-      maintenance.start();
+      void tracker.opened.then(() => maintenance.start());
     },
     stop: async () => {
       stopping.abort();
@@ -182,25 +182,31 @@ function makeDispatch(core: Core) {
 }
 
 /**
- * Returns `ready`: its first call opens the queue with `open`. Once the queue is open, `ready` returns `undefined`. If
- * `open` fails, the promise rejects with a SecurityEventError, and the next call opens the queue again.
+ * The first call of `ready` opens the queue with `open`. Once the queue is open, `ready` returns `undefined`. If `open`
+ * fails, the promise rejects with a SecurityEventError, and the next call opens the queue again. `openFailure` returns
+ * the last error while the queue is not open.
  */
-function opener(open: () => Promise<void>): () => Promise<void> | undefined {
+function opener(open: () => Promise<void>) {
   let opening: Promise<void> | undefined;
   let isOpen = false;
-  const waitForOpening = async (): Promise<void> => {
-    opening ??= open().catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    });
-    await opening.catch((cause: unknown) => {
-      // A copy for each caller, since the error of `send` holds the messages of its call.
-      if (cause instanceof SecurityEventError) throw cause.copy();
-      throw new SecurityEventError('ERR_QUEUE_FAILED', { cause });
-    });
+  let failure: SecurityEventError | undefined;
+  // A copy for each caller, since the error of `send` holds the messages of its call.
+  const openFailure = () => (isOpen ? undefined : failure?.copy());
+  const onOpen = (): void => {
     isOpen = true;
   };
-  return () => (isOpen ? undefined : waitForOpening());
+  const onFailure = (cause: unknown): void => {
+    opening = undefined;
+    const isOurs = cause instanceof SecurityEventError;
+    failure = isOurs ? cause : new SecurityEventError('ERR_QUEUE_FAILED', { cause });
+  };
+  const waitForOpening = async (): Promise<void> => {
+    opening ??= open().then(onOpen, onFailure);
+    await opening;
+    const error = openFailure();
+    if (error !== undefined) throw error;
+  };
+  return { ready: () => (isOpen ? undefined : waitForOpening()), openFailure };
 }
 
 type Sender = WebhookSender & InternalSender;

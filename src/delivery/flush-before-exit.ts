@@ -1,5 +1,6 @@
 /** `flushBeforeExitMs`: waits for pending messages before the process ends. */
 import type { Clock } from '../runtime/clock.ts';
+import { ignoreRejection } from '../runtime/host-calls.ts';
 import type { Tracker } from './tracker.ts';
 
 export interface FlushBeforeExitParts {
@@ -24,7 +25,8 @@ export function flushBeforeExit(parts: FlushBeforeExitParts): () => void {
     const deadline = new AbortController();
     const done = new AbortController();
     void clock.sleep(flushBeforeExitMs, done.signal).then(() => deadline.abort());
-    void flush(deadline.signal).then(() => done.abort());
+    // A queue that cannot be opened has rejected the calls of `send`.
+    ignoreRejection(flush(deadline.signal).finally(() => done.abort()));
   };
   moveLimit(1);
   process.on('beforeExit', listener);

@@ -1,4 +1,5 @@
 /** `flush`: waits for messages, and polls the queue for those that another process has settled. */
+import type { SecurityEventError } from '../errors.ts';
 import type { MessageQueue } from '../queue/queue.ts';
 import type { CallsInProgress } from '../runtime/calls-in-progress.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -17,6 +18,9 @@ export interface FlushParts {
   readonly lastFailures: LastFailures;
   readonly clock: Clock;
   readonly observe: Observe;
+  readonly isDelivering: boolean;
+  /** Returns the last error of opening the queue; `undefined` if it is open, or was not used. */
+  readonly openFailure: () => SecurityEventError | undefined;
   /** Whether a request is in flight. */
   readonly isInFlight: () => boolean;
 }
@@ -72,7 +76,7 @@ export class Flushes {
 
   /** Keeps the process alive while it waits. */
   async #flush({ signal, deadlineMs }: FlushOptions): Promise<FlushResult> {
-    const { clock, lastFailures, tracker } = this.#parts;
+    const { clock, lastFailures, tracker, isDelivering, openFailure } = this.#parts;
     const epoch = tracker.startEpoch();
     const { promise: ended, resolve: end } = deferred();
     const over = new AbortController();
@@ -84,6 +88,9 @@ export class Flushes {
     const release = keepProcessAlive(clock);
     try {
       const counts = await this.#wait(epoch, ended);
+      // It is unknown how many messages wait in a queue that could not be opened.
+      const failure = isDelivering ? openFailure() : undefined;
+      if (failure !== undefined) throw failure;
       const { dead, discarded, pending } = counts;
       const isAwaited = (sequence: number): boolean => tracker.isAwaited(sequence, epoch);
       const unanswered =

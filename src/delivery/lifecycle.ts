@@ -109,9 +109,12 @@ export class Lifecycle {
 
   /** Stops the dispatch and closes the queue, with time limits: a server may never answer (D79). */
   async #end(signal: AbortSignal): Promise<QueueClosing> {
-    const { stop, queue, clock } = this.#parts;
+    const { stop, queue, clock, openFailure } = this.#parts;
     await withTimeout(stop(), { clock, signal });
     const closed = await withTimeout(queue.close(), { clock, signal, ms: QUEUE_CLOSE_MS });
+    // It is unknown how many messages remain in a queue that could not be opened.
+    const failure = openFailure();
+    if (failure !== undefined) throw failure;
     if (closed !== undefined) return closed.value;
     throw new SecurityEventError('ERR_QUEUE_FAILED', { cause: noAnswerError(QUEUE_CLOSE_MS) });
   }

@@ -74,7 +74,7 @@ export interface FlushResult extends WatchCounts, WithFailures {}
 export interface CloseResult extends SettledCounts, WithFailures {
   /** Messages that were not delivered, from a queue in memory (D79). */
   readonly returned: readonly QueuedMessage[];
-  /** Number of messages that stay in a durable queue; 0 if this sender had not opened it. */
+  /** Number of messages that stay in a durable queue; 0 if this sender did not use it. */
   readonly remaining: number;
 }
 
@@ -148,14 +148,14 @@ export interface WebhookSender<D extends Dialect = 'strict'> extends AsyncDispos
    *
    * `signal` and `deadlineMs` (0 to 2147483647; default none) end the wait. `pending` then counts the messages that are
    * left. It includes those of earlier `send` calls that are in progress, but not those of a queue that is not open yet.
-   * `settledElsewhere` counts the messages that another process settled. With `role: 'enqueue'` it waits until the queue
-   * has stored the messages, and counts nothing.
+   * `settledElsewhere` counts the messages that another process settled. Rejects with the error of a queue that could not
+   * be opened. With `role: 'enqueue'` it waits until the queue has stored the messages, and counts nothing.
    */
   flush(options?: FlushOptions): Promise<FlushResult>;
   /**
    * Stops accepting, delivers what is due within `deadlineMs` (0 to 2147483647; default 10000), aborts requests that are
    * still in flight, and closes the queue. All calls return the promise of the first one. Rejects with
-   * `ERR_QUEUE_FAILED` if the queue does not answer for 30 s.
+   * the error of a queue that could not be opened, or with `ERR_QUEUE_FAILED` if it does not answer for 30 s.
    */
   close(options?: CloseOptions): Promise<CloseResult>;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createWebhookSender } from '../../src/delivery/create-sender.ts';
 import type { SkipReason } from '../../src/delivery/sender.ts';
 import { SecurityEventError, type SecurityEventErrorCode } from '../../src/errors.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
@@ -98,6 +99,39 @@ describe('a queue that fails', () => {
     await sender.send(messages(2));
     expect(await sender.stats()).toMatchObject({ accepted: 2, pending: 2 });
     expect(receiver.requests).toEqual([]);
+  });
+
+  test('at opening rejects flush, since it is unknown what waits, and has no maintenance', async () => {
+    let isDown = true;
+    const { sender, clock, published } = startEngineOn((memory) => ({
+      open: async (state) => {
+        if (isDown) throw new Error('no server');
+        return await memory.open(state);
+      },
+    }));
+    const flushed = rejection(sender.flush({ deadlineMs: 200_000 }));
+    const failed = { code: 'ERR_QUEUE_FAILED', cause: { message: 'no server' } };
+    expect(await clock.runUntilSettled(flushed)).toMatchObject(failed);
+    const operations = published.map(([, event]) => (event as { operation: string }).operation);
+    expect(new Set(operations)).toEqual(new Set(['claim']));
+    isDown = false;
+    expect(await clock.runUntilSettled(sender.flush())).toEqual(NONE);
+  });
+
+  test('at opening ends the flush of a process that only enqueues, and rejects its close', async () => {
+    const { queue, fail } = createFailingQueue(createMemoryQueue());
+    fail('open', 1);
+    const url = 'http://127.0.0.1:1/';
+    const sender = createWebhookSender({
+      url,
+      secret: SECRET,
+      network: 'delegated',
+      queue,
+      role: 'enqueue',
+    });
+    await rejection(sender.send(messages(1)));
+    expect(await sender.flush()).toEqual(NONE);
+    expect(await rejection(sender.close())).toMatchObject({ code: 'ERR_QUEUE_FAILED' });
   });
 
   test('whose answer to a settling is lost still has a destination closed at once', async () => {

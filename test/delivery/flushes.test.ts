@@ -20,6 +20,8 @@ function open(parts: Partial<FlushParts>) {
       tracker,
       clock,
       observe: () => {},
+      isDelivering: true,
+      openFailure: () => undefined,
       isInFlight: () => false,
       lastFailures: new LastFailures(),
       ...parts,

@@ -22,6 +22,8 @@ function startLifecycle(parts: Partial<LifecycleParts>) {
       },
     }),
     observe: () => {},
+    isDelivering: true,
+    openFailure: () => undefined,
     isInFlight: () => false,
     lastFailures: new LastFailures(),
     drain: () => Promise.resolve(),
