@@ -8,7 +8,7 @@ import { check, invalidOption, object, type Rules, usable } from '../option-rule
 import { hasMethods } from '../own-properties.ts';
 import type { Health } from '../queue/queue.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { withTimeout } from '../runtime/timers.ts';
+import { noAnswerError, withTimeout } from '../runtime/timers.ts';
 import {
   type Attributes,
   type Collect,
@@ -204,15 +204,16 @@ interface QueueParts {
 }
 
 function observeQueues(
-  { gauge, onCollect }: Metrics,
+  { counter, gauge, onCollect }: Metrics,
   { senders, classOf, clock }: QueueParts,
 ): Stop {
   const [messages, size, age] = [gauge('queue.messages'), gauge('queue.size'), gauge('queue.age')];
   const [deadLetters, destinations] = [gauge('queue.dead_letters'), gauge('destinations')];
+  const faults = counter('faults');
   const collect: Collect = async (result) => {
     const observed = Object.entries(senders).map(async ([sender, source]) => {
       const answer = await withTimeout(source.stats(), { clock, ms: STATS_MS });
-      if (answer === undefined) return;
+      if (answer === undefined) throw noAnswerError(STATS_MS);
       const { pendingBytes, dead, oldestDueMs, applications } = answer.value;
       result.observe(size, pendingBytes, { sender });
       result.observe(deadLetters, dead, { sender });
@@ -224,11 +225,16 @@ function observeQueues(
       }
     });
     // A closed, failing or slow queue reports no values here, but the SDK repeats the last ones for cumulative exporters.
-    // `faults` counts its failures.
-    await Promise.allSettled(observed);
+    for (const collected of await Promise.allSettled(observed)) {
+      const hasFailed = collected.status === 'rejected' && !isClosed(collected.reason);
+      if (hasFailed) faults.add(1, { fault: 'queue-failed' });
+    }
   };
   return onCollect(collect, [messages, size, age, deadLetters, destinations]);
 }
+
+const isClosed = (error: unknown): boolean =>
+  error instanceof Error && Reflect.get(error, 'code') === 'ERR_QUEUE_CLOSED';
 
 function sumByStateAndClass(applications: SenderStats['applications'], classOf: ClassOf) {
   // Starts at 0, so that a state without applications does not keep its last count.

@@ -1,6 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { describe, expect, test } from 'vitest';
+import { SecurityEventError } from '../../src/errors.ts';
 import { createLogWriter, createReporter, type WebhookSender } from '../../src/index.ts';
 import { registerMetrics } from '../../src/otel/index.ts';
 import { createMemoryQueue } from '../../src/queue/memory.ts';
@@ -178,7 +179,7 @@ describe('metrics of queues', () => {
     expect(await series('security_events.queue.size')).toEqual([[{ sender: 'main' }, 0]]);
   });
 
-  test('wait two seconds for a sender whose queue hangs', async () => {
+  test('wait two seconds for a sender whose queue hangs, and count each time as a fault', async () => {
     const clock = createFakeClock();
     const hanging = { stats: () => new Promise<never>(() => {}) };
     const sender = senderTo(await openReceiver());
@@ -186,6 +187,16 @@ describe('metrics of queues', () => {
     const collected = series('security_events.queue.size');
     await clock.advance(2000);
     expect(await collected).toEqual([[{ sender: 'main' }, 0]]);
+    const faults = series('security_events.faults');
+    await clock.advance(2000);
+    expect(await faults).toEqual([[{ fault: 'queue-failed' }, 2]]);
+  });
+
+  test('count a queue that fails as a fault, but not a closed one', async () => {
+    const failing = { stats: () => Promise.reject(new SecurityEventError('ERR_QUEUE_FAILED')) };
+    const closed = { stats: () => Promise.reject(new SecurityEventError('ERR_QUEUE_CLOSED')) };
+    const { series } = registered({ senders: { failing, closed } });
+    expect(await series('security_events.faults')).toEqual([[{ fault: 'queue-failed' }, 1]]);
   });
 });
 
