@@ -15,7 +15,7 @@ import { expecting } from './error-messages.ts';
 import { jsonObject, jsonObjectOrArray, scalarObject } from './free-form.ts';
 import { lazySchema } from './lazy-schema.ts';
 import { nullable } from './nullable.ts';
-import { channelAAddress, countryCode, emptyOr } from './primitives.ts';
+import { channelAAddress, countryCode, emptyOr, textLike } from './primitives.ts';
 import { SCHEMES, VERBS } from './vocabulary.ts';
 
 const degrees = (mode: Mode, limit: number): z.ZodType<number, number> =>
@@ -76,9 +76,7 @@ const actor = <R extends Reading>(mode: Mode<Dialect, R>) =>
   fields(mode, {
     identifiers: identifiers(mode),
     ip: ip(mode),
-    svc_identifier: nullable(
-      narrowed(mode, z.string().regex(BASE64, { error: expecting('padded base64') }), z.string()),
-    ),
+    svc_identifier: nullable(narrowed(mode, textLike(BASE64, 'padded base64'), z.string())),
   });
 
 const PORT_DIGITS = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
@@ -92,11 +90,7 @@ const remotePort = (mode: Mode): z.ZodType<string, string | number> =>
   dispatch(
     (input) => (typeof input === 'number' ? 1 : 0),
     [
-      narrowed(
-        mode,
-        z.string().regex(PORT_DIGITS, { error: expecting('a port, 1 to 65535, in digits') }),
-        z.string(),
-      ),
+      narrowed(mode, textLike(PORT_DIGITS, 'a port, 1 to 65535, in digits'), z.string()),
       port(mode).transform(String),
     ],
   );

@@ -3,14 +3,10 @@ import * as z from 'zod';
 import type { Dialect, Mode, Reading } from './dialect.ts';
 import { expecting } from './error-messages.ts';
 import { logRecord } from './log-record.ts';
+import { textLike } from './primitives.ts';
 
 const hex = (digits: number): z.ZodOptional<z.ZodString> =>
-  z
-    .string()
-    .regex(new RegExp(`^[0-9a-f]{${digits}}$`), {
-      error: expecting(`${digits} lowercase hex digits`),
-    })
-    .optional();
+  textLike(new RegExp(`^[0-9a-f]{${digits}}$`), `${digits} lowercase hex digits`).optional();
 const optionalText = (): z.ZodOptional<z.ZodString> => z.string().optional();
 const optionalInteger = (): z.ZodOptional<z.ZodInt> => z.int().optional();
 

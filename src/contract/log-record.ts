@@ -14,7 +14,7 @@ import { byWord, dispatch } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { jsonObject } from './free-form.ts';
 import { nullable } from './nullable.ts';
-import { renamed, semver, timestamp, without } from './primitives.ts';
+import { renamed, semver, textLike, timestamp, without } from './primitives.ts';
 import { PORTABLE_SLUG, playbookSlug } from './slug.ts';
 import {
   EVENT_NAMES,
@@ -45,12 +45,9 @@ const playbookTrigger = <R extends Reading>(mode: Mode<Dialect, R>) =>
     name: z.string(),
     playbook_slug: narrowed(
       mode,
-      z
-        .string()
-        .regex(playbookSlug(), {
-          error: expecting('a slug (lowercase words joined by underscores or dots)'),
-        })
-        .meta({ pattern: PORTABLE_SLUG }),
+      textLike(playbookSlug(), 'a slug (lowercase words joined by underscores or dots)').meta({
+        pattern: PORTABLE_SLUG,
+      }),
       z.string(),
     ),
   });

@@ -15,6 +15,12 @@ import { dispatch, hasAny, isObject, type ZodDispatch } from './dispatch.ts';
 import { expecting } from './error-messages.ts';
 import { CIDRV6_PATTERN, IPV6_PATTERN } from './ipv6-pattern.ts';
 
+/** A text in a format. The error names the format for a missing value and other types, too. */
+export const textLike = (pattern: RegExp, what: string): z.ZodString => {
+  const error = expecting(what);
+  return z.string({ error }).regex(pattern, { error });
+};
+
 /** A calendar date that exists, leap years included. */
 const DATE =
   '(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29' +
@@ -27,23 +33,19 @@ const TIMESTAMP = new RegExp(
 
 /** An ISO 8601 date-time with seconds and an offset or `Z` (D2, D23). */
 export const timestamp = (): z.ZodString =>
-  z.string().regex(TIMESTAMP, {
-    error: expecting('an ISO 8601 date-time with an offset, such as …+00:00'),
-  });
+  textLike(TIMESTAMP, 'an ISO 8601 date-time with an offset, such as …+00:00');
 
 // The expression semver.org recommends, without named groups.
 const SEMVER =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;
 
 /** A SemVer 2.0.0 version (D3). */
-export const semver = (): z.ZodString =>
-  z.string().regex(SEMVER, { error: expecting('a SemVer 2.0.0 version') });
+export const semver = (): z.ZodString => textLike(SEMVER, 'a SemVer 2.0.0 version');
 
 const ABSOLUTE_URL = /^[A-Za-z][A-Za-z0-9+.-]*:\S+$/;
 
 /** An absolute URL or URN: a scheme, a colon, and no white space. */
-export const absoluteUrl = (): z.ZodString =>
-  z.string().regex(ABSOLUTE_URL, { error: expecting('an absolute URL') });
+export const absoluteUrl = (): z.ZodString => textLike(ABSOLUTE_URL, 'an absolute URL');
 
 const ipv4 = (): z.ZodType<string, string> => z.ipv4({ error: expecting('an IPv4 address') });
 const ipv6 = (): z.ZodType<string, string> =>
@@ -88,11 +90,7 @@ const ALPHA_3 = /^[A-Z]{3}$/;
 
 /** A country: an ISO 3166-1 alpha-3 code; when received any string (D12, D28). */
 export const countryCode = (mode: Mode): z.ZodType<string, string> =>
-  narrowed(
-    mode,
-    z.string().regex(ALPHA_3, { error: expecting('a country code of three capital letters') }),
-    z.string(),
-  );
+  narrowed(mode, textLike(ALPHA_3, 'a country code of three capital letters'), z.string());
 
 type EmptyShape<K extends string> = Record<K, z.ZodOptional<z.ZodNever>>;
 

@@ -20,8 +20,8 @@ const strictlyUnknown = (on: SampleName, set: Change['set'], found: string): Cha
 const NOT_AN_INCIDENT: Verdict = [
   missing('message.incident_thread', 'a string'),
   { at: 'message.incident_status', says: 'expected one of "created", "updated", found nothing' },
-  missing('message.date_started', 'a string'),
-  missing('message.date_last_updated', 'a string'),
+  missing('message.date_started', 'an ISO 8601 date-time with an offset, such as …+00:00'),
+  missing('message.date_last_updated', 'an ISO 8601 date-time with an offset, such as …+00:00'),
   missing('message.application_id', 'a string'),
   missing('message.new_related_ips', 'an array'),
 ];

@@ -1,6 +1,7 @@
 /** The kinds of fields that the contract's tables name, each with values that fit and do not. */
 import {
   byDialect,
+  byReading,
   everywhere,
   type Field,
   type Given,
@@ -27,6 +28,13 @@ export const NOT_TEXT: readonly Kind[] = ['a number', 'a boolean', 'an object', 
 const NOT_NUMBER: readonly Kind[] = ['a string', 'a boolean', 'an object', 'an array'];
 
 export const TEXT = plain('a string', NOT_TEXT, ok('', 'x', 'é\u2028\ud800'));
+
+/** Of a format when emitted, any text when received. */
+export const textLike = (what: string, given: readonly Given[]): Field => ({
+  given,
+  wrongKinds: NOT_TEXT,
+  wrong: (kind) => byReading(`expected ${what}, found ${kind}`, `expected a string, found ${kind}`),
+});
 
 export const NON_EMPTY = plain('a string', NOT_TEXT, [
   ...ok('x', ' '),

@@ -1,12 +1,11 @@
 /** The formats of texts: dates, versions, addresses, URLs, country codes. */
 import { byDialect, everywhere, type Field, no, ok, onlyOpen, onlyReceived } from './case.ts';
-import { NOT_TEXT, plain } from './fields.ts';
+import { NOT_TEXT, plain, textLike } from './fields.ts';
 
-const NO_TIMESTAMP =
-  'expected an ISO 8601 date-time with an offset, such as …+00:00, found a string';
+const DATE_TIME = 'an ISO 8601 date-time with an offset, such as …+00:00';
 
 /** D2, D23: in every reading of both channels. */
-export const TIMESTAMP = plain('a string', NOT_TEXT, [
+export const TIMESTAMP = plain(DATE_TIME, NOT_TEXT, [
   ...ok(
     '2026-11-21T10:00:00Z',
     '2026-11-21T10:00:00+00:00',
@@ -18,7 +17,7 @@ export const TIMESTAMP = plain('a string', NOT_TEXT, [
     '2026-12-31T00:00:00Z',
   ),
   ...no(
-    NO_TIMESTAMP,
+    `expected ${DATE_TIME}, found a string`,
     'yesterday',
     '2026-11-21',
     '2026-11-21T10:00:00',
@@ -49,7 +48,7 @@ export const TIMESTAMP = plain('a string', NOT_TEXT, [
 ]);
 
 /** D3 */
-export const SEMVER = plain('a string', NOT_TEXT, [
+export const SEMVER = plain('a SemVer 2.0.0 version', NOT_TEXT, [
   ...ok(
     '1.0.0',
     '0.0.0',
@@ -174,13 +173,13 @@ export const CIDR: Field = {
 const NO_COUNTRY = 'expected a country code of three capital letters';
 
 /** D12, D28: N */
-export const COUNTRY = plain('a string', NOT_TEXT, [
+export const COUNTRY = textLike('a country code of three capital letters', [
   ...ok('FRA', 'USA'),
   ...onlyReceived(`${NO_COUNTRY}, found a string`, 'FR', 'fra', 'FRAN', 'F1A', 'FRA\n', ' FRA'),
   ...onlyReceived(`${NO_COUNTRY}, found an empty string`, ''),
 ]);
 
-export const URL_TEXT = plain('a string', NOT_TEXT, [
+export const URL_TEXT = plain('an absolute URL', NOT_TEXT, [
   ...ok(
     'https://dashboard.example/events/1?x=1#y',
     'urn:uuid:019394ad-0000-7000-8000-000000000001',

@@ -1,7 +1,7 @@
 /** The attributes of log platforms, which a line may have (D17, D18). */
 import { LINE, RECORDS } from '../samples.ts';
 import { type FieldRow, type Given, no, ok, optional } from './case.ts';
-import { INTEGER, OBJECT, TEXT } from './fields.ts';
+import { INTEGER, OBJECT, TEXT, textLike } from './fields.ts';
 
 /** Received, any attribute of any type passes. */
 const attribute = (field: string, given: readonly Given[]): FieldRow => ({
@@ -14,7 +14,9 @@ const attribute = (field: string, given: readonly Given[]): FieldRow => ({
 });
 
 const hex = (digits: number): Given[] => [
-  ...optional({ ...TEXT, given: ok('0123456789abcdef'.repeat(2).slice(0, digits)) }),
+  ...optional(
+    textLike(`${digits} lowercase hex digits`, ok('0123456789abcdef'.repeat(2).slice(0, digits))),
+  ),
   ...no(
     `expected ${digits} lowercase hex digits, found a string`,
     'a'.repeat(digits - 1),

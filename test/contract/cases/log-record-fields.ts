@@ -27,6 +27,7 @@ import {
   NON_EMPTY,
   OBJECT,
   TEXT,
+  textLike,
   word,
 } from './fields.ts';
 import { CHANNEL_A_ADDRESS, COUNTRY, SEMVER, TIMESTAMP } from './formats.ts';
@@ -35,7 +36,7 @@ import { oneOf, WORDS } from './words.ts';
 
 const EVERY_RECORD: readonly SampleName[] = [...namesOf(RECORDS), 'line'];
 const SCALAR = 'expected a string, a number or a boolean';
-const SLUG = 'expected a slug (lowercase words joined by underscores or dots)';
+const SLUG = 'a slug (lowercase words joined by underscores or dots)';
 
 const ENVELOPE = [
   ...table(EVERY_RECORD, '', {
@@ -95,7 +96,7 @@ const ACTOR = [
     ip: required(ADDRESS_FACTS),
     // D11
     svc_identifier: [
-      ...nullable({ ...TEXT, given: ok('', 'QQ==', 'QUI=', 'QUJD', 'QUJDRA==', '+/+/') }),
+      ...nullable(textLike('padded base64', ok('', 'QQ==', 'QUI=', 'QUJD', 'QUJDRA==', '+/+/'))),
       ...onlyReceived(
         'expected null or padded base64, found a string',
         'QQ',
@@ -141,7 +142,7 @@ const ACTOR = [
 
 /** D7 */
 const PORT = integerBetween(1, 65_535);
-const DIGITS = 'expected a port, 1 to 65535, in digits';
+const DIGITS = 'a port, 1 to 65535, in digits';
 
 /** D0: `parameters.json` may be an array in the open dialect. */
 const OBJECT_OR_OPEN_ARRAY: Field = {
@@ -162,14 +163,14 @@ const HTTP = [
     port: required(PORT),
     remote_ip: required(CHANNEL_A_ADDRESS),
     remote_port: [
-      ...required({ ...TEXT, given: [], wrongKinds: ['a boolean', 'an object', 'an array'] }),
+      ...required({ ...textLike(DIGITS, []), wrongKinds: ['a boolean', 'an object', 'an array'] }),
       // D6: a number, of the same range, comes out as digits.
       ...PORT.given
         .filter(({ value }) => typeof value === 'number')
         .map((given) => ({ ...given, becomes: String(given.value) })),
       ...ok('1', '9', '10', '9999', '10000', '59999', '64999', '65499', '65529', '65535'),
       ...onlyReceived(
-        `${DIGITS}, found a string`,
+        `expected ${DIGITS}, found a string`,
         '0',
         '01',
         '-1',
@@ -184,7 +185,7 @@ const HTTP = [
         '8e3',
         'https',
       ),
-      ...onlyReceived(`${DIGITS}, found an empty string`, ''),
+      ...onlyReceived(`expected ${DIGITS}, found an empty string`, ''),
     ],
     // D8
     scheme: required(word(WORDS.schemes, 'ws', 'HTTP')),
@@ -233,12 +234,11 @@ const PAYLOADS = [
     name: required(TEXT),
     // D16
     playbook_slug: [
-      ...required({
-        ...TEXT,
-        given: ok('a', 'block_ips_v2.1_account_takeover', 'é.1', '阻止_ip', '٣'),
-      }),
+      ...required(
+        textLike(SLUG, ok('a', 'block_ips_v2.1_account_takeover', 'é.1', '阻止_ip', '٣')),
+      ),
       ...onlyReceived(
-        `${SLUG}, found a string`,
+        `expected ${SLUG}, found a string`,
         'Block',
         '_a',
         'a_',
@@ -250,7 +250,7 @@ const PAYLOADS = [
         'a-b',
         'a\n',
       ),
-      ...onlyReceived(`${SLUG}, found an empty string`, ''),
+      ...onlyReceived(`expected ${SLUG}, found an empty string`, ''),
     ],
   }),
   ...table(['login', 'signup'], 'payload.', { success: required(FLAG) }),

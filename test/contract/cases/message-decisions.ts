@@ -36,7 +36,7 @@ export const MESSAGE_DECISIONS: readonly Decision[] = [
       fails(
         'security_event',
         { 'message.date_occurred': ABSENT },
-        missing('message.date_occurred', 'a string'),
+        missing('message.date_occurred', 'an ISO 8601 date-time with an offset, such as …+00:00'),
       ),
       fails(
         'security_event',

@@ -114,7 +114,10 @@ export const RECORD_DECISIONS: readonly Decision[] = [
           fails(
             name,
             { detected_at: null },
-            { at: 'detected_at', says: 'expected a string, found null' },
+            {
+              at: 'detected_at',
+              says: 'expected an ISO 8601 date-time with an offset, such as …+00:00, found null',
+            },
           ),
         ),
     ],

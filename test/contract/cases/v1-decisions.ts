@@ -8,7 +8,7 @@ const MISSING_AT_TOP: readonly Refusal[] = [
   missing('environment', 'a string'),
   missing('event_category', 'a string'),
   missing('event_kind', 'a string'),
-  missing('date_occurred', 'a string'),
+  missing('date_occurred', 'an ISO 8601 date-time with an offset, such as …+00:00'),
   missing('humanized_description', 'a string'),
   missing('ips', 'an array'),
 ];
@@ -36,7 +36,7 @@ export const V1_DECISIONS: readonly Decision[] = [
         { event_id: ABSENT, event_url: ABSENT, application_id: ABSENT },
         missing('application_id', 'a string'),
         missing('event_id', 'a string'),
-        missing('event_url', 'a string'),
+        missing('event_url', 'an absolute URL'),
       ),
       failsEmitted(
         'security_event (v1)',
@@ -46,7 +46,7 @@ export const V1_DECISIONS: readonly Decision[] = [
       failsEmitted(
         'security_event (v1)',
         { event_url: ABSENT, id: ABSENT },
-        missing('event_url', 'a string'),
+        missing('event_url', 'an absolute URL'),
       ),
       {
         on: 'security_event (v1)',
@@ -62,7 +62,7 @@ export const V1_DECISIONS: readonly Decision[] = [
       fails(
         'security_event (v1)',
         { event_url: ABSENT, url: ABSENT },
-        missing('event_url', 'a string'),
+        missing('event_url', 'an absolute URL'),
       ),
     ],
   },
