@@ -177,7 +177,7 @@ class DirectSending {
     const retryAfterMs = retryAfterOf(result, clock.now());
     if (result.kind === 'failure' && result.code === 'undici-missing') {
       // A retry cannot succeed: the deployment lacks undici.
-      throw missingPackage('undici', new Error(result.detail));
+      throw missingPackage('undici@7', new Error(result.detail));
     }
     const attempted = {
       messages: entries.map(() => history),

@@ -138,16 +138,22 @@ class EventMethods implements EventReporter {
     const limitReached = new Promise<void>((resolve) => void onAbort(limit.signal, resolve));
     try {
       await Promise.race([pipeline.waitForAnswers(), limitReached]);
-      const [messages, records] = await Promise.all([
+      const [messages, records] = await both(
         webhook?.flush(limit.signal) ?? NOTHING_FLUSHED,
         log?.flush(limitReached),
-      ]);
+      );
       return { ...messages, ...records };
     } finally {
       stopListening?.();
       cancelWait(limit);
     }
   }
+}
+
+/** Like `Promise.all`, but waits for both even if one rejects: a failing queue must not cut off the log. */
+async function both<A, B>(...work: readonly [A, B]): Promise<[Awaited<A>, Awaited<B>]> {
+  await Promise.allSettled(work);
+  return await Promise.all(work);
 }
 
 // Outside the class: the bundler renames a class that refers to itself in its own body.
@@ -183,11 +189,10 @@ export class ReporterMethods extends EventMethods implements Reporter {
     const closed = new AbortController();
     await Promise.race([pipeline.waitForAnswers(), clock.sleep(deadlineMs, closed.signal)]);
     const leftMs = Math.max(0, Math.floor(untilMs - clock.monotonicMs()));
-    const [messages, records] = await Promise.all([
+    const [messages, records] = await both(
       webhook?.close(leftMs) ?? nothingClosed(),
       log?.close(clock.sleep(leftMs, closed.signal)),
-    ]);
-    closed.abort();
+    ).finally(() => closed.abort());
     return { ...messages, ...records, rejected: counters.snapshot().rejected };
   }
 

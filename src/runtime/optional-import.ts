@@ -1,9 +1,9 @@
 import { SecurityEventError } from '../errors.ts';
 
-/** Loads an optional package. Rejects with `ERR_PEER_MISSING`, which says how to install it. */
-export async function optionalImport<T>(name: string, load: () => Promise<T>): Promise<T> {
+/** Loads an optional package, such as `pg@8`. Rejects with `ERR_PEER_MISSING`, which says how to install it. */
+export async function optionalImport<T>(wanted: string, load: () => Promise<T>): Promise<T> {
   return await load().catch((cause: unknown) => {
-    throw missingPackage(name, cause);
+    throw missingPackage(wanted, cause);
   });
 }
 
@@ -15,7 +15,7 @@ export const rethrow = (error: unknown): never => {
   throw error;
 };
 
-export function missingPackage(name: string, cause: unknown): SecurityEventError {
-  const detail = `${name} (\`npm install ${name}\`)`;
+export function missingPackage(wanted: string, cause: unknown): SecurityEventError {
+  const detail = `${wanted.replace(/@\d+$/, '')} (\`npm install ${wanted}\`)`;
   return new SecurityEventError('ERR_PEER_MISSING', { detail, cause });
 }

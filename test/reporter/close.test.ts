@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLogWriter } from '../../src/log/writer.ts';
+import { nextTurn } from '../../src/runtime/yield-to-event-loop.ts';
 import { createLineSink } from '../../src/testing/index.ts';
 import { openReceiver, openSender } from '../helpers/sender.ts';
 import {
@@ -102,6 +103,20 @@ test('flush wraps an error of the host’s sender', async () => {
   const { reporter } = openReporter({ webhook: { send: fail, flush: fail, close: fail } });
   const cause = expect.objectContaining({ message: 'EIO' });
   await expect(reporter.flush()).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED', cause });
+});
+
+test('flush waits for the log, too, if the sender fails', async () => {
+  let isFlushed = false;
+  const flush = async () => {
+    await nextTurn();
+    isFlushed = true;
+  };
+  const { reporter } = openReporter({
+    log: { write: () => {}, flush, close: flush },
+    webhook: { send: fail, flush: fail, close: fail },
+  });
+  await expect(reporter.flush()).rejects.toMatchObject({ code: 'ERR_QUEUE_FAILED' });
+  expect(isFlushed).toBe(true);
 });
 
 test('flush does not wait for later events', async () => {

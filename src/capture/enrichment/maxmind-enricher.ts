@@ -42,7 +42,7 @@ export async function maxmindEnricher(
   load: () => Promise<Maxmind> = loadMaxmind,
 ): Promise<Enricher> {
   const { databasePath, language } = readOptions(options, OPTIONS);
-  const { open } = await optionalImport('maxmind', load);
+  const { open } = await optionalImport('maxmind@5', load);
   const reader = await open(databasePath).catch((cause: unknown) => {
     throw new SecurityEventError('ERR_SETTINGS_FAILED', { cause, path: ['databasePath'] });
   });

@@ -162,7 +162,7 @@ export class Servers {
 
   /** Updates the servers from the options. Keeps the pools of known ones, and ends the others. */
   async #update(): Promise<void> {
-    this.#pg ??= await optionalImport('pg', this.#parts.load);
+    this.#pg ??= await optionalImport('pg@8', this.#parts.load);
     const pg = this.#pg;
     const { pool, callTimeoutMs: ms } = this.#options;
     const known = this.#servers;

@@ -36,7 +36,7 @@ export function connectionTransport(
   const connections = import('./own-connections.ts');
   ignoreRejection(connections);
   const load = async (): Promise<void> => {
-    const [undici, { createLeases }] = await optionalImport('undici', () =>
+    const [undici, { createLeases }] = await optionalImport('undici@7', () =>
       Promise.all([loadUndici(), connections]),
     );
     lease = createLeases(pool, settings, undici);

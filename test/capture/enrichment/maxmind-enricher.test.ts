@@ -69,7 +69,7 @@ describe('an enricher of a MaxMind database', () => {
     const enricher = maxmindEnricher({ databasePath }, () => Promise.reject(cause));
     await expect(enricher).rejects.toMatchObject({
       code: 'ERR_PEER_MISSING',
-      message: expect.stringContaining('could not be loaded: maxmind (`npm install maxmind`).'),
+      message: expect.stringContaining('could not be loaded: maxmind (`npm install maxmind@5`).'),
       cause,
     });
   });

@@ -85,7 +85,7 @@ describe('without undici', () => {
     expect(error).toMatchObject({
       code: 'ERR_PEER_MISSING',
       input: messages,
-      message: expect.stringMatching(/loaded: undici \(`npm install undici`\)\. Install/),
+      message: expect.stringMatching(/loaded: undici \(`npm install undici@7`\)\. Install/),
       cause: { message: expect.stringContaining('ERR_MODULE_NOT_FOUND') },
     });
   });
