@@ -194,11 +194,13 @@ export class Attempt implements ResponseHandler {
     const isTotal = this.#head !== undefined || totalMs <= headersMs;
     const limitMs = isTotal ? totalMs : headersMs;
     const expire = (): void => {
+      if (this.#isOver) return;
       if (this.#head !== undefined && !isTotal)
         this.#cancelTimer = this.#startTimer(this.#elapsedMs());
       else this.stop(failure(isTotal ? 'deadline' : 'headers-timeout', `${limitMs} ms`));
     };
-    return clock.startTimer(limitMs - elapsedMs, expire, 'ref');
+    // After the next poll: when the process was paused beyond the deadline, the response may be there already.
+    return clock.startTimer(limitMs - elapsedMs, () => callInNextTurn(expire), 'ref');
   }
 
   #elapsedMs(): number {

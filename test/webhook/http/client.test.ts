@@ -1,8 +1,10 @@
-import { EventEmitter, getEventListeners } from 'node:events';
+import { EventEmitter, getEventListeners, once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { Worker } from 'node:worker_threads';
 import type { Dispatcher } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { nextTurn } from '../../../src/runtime/yield-to-event-loop.ts';
 import type { Poster, PosterOptions } from '../../../src/webhook/http/client.ts';
 import type { FailureCode } from '../../../src/webhook/outcome.ts';
 import { clockStartingAfter } from '../../helpers/clocks.ts';
@@ -48,6 +50,39 @@ function warnings(): Error[] {
   onTestFinished(() => void process.off('warning', collect));
   return collected;
 }
+
+/** Answers a request in a thread of its own. `step` is 1 when the request is there, and 2 when the response is sent. */
+const ANSWER = `
+  const { createServer } = require('node:http');
+  const { parentPort, workerData: step } = require('node:worker_threads');
+  const tell = (value) => {
+    Atomics.store(step, 0, value);
+    Atomics.notify(step, 0);
+  };
+  const server = createServer((request, response) => {
+    tell(1);
+    setTimeout(() => response.writeHead(204).end(() => tell(2)), 50);
+  });
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+`;
+
+test('a response that came while the process was paused beyond the deadline is read', async () => {
+  const step = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(ANSWER, { eval: true, workerData: step });
+  onTestFinished(async () => void (await worker.terminate()));
+  const [port] = (await once(worker, 'message')) as [number];
+  const deadlines = { connectMs: SOON_MS, headersMs: 2000, totalMs: 2000 };
+  const posted = openPoster({ deadlines }).post(requestTo(`http://127.0.0.1:${port}/`));
+  let isOver = false;
+  void posted.finally(() => {
+    isOver = true;
+  });
+  while (Atomics.load(step, 0) === 0 && !isOver) await nextTurn();
+  // This thread stands still until the response is there, and the deadline is over.
+  Atomics.wait(step, 0, 1, SOON_MS);
+  Atomics.wait(step, 0, 2, 2100);
+  expect(await posted).toMatchObject({ kind: 'response', status: 204 });
+});
 
 describe('a request', () => {
   test.each([
