@@ -45,6 +45,14 @@ const pending = (applicationId: string, ms: number): object => ({
     'check the log of the receiver, or give `flush` more time.',
 });
 
+/** A sender whose only message was answered with 500, and gets no answer when it is sent again. */
+async function openFailedOnce() {
+  const answers: AttemptResult[] = [{ ...ANSWERED, status: 500 }];
+  const opened = open(() => answers.shift() ?? never(), { schedule: { delaysMs: [10] } });
+  await opened.sender.send([message('m-0')]);
+  return opened;
+}
+
 describe('close', () => {
   test('names a destination whose request it aborts', async () => {
     const { clock, sender } = open(never);
@@ -73,11 +81,7 @@ describe('close', () => {
 
   // The request may have been aborted after a millisecond, which says nothing about the destination.
   test('still reports an earlier failure of the destination', async () => {
-    const answers: AttemptResult[] = [{ ...ANSWERED, status: 500 }];
-    const { clock, sender } = open(() => answers.shift() ?? never(), {
-      schedule: { delaysMs: [10] },
-    });
-    await sender.send([message('m-0')]);
+    const { clock, sender } = await openFailedOnce();
     await clock.advance(100);
     const { failures } = await clock.runUntilSettled(sender.close({ deadlineMs: 50 }));
     expect(failures).toEqual([{ applicationId: 'shop-1', status: 500 }]);
@@ -123,11 +127,7 @@ describe('flush', () => {
   });
 
   test('still reports an earlier failure of the destination', async () => {
-    const answers: AttemptResult[] = [{ ...ANSWERED, status: 500 }];
-    const { clock, sender } = open(() => answers.shift() ?? never(), {
-      schedule: { delaysMs: [10] },
-    });
-    await sender.send([message('m-0')]);
+    const { clock, sender } = await openFailedOnce();
     const { failures } = await clock.runUntilSettled(sender.flush({ deadlineMs: 100 }));
     expect(failures).toEqual([{ applicationId: 'shop-1', status: 500 }]);
   });
